@@ -1,0 +1,120 @@
+# Front door: every verb here is what people and CI type. The build itself is meson's, see meson.build.
+#
+# PYTHON picks the interpreter. `make build` fills .venv; `make build PYTHON=python3.12` fills .venv-3.12 and leaves
+# .venv alone. The package is installed as a wheel, never editable: an editable install starts ninja in every rank.
+
+PYTHON ?= python3
+ARGS ?=
+
+ifneq ($(filter command environment,$(firstword $(origin PYTHON))),)
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+$(if $(VERSION),,$(error PYTHON=$(PYTHON) does not run (name an interpreter, or the path of one)))
+VENV := .venv-$(VERSION)
+else
+VENV := .venv
+endif
+
+BUILD := $(VENV:.%=build/%)
+SANITIZE := $(VENV:.venv%=build/sanitize%)
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
+# meson-python looks for meson and ninja on PATH; a venv that is not activated is not there.
+IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+SYSTEM := PYTHON="$(PYTHON)" tools/system-packages.sh
+
+INSTALLED := $(VENV)/.installed
+SOURCES := $(wildcard meson.build meson.options pyproject.toml tools/*.py) \
+           $(shell find src python -type f ! -name '*.pyc' ! -name '.*')
+C_FILES = $(shell find src tests/unit -name '*.[ch]')
+PY_DIRS = $(wildcard python tools tests bench)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help setup build demo test test-all test-unit test-e2e lint lint-c lint-tidy lint-python \
+        bench clean system-demo system-test system-lint
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "  PYTHON=python3.12   another interpreter, in a venv of its own: .venv-3.12"
+	@echo "  ARGS='-k fork -x'   further options for pytest, or for bench/run.py"
+
+setup: ## install the system packages that build, demo and test need (Debian, Ubuntu)
+	@$(SYSTEM) build demo test
+
+build: $(INSTALLED) ## compile and install into .venv
+
+demo: system-demo $(INSTALLED) $(VENV)/.pip-demo ## profile a small MPI program on 4 ranks and show the report
+	@tools/demo.sh $(VENV)
+
+test: test-unit test-e2e ## C unit tests under ASan and UBSan, then the end-to-end tests
+
+test-all: export ALLRANKS_TEST_ALL = 1
+test-all: test ## the same, with every stack and every slow case
+
+lint: lint-c lint-tidy lint-python ## formatting, include law, cppcheck, clang-tidy, ruff, mypy
+
+bench: $(INSTALLED) ## measure every figure the README states
+	@$(VENV)/bin/python bench/run.py $(ARGS)
+
+clean: ## remove all that make has made
+	@rm -rf build .venv .venv-* .stacks .pytest_cache .mypy_cache .ruff_cache
+
+# ---- what the verbs are made of ----
+
+test-unit: system-test $(SANITIZE)/build.ninja
+	@echo "test: unit tests under ASan and UBSan"
+	@$(IN_VENV) meson test -C $(SANITIZE) --print-errorlogs
+
+test-e2e: system-test $(INSTALLED) $(VENV)/.pip-test
+	@$(VENV)/bin/python tools/stacks.py
+	@echo "test: end to end"
+	@$(VENV)/bin/python -m pytest -q tests/e2e $(ARGS)
+
+lint-c: system-lint $(VENV)/pyvenv.cfg
+	@echo "lint: clang-format"
+	@clang-format --dry-run -Werror $(C_FILES)
+	@echo "lint: include law"
+	@$(VENV)/bin/python tools/check_includes.py
+	@echo "lint: cppcheck"
+	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --suppress=missingInclude --error-exitcode=1 -I src src
+
+lint-tidy: system-lint $(INSTALLED)
+	@echo "lint: clang-tidy"
+	@find src -name "*.c" | xargs -n 4 -P $$(nproc) clang-tidy --quiet -p $(BUILD) 2>$(BUILD)/tidy.log \
+	    || { cat $(BUILD)/tidy.log; exit 1; }
+
+lint-python: $(VENV)/.pip-lint
+	@echo "lint: ruff"
+	@$(VENV)/bin/ruff check --quiet --output-format=concise $(PY_DIRS)
+	@echo "lint: mypy"
+	@$(VENV)/bin/mypy --strict --no-error-summary python
+
+system-demo: ; @$(SYSTEM) build demo
+system-test: ; @$(SYSTEM) build demo test
+system-lint: ; @$(SYSTEM) build lint
+
+# The system is asked here and not by a prerequisite of `build`, so that a second `make build` runs nothing.
+$(VENV)/pyvenv.cfg:
+	@$(SYSTEM) build
+	@echo "build: $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.pip-%: tools/requirements-%.txt $(VENV)/pyvenv.cfg
+	@echo "build: $(VENV), packages for $*"
+	@$(PIP) install -q -r $<
+	@touch $@
+
+$(INSTALLED): $(SOURCES) $(VENV)/.pip-build
+	@echo "build: allranks into $(VENV)"
+	@$(IN_VENV) $(PIP) install -q --no-build-isolation --no-deps \
+	    --config-settings=build-dir=$(BUILD) .
+	@touch $@
+
+$(SANITIZE)/build.ninja: $(VENV)/.pip-build
+	@echo "test: configure $(SANITIZE)"
+	@mkdir -p build
+	@$(IN_VENV) meson setup $(SANITIZE) -Db_sanitize=address,undefined -Dtests=true >$(SANITIZE).log 2>&1 \
+	    || { cat $(SANITIZE).log; exit 1; }
+	@touch $@

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a program as the interpreter itself would, and records it.
+
+Everything here happens in the user's process before the first line of the program, so it imports next to nothing, and what
+it leaves behind (sys.argv, sys.path, __main__, the stack) is what the program finds without allranks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from types import CodeType, ModuleType
+from typing import NoReturn, Union
+
+from allranks import __version__, _runtime
+
+USAGE = """\
+usage: allranks run [options] [--] SCRIPT [arguments]
+       allranks run [options] -m MODULE [arguments]
+       allranks run [options] -c CODE [arguments]
+       python -m allranks ...                  the same
+
+Record a Python program, alone or on every rank of an MPI job:
+
+    mpiexec -n 64 python -m allranks heat.py --steps 1000
+    allranks report heat.allranks
+
+options:
+  -o, --output FILE    the file to write (default: SCRIPT.allranks in the
+                       current directory); an existing one is not overwritten,
+                       FILE-2 is written instead
+  -q, --quiet          no closing line on standard error
+      --live-dir DIR   where each process keeps its live file while it runs
+                       (default: $ALLRANKS_LIVE_DIR, or /dev/shm/allranks-UID,
+                       or the same below $TMPDIR or /tmp). Best in memory;
+                       what was recorded by a killed process stays there
+      --max-size SIZE  limit of a live file, such as 64M (default: 256M); when
+                       it is full, new call paths count for their caller
+      --version        show the version
+  -h, --help           show this help
+"""
+
+COMMANDS = ("report", "info", "export", "merge")
+
+
+class UsageError(Exception):
+    """A command line that cannot be understood; the text says why."""
+
+
+class Options:
+    """What `allranks run` was asked to do."""
+
+    output = ""
+    quiet = False
+    live_dir = ""
+    max_bytes = 256 << 20
+    kind = "script"  # or "module", "code"
+    target = ""
+    arguments: list[str]
+
+
+def parse_size(text: str) -> int:
+    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper(), 1)
+    digits = text[:-1] if factor > 1 else text
+    if not digits.isdigit() or int(digits) * factor < 1 << 20:
+        raise UsageError(f"--max-size {text}: not a size of at least 1M, such as 64M or 1G")
+    return int(digits) * factor
+
+
+def set_option(options: Options, name: str, value: str) -> None:
+    if name in ("-o", "--output"):
+        options.output = value
+    elif name == "--live-dir":
+        options.live_dir = value
+    else:
+        options.max_bytes = parse_size(value)
+
+
+def parse(argv: list[str]) -> Options:
+    options = Options()
+    options.live_dir = os.environ.get("ALLRANKS_LIVE_DIR", "")
+    rest = list(argv)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        name, equals, value = rest.pop(0).partition("=")
+        if name == "--":
+            break
+        if name in ("-m", "-c"):
+            if not rest:
+                raise UsageError(f"{name} needs {'a module' if name == '-m' else 'code'}")
+            options.kind = "module" if name == "-m" else "code"
+            break
+        if name in ("-q", "--quiet"):
+            options.quiet = True
+        elif name in ("-o", "--output", "--live-dir", "--max-size"):
+            if not equals:
+                if not rest:
+                    raise UsageError(f"{name} needs a value")
+                value = rest.pop(0)
+            set_option(options, name, value)
+        else:
+            raise UsageError(f"unknown option {name} (options of the program come after it)")
+    if not rest:
+        raise UsageError("no program to run (try: allranks run --help)")
+    options.target = rest[0]
+    options.arguments = rest[1:]
+    return options
+
+
+def default_output(options: Options) -> str:
+    if options.kind == "code":
+        stem = "command"
+    elif options.kind == "module":
+        stem = options.target
+    else:
+        stem = os.path.splitext(os.path.basename(options.target.rstrip("/")))[0] or "stdin"
+    return stem + ".allranks"
+
+
+def become_main(options: Options) -> ModuleType:
+    """Puts a fresh __main__ module, sys.argv and sys.path in place, as the interpreter does."""
+    main_module = ModuleType("__main__")
+    namespace = main_module.__dict__
+    namespace["__builtins__"] = sys.modules["builtins"]
+    namespace["__annotations__"] = {}
+    sys.modules["__main__"] = main_module
+
+    first = {"script": options.target, "module": "-m", "code": "-c"}[options.kind]
+    sys.argv[:] = [first, *options.arguments]
+    if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
+        # `python -m` has put the current directory there.
+        if options.kind == "script":
+            sys.path[0] = os.path.dirname(os.path.realpath(options.target))
+        elif options.kind == "code":
+            sys.path[0] = ""
+    return main_module
+
+
+def note_libraries() -> None:
+    """Called at exit: what the program has imported by then."""
+    for name in ("mpi4py", "numpy", "petsc4py", "h5py"):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            _runtime.fact(name, version)
+
+
+def start_recording(options: Options) -> None:
+    import atexit
+
+    output = os.path.abspath(options.output or default_output(options))
+    program = {"script": "", "module": "-m ", "code": "-c "}[options.kind] + options.target
+    facts = {
+        "program": program,
+        "command": " ".join([program, *options.arguments]),
+        "python": sys.version.split()[0],
+        "allranks": __version__,
+        "directory": os.getcwd(),
+    }
+    own_directory = os.path.dirname(os.path.abspath(__file__))
+    try:
+        _runtime.start(
+            output, options.live_dir or None, options.max_bytes, options.quiet, own_directory
+        )
+    except RuntimeError as error:
+        complain(f"{error}; the program runs without being recorded")
+        return
+    for key, value in facts.items():
+        _runtime.fact(key, value)
+    atexit.register(note_libraries)
+
+
+# A program as what the interpreter is to run: code and its namespace, or a function of its own and what to pass.
+Call = tuple[Union[CodeType, Callable[..., object]], tuple[object, ...]]
+
+
+def prepare_source(source: bytes | str, path: str, main_module: ModuleType) -> Call:
+    outcome, code = _runtime.call_main(compile, source, path, "exec", 0, True)
+    if outcome != "done":
+        sys.exit(1)
+    return code, (main_module.__dict__,)
+
+
+def prepare_script(options: Options, main_module: ModuleType) -> Call:
+    import importlib.machinery
+
+    path = os.path.join(os.getcwd(), options.target)
+    try:
+        with open(options.target, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        complain(f"{options.target}: {error.strerror}")
+        sys.exit(2)
+    main_module.__dict__.update(
+        __file__=path,
+        __cached__=None,
+        __loader__=importlib.machinery.SourceFileLoader("__main__", path),
+    )
+    return prepare_source(source, path, main_module)
+
+
+def prepare_code(options: Options, main_module: ModuleType) -> Call:
+    from importlib.machinery import BuiltinImporter
+
+    main_module.__dict__["__loader__"] = BuiltinImporter
+    return prepare_source(options.target, "<string>", main_module)
+
+
+def prepare_module(options: Options, main_module: ModuleType) -> Call:
+    import runpy
+
+    return runpy._run_module_as_main, (options.target,)  # type: ignore[attr-defined]
+
+
+def complain(text: str) -> None:
+    print(f"allranks: error: {text}", file=sys.stderr, flush=True)
+
+
+def end(outcome: str) -> None:
+    """Ends the process as the interpreter would have; what went wrong has been printed."""
+    if outcome == "failed":
+        sys.exit(1)
+    if outcome == "interrupted":
+        # The interpreter then ends by the signal itself, which shells and launchers look for.
+        sys.excepthook = lambda *_: None
+        raise KeyboardInterrupt
+
+
+def run(argv: list[str]) -> None:
+    try:
+        options = parse(argv)
+    except UsageError as error:
+        complain(str(error))
+        sys.exit(2)
+    main_module = become_main(options)
+    prepare = {"script": prepare_script, "module": prepare_module, "code": prepare_code}
+    what, arguments = prepare[options.kind](options, main_module)
+    start_recording(options)
+    outcome, _ = _runtime.call_main(what, *arguments)
+    end(outcome)
+
+
+def exec_command(argv: list[str]) -> NoReturn:
+    program = os.path.join(os.path.dirname(sys.executable), "allranks")
+    if not os.access(program, os.X_OK):
+        complain(f"{program} is missing (install allranks again)")
+        sys.exit(2)
+    os.execv(program, [program, *argv])
+
+
+def main() -> None:
+    argv = sys.argv[1:]
+    if argv and argv[0] == "run":
+        argv = argv[1:]
+    elif argv and argv[0] in COMMANDS and not os.path.exists(argv[0]):
+        exec_command(argv)
+    if argv and argv[0] in ("-h", "--help"):
+        sys.stdout.write(USAGE)
+    elif argv and argv[0] == "--version":
+        print("allranks", __version__)
+    else:
+        run(argv)

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything but nodes and values, by merging a copy that has none. */
+static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profile *p)
+{
+    struct ar_profile tables = *p;
+
+    tables.n_nodes = 1;
+    for (int m = 0; m < AR_N_METRICS; m++)
+        tables.metrics[m].n_values = 0;
+    return ar_profile_merge(out, &tables);
+}
+
+struct folding {
+    struct ar_profile *out;
+    const struct ar_profile *p;
+    uint32_t *ids;      /* what a node became */
+    bool *within;       /* part of the node above it, whose time has it already */
+    uint32_t import_id; /* the function that stands for the import system */
+};
+
+static bool belongs_to_import(const struct ar_profile *p, uint32_t node)
+{
+    const struct ar_function *f = &p->functions[p->nodes[node].function];
+
+    return f->kind == AR_FUNCTION_PYTHON &&
+           strncmp(ar_strtab_text(&p->strings, f->file), "<frozen importlib", 17) == 0;
+}
+
+/* Functions keep their numbers: the copy has all of them, in the same order. */
+static enum ar_status fold_node(struct folding *f, uint32_t i)
+{
+    struct ar_profile_node node = f->p->nodes[i];
+    uint32_t parent = f->ids[node.parent];
+
+    if (belongs_to_import(f->p, i)) {
+        if (f->out->nodes[parent].function == f->import_id) {
+            f->ids[i] = parent;
+            f->within[i] = true;
+            return AR_OK;
+        }
+        node.function = f->import_id;
+    } else if (f->p->functions[node.function].kind != AR_FUNCTION_MPI) {
+        node.line = 0;
+    }
+    node.parent = parent;
+    return ar_profile_node(f->out, node, &f->ids[i]);
+}
+
+static enum ar_status fold_values(struct folding *f)
+{
+    for (int m = 0; m < AR_N_METRICS; m++)
+        for (size_t i = 0; i < f->p->metrics[m].n_values; i++) {
+            struct ar_value value = f->p->metrics[m].values[i];
+
+            if (f->within[value.node])
+                continue;
+            value.node = f->ids[value.node];
+            if (ar_profile_value(f->out, (enum ar_metric_id)m, value) < 0)
+                return AR_NOMEM;
+        }
+    return ar_profile_sort(f->out);
+}
+
+static enum ar_status fold_all(struct folding *f)
+{
+    struct ar_function import = {.kind = AR_FUNCTION_IMPORT};
+    enum ar_status status = copy_tables(f->out, f->p);
+
+    if (status == AR_OK)
+        status = ar_profile_string(f->out, (struct ar_str){"(import)", 8}, &import.name);
+    if (status == AR_OK)
+        status = ar_profile_function(f->out, import, &f->import_id);
+    f->ids[0] = 0;
+    for (uint32_t i = 1; i < f->p->n_nodes && status == AR_OK; i++)
+        status = fold_node(f, i);
+    return status == AR_OK ? fold_values(f) : status;
+}
+
+enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)
+{
+    struct folding f = {
+        .out = out,
+        .p = p,
+        .ids = malloc((p->n_nodes + 1) * sizeof *f.ids),
+        .within = calloc(p->n_nodes + 1, sizeof *f.within),
+    };
+    enum ar_status status = ar_profile_init(out);
+
+    if (!f.ids || !f.within)
+        status = AR_NOMEM;
+    if (status == AR_OK)
+        status = fold_all(&f);
+    free(f.ids);
+    free(f.within);
+    if (status < 0)
+        ar_profile_free(out);
+    return status;
+}

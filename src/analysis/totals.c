@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/totals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- spread over ranks ----------------------------------------------------------------------------------- */
+
+/* One row of a metric: the values of a node, by location, those of a process next to each other. */
+struct row {
+    const struct ar_value *values;
+    size_t n;
+};
+
+static void add_to_spread(struct ar_spread *s, uint64_t value, uint32_t process, uint32_t n_before)
+{
+    s->sum += (double)value;
+    if (n_before == 0 || value < s->min) {
+        s->min = value;
+        s->min_process = process;
+    }
+    if (n_before == 0 || value > s->max) {
+        s->max = value;
+        s->max_process = process;
+    }
+}
+
+/* Ranks that are not in the row have 0: the first of them is the minimum. */
+static void add_absent(struct ar_spread *s, uint32_t first_absent, uint32_t n_present,
+                       uint32_t n_processes)
+{
+    if (n_present < n_processes)
+        add_to_spread(s, 0, first_absent, n_present);
+    s->mean = n_processes ? s->sum / n_processes : 0;
+}
+
+static struct ar_spread spread_of(const struct ar_profile *p, struct row row)
+{
+    struct ar_spread s = {0};
+    uint32_t n_present = 0, first_absent = 0;
+
+    for (size_t i = 0; i < row.n;) {
+        uint32_t process = p->locations[row.values[i].location].process;
+        uint64_t value = 0;
+
+        for (; i < row.n && p->locations[row.values[i].location].process == process; i++)
+            value += row.values[i].value;
+        add_to_spread(&s, value, process, n_present++);
+        if (process == first_absent)
+            first_absent++;
+    }
+    add_absent(&s, first_absent, n_present, (uint32_t)p->n_processes);
+    return s;
+}
+
+/* Fills `spreads` for every node from values that are sorted by node. */
+static void spread_all(const struct ar_profile *p, const struct ar_value *values, size_t n_values,
+                       struct ar_spread *spreads)
+{
+    size_t i = 0;
+
+    for (uint32_t node = 0; node < p->n_nodes; node++) {
+        struct row row = {.values = values + i};
+
+        for (; i < n_values && values[i].node == node; i++)
+            row.n++;
+        spreads[node] = spread_of(p, row);
+    }
+}
+
+/* ---- self time ------------------------------------------------------------------------------------------- */
+
+/*
+ * From each node's values its children's are taken off, location by location. `in_children` is one number a location,
+ * set back after each node by going over the same children again.
+ */
+struct subtraction {
+    const struct ar_totals *t;
+    const struct ar_value *times;
+    size_t *row_start; /* by node, with one more at the end */
+    uint64_t *in_children;
+};
+
+static void for_children(const struct subtraction *s, uint32_t node, bool add)
+{
+    for (uint32_t c = s->t->first_child[node]; c != AR_NO_ID; c = s->t->next_sibling[c])
+        for (size_t i = s->row_start[c]; i < s->row_start[c + 1]; i++)
+            if (add)
+                s->in_children[s->times[i].location] += s->times[i].value;
+            else
+                s->in_children[s->times[i].location] = 0;
+}
+
+static void subtract_children(const struct subtraction *s, size_t n_nodes, struct ar_value *selves)
+{
+    for (uint32_t node = 0; node < n_nodes; node++) {
+        for_children(s, node, true);
+        for (size_t i = s->row_start[node]; i < s->row_start[node + 1]; i++) {
+            uint64_t inside = s->in_children[selves[i].location];
+
+            /* Rounding to nanoseconds can make the parts larger than the whole. */
+            selves[i].value -= inside < selves[i].value ? inside : selves[i].value;
+        }
+        for_children(s, node, false);
+    }
+}
+
+static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p)
+{
+    const struct ar_metric *m = &p->metrics[AR_METRIC_TIME];
+    struct subtraction s = {
+        .t = t,
+        .times = m->values,
+        .row_start = calloc(p->n_nodes + 2, sizeof *s.row_start),
+        .in_children = calloc(p->n_locations + 1, sizeof *s.in_children),
+    };
+    struct ar_value *selves = malloc((m->n_values + 1) * sizeof *selves);
+    enum ar_status status = AR_NOMEM;
+
+    if (s.row_start && s.in_children && selves) {
+        for (size_t i = 0; i < m->n_values; i++)
+            s.row_start[m->values[i].node + 1]++;
+        for (size_t node = 0; node < p->n_nodes; node++)
+            s.row_start[node + 1] += s.row_start[node];
+        if (m->n_values)
+            memcpy(selves, m->values, m->n_values * sizeof *selves);
+        subtract_children(&s, p->n_nodes, selves);
+        spread_all(p, selves, m->n_values, t->self);
+        status = AR_OK;
+    }
+    free(s.row_start);
+    free(s.in_children);
+    free(selves);
+    return status;
+}
+
+/* ---- the tree -------------------------------------------------------------------------------------------- */
+
+struct ordered {
+    double time;
+    uint32_t node;
+};
+
+static int shorter_first(const void *a, const void *b)
+{
+    const struct ordered *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->node < y->node ? 1 : -1;
+}
+
+/* Children are put in front of their parent's list one after the other, the longest last. */
+static enum ar_status build_children(struct ar_totals *t, const struct ar_profile *p)
+{
+    struct ordered *order = malloc((p->n_nodes + 1) * sizeof *order);
+
+    if (!order)
+        return AR_NOMEM;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        order[i] = (struct ordered){t->time[i].sum, i};
+        t->first_child[i] = t->next_sibling[i] = AR_NO_ID;
+    }
+    qsort(order, p->n_nodes, sizeof *order, shorter_first);
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        uint32_t node = order[i].node, parent = p->nodes[node].parent;
+
+        if (parent == AR_NO_ID)
+            continue;
+        t->next_sibling[node] = t->first_child[parent];
+        t->first_child[parent] = node;
+    }
+    free(order);
+    return AR_OK;
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------- */
+
+static void sum_over_ranks(const struct ar_profile *p, enum ar_metric_id metric, uint64_t *sums)
+{
+    const struct ar_metric *m = &p->metrics[metric];
+
+    for (size_t i = 0; i < m->n_values; i++)
+        sums[m->values[i].node] += m->values[i].value;
+}
+
+static void sum_processes(struct ar_totals *t, const struct ar_profile *p)
+{
+    for (size_t i = 0; i < p->n_processes; i++) {
+        t->mean_wall_ns += (double)p->processes[i].wall_ns / (double)p->n_processes;
+        for (int loss = 0; loss < AR_N_LOSSES; loss++)
+            t->n_lost[loss] += p->processes[i].n_lost[loss];
+    }
+    for (size_t node = 0; node < p->n_nodes; node++)
+        if (p->functions[p->nodes[node].function].kind == AR_FUNCTION_MPI)
+            t->mpi_ns += t->self[node].mean;
+}
+
+static bool allocate(struct ar_totals *t, size_t n)
+{
+    t->time = calloc(n, sizeof *t->time);
+    t->self = calloc(n, sizeof *t->self);
+    t->n_calls = calloc(n, sizeof *t->n_calls);
+    t->bytes_out = calloc(n, sizeof *t->bytes_out);
+    t->bytes_in = calloc(n, sizeof *t->bytes_in);
+    t->first_child = calloc(n, sizeof *t->first_child);
+    t->next_sibling = calloc(n, sizeof *t->next_sibling);
+    return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->first_child &&
+           t->next_sibling;
+}
+
+enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
+{
+    enum ar_status status;
+
+    *out = (struct ar_totals){0};
+    status = allocate(out, p->n_nodes) ? ar_profile_sort(p) : AR_NOMEM;
+    if (status == AR_OK) {
+        spread_all(p, p->metrics[AR_METRIC_TIME].values, p->metrics[AR_METRIC_TIME].n_values,
+                   out->time);
+        status = build_children(out, p);
+    }
+    if (status == AR_OK)
+        status = build_self(out, p);
+    if (status == AR_OK) {
+        sum_over_ranks(p, AR_METRIC_CALLS, out->n_calls);
+        sum_over_ranks(p, AR_METRIC_BYTES_OUT, out->bytes_out);
+        sum_over_ranks(p, AR_METRIC_BYTES_IN, out->bytes_in);
+        sum_processes(out, p);
+    } else {
+        ar_totals_free(out);
+    }
+    return status;
+}
+
+void ar_totals_free(struct ar_totals *t)
+{
+    free(t->time);
+    free(t->self);
+    free(t->n_calls);
+    free(t->bytes_out);
+    free(t->bytes_in);
+    free(t->first_child);
+    free(t->next_sibling);
+    *t = (struct ar_totals){0};
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * totals: each node's figures over all ranks.
+ *
+ * A rank's value is the sum over its threads; a rank that never was at a node has 0 there. Self time is a node's time
+ * without its children's. Built in time linear in nodes and values.
+ *
+ *     struct ar_totals t;
+ *     if (ar_totals_build(&t, &profile) < 0) ...
+ *     t.time[node].max, t.self[node].mean …
+ *     ar_totals_free(&t);
+ */
+#pragma once
+
+#include "format/profile.h"
+
+struct ar_spread {
+    double sum, mean;
+    uint64_t min, max;
+    uint32_t min_process, max_process; /* the first of them, where several are equal */
+};
+
+struct ar_totals {
+    struct ar_spread *time, *self; /* by node, in nanoseconds */
+    uint64_t *n_calls;             /* by node, over all ranks */
+    uint64_t *bytes_out, *bytes_in;
+    uint32_t *first_child, *next_sibling; /* AR_NO_ID ends a list; the longest time comes first */
+    double mean_wall_ns;                  /* of the ranks */
+    double mpi_ns;                        /* mean over ranks of the time in MPI calls */
+    uint64_t n_lost[AR_N_LOSSES];
+};
+
+AR_MUST_CHECK enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p);
+void ar_totals_free(struct ar_totals *t);

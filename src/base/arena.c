@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)64 << 10)
+#define ALIGN ((size_t)16)
+
+struct ar_arena_block {
+    struct ar_arena_block *older;
+    size_t n_bytes; /* of payload */
+    _Alignas(16) char payload[];
+};
+
+static enum ar_status add_block(struct ar_arena *arena, size_t n_bytes)
+{
+    size_t payload = n_bytes > BLOCK_BYTES ? n_bytes : BLOCK_BYTES;
+    struct ar_arena_block *block = malloc(sizeof *block + payload);
+
+    if (!block)
+        return AR_NOMEM;
+    block->older = arena->newest;
+    block->n_bytes = payload;
+    arena->newest = block;
+    arena->n_left = payload;
+    return AR_OK;
+}
+
+void *ar_arena_alloc(struct ar_arena *arena, size_t n_bytes)
+{
+    if (n_bytes > SIZE_MAX / 2)
+        return NULL;
+    n_bytes = (n_bytes + ALIGN - 1) & ~(ALIGN - 1);
+    if (n_bytes > arena->n_left && add_block(arena, n_bytes) < 0)
+        return NULL;
+
+    struct ar_arena_block *block = arena->newest;
+    void *piece = block->payload + (block->n_bytes - arena->n_left);
+
+    arena->n_left -= n_bytes;
+    return piece;
+}
+
+char *ar_arena_copy(struct ar_arena *arena, const void *bytes, size_t n_bytes)
+{
+    char *copy = ar_arena_alloc(arena, n_bytes + 1);
+
+    if (!copy)
+        return NULL;
+    if (n_bytes)
+        memcpy(copy, bytes, n_bytes);
+    copy[n_bytes] = '\0';
+    return copy;
+}
+
+void ar_arena_free(struct ar_arena *arena)
+{
+    for (struct ar_arena_block *block = arena->newest; block;) {
+        struct ar_arena_block *older = block->older;
+
+        free(block);
+        block = older;
+    }
+    *arena = (struct ar_arena){0};
+}
+
+enum ar_status ar_grow(void **items, size_t *cap, size_t n_wanted, size_t item_bytes)
+{
+    if (n_wanted <= *cap)
+        return AR_OK;
+
+    size_t n = *cap ? *cap : 16;
+
+    while (n < n_wanted) {
+        if (n > SIZE_MAX / 2)
+            return AR_NOMEM;
+        n *= 2;
+    }
+    if (n > SIZE_MAX / item_bytes)
+        return AR_NOMEM;
+
+    void *bigger = realloc(*items, n * item_bytes);
+
+    if (!bigger)
+        return AR_NOMEM;
+    *items = bigger;
+    *cap = n;
+    return AR_OK;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+enum ar_clock_kind ar_clock_kind = AR_CLOCK_MONOTONIC;
+
+#if defined(__x86_64__)
+static bool tsc_is_invariant(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8));
+}
+
+/* The kernel drops "tsc" as its own clock when cores drift apart, so its choice is the test that matters. */
+static bool kernel_trusts_tsc(void)
+{
+    char name[16] = "";
+    int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                  O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, name, sizeof name - 1);
+
+    close(fd);
+    return n > 0 && strcmp(name, "tsc\n") == 0;
+}
+#endif
+
+void ar_clock_choose(void)
+{
+#if defined(__x86_64__)
+    if (tsc_is_invariant() && kernel_trusts_tsc())
+        ar_clock_kind = AR_CLOCK_TSC;
+#endif
+}
+
+/* Of three tries the one that was least disturbed: its two tick reads are closest together. */
+struct ar_stamp ar_stamp_now(void)
+{
+    struct ar_stamp best = {0};
+    uint64_t best_gap = UINT64_MAX;
+
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = ar_ticks();
+        uint64_t mono_ns = ar_clock_ns(CLOCK_MONOTONIC);
+        uint64_t gap = ar_ticks() - before;
+
+        if (gap < best_gap) {
+            best_gap = gap;
+            best.ticks = before + gap / 2;
+            best.mono_ns = mono_ns;
+        }
+    }
+    best.real_ns = ar_clock_ns(CLOCK_REALTIME);
+    return best;
+}
+
+struct ar_scale ar_scale_between(const struct ar_stamp *a, const struct ar_stamp *b)
+{
+    if (b->ticks <= a->ticks || b->mono_ns <= a->mono_ns)
+        return (struct ar_scale){1.0};
+    return (struct ar_scale){(double)(b->mono_ns - a->mono_ns) / (double)(b->ticks - a->ticks)};
+}

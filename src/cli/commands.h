@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* commands: one function a subcommand; each gets its own name as argv[0] and returns an exit status. */
+#pragma once
+
+int ar_command_run(int argc, char **argv);
+int ar_command_report(int argc, char **argv);
+int ar_command_info(int argc, char **argv);
+int ar_command_export(int argc, char **argv);
+int ar_command_merge(int argc, char **argv);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/load.h"
+#include "cli/commands.h"
+#include "cli/screen.h"
+#include "export/json.h"
+
+#include <getopt.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char usage[] = "usage: allranks info [--json] RUN|DIR\n"
+                            "\n"
+                            "Show what a run file, a live file or a directory of live files holds: how it was made,\n"
+                            "by which processes, and what could not be recorded.\n"
+                            "\n"
+                            "options:\n"
+                            "      --json         the same, for programs\n"
+                            "  -h, --help         show this help\n";
+
+static const struct {
+    const char *name, *text;
+} losses[AR_N_LOSSES] = {
+    [AR_LOST_NODES] = {"nodes", "calls without room of their own (their time is their caller's)"},
+    [AR_LOST_FUNCTIONS] = {"functions", "functions without room"},
+    [AR_LOST_THREADS] = {"threads", "threads that were not recorded"},
+    [AR_LOST_FRAMES] = {"frames", "returns that were inferred"},
+};
+
+static size_t n_values(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (int m = 0; m < AR_N_METRICS; m++)
+        n += p->metrics[m].n_values;
+    return n;
+}
+
+static uint64_t n_lost(const struct ar_profile *p, int loss)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++)
+        n += p->processes[i].n_lost[loss];
+    return n;
+}
+
+static void print_processes(const struct ar_profile *p)
+{
+    printf("\n%-14s %-16s %8s  %-19s %9s  %s\n", "process", "host", "pid", "started", "seconds",
+           "state");
+    for (uint32_t i = 0; i < p->n_processes; i++) {
+        const struct ar_process *process = &p->processes[i];
+
+        printf("%-14s %-16.16s %8u  %-19s %9s  %s\n", ar_show_process(p, i),
+               ar_strtab_text(&p->strings, process->host), process->pid,
+               ar_show_date(process->start_real_ns), ar_show_seconds(process->wall_ns),
+               process->finished ? "finished" : "unfinished");
+    }
+}
+
+static void print_losses(const struct ar_profile *p)
+{
+    bool any = false;
+
+    for (int loss = 0; loss < AR_N_LOSSES; loss++)
+        if (n_lost(p, loss)) {
+            printf("%slost       %s %s\n", any ? "" : "\n", ar_show_count(n_lost(p, loss)),
+                   losses[loss].text ? losses[loss].text : "of a kind this version does not know");
+            any = true;
+        }
+    if (!any)
+        printf("\nlost       nothing\n");
+}
+
+static void print_info(const struct ar_profile *p, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        printf("%-10s %s, %s\n", "file", path, ar_show_bytes((uint64_t)st.st_size));
+    else
+        printf("%-10s %s\n", "directory", path);
+    for (size_t i = 0; i < p->n_facts; i++)
+        printf("%-10s %s\n", ar_strtab_text(&p->strings, p->facts[i].key),
+               ar_strtab_text(&p->strings, p->facts[i].value));
+    printf("%-10s %zu processes, %zu threads, %zu functions, %zu call paths, %zu values\n", "holds",
+           p->n_processes, p->n_locations, p->n_functions - 1, p->n_nodes - 1, n_values(p));
+    print_processes(p);
+    print_losses(p);
+}
+
+static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t i)
+{
+    const struct ar_process *process = &p->processes[i];
+
+    ar_json_open(j, NULL, '{');
+    if (process->world_rank == AR_RANK_NONE)
+        ar_json_null(j, "rank");
+    else
+        ar_json_integer(j, "rank", process->world_rank);
+    ar_json_text(j, "host", ar_strtab_text(&p->strings, process->host));
+    ar_json_integer(j, "pid", process->pid);
+    ar_json_integer(j, "start_real_ns", process->start_real_ns);
+    ar_json_integer(j, "wall_ns", process->wall_ns);
+    ar_json_bool(j, "finished", process->finished);
+    ar_json_open(j, "lost", '{');
+    for (int loss = 0; loss < AR_N_LOSSES; loss++)
+        if (losses[loss].name)
+            ar_json_integer(j, losses[loss].name, process->n_lost[loss]);
+    ar_json_close(j, '}');
+    ar_json_close(j, '}');
+}
+
+static int print_json(const struct ar_profile *p)
+{
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+
+    ar_json_open(&j, NULL, '{');
+    ar_json_text(&j, "schema", "allranks.info");
+    ar_json_integer(&j, "version", 1);
+    ar_json_open(&j, "facts", '{');
+    for (size_t i = 0; i < p->n_facts; i++)
+        ar_json_text(&j, ar_strtab_text(&p->strings, p->facts[i].key),
+                     ar_strtab_text(&p->strings, p->facts[i].value));
+    ar_json_close(&j, '}');
+    ar_json_integer(&j, "functions", p->n_functions - 1);
+    ar_json_integer(&j, "nodes", p->n_nodes - 1);
+    ar_json_integer(&j, "threads", p->n_locations);
+    ar_json_open(&j, "processes", '[');
+    for (uint32_t i = 0; i < p->n_processes; i++)
+        put_process(&j, p, i);
+    ar_json_close(&j, ']');
+    ar_json_close(&j, '}');
+    ar_bytes_u8(&bytes, '\n');
+
+    int status = bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
+
+    ar_bytes_free(&bytes);
+    return status;
+}
+
+int ar_command_info(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    bool json = false;
+    struct ar_profile p;
+    struct ar_error err;
+    int status = AR_EXIT_OK;
+
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (c == 'j') {
+            json = true;
+        } else {
+            fputs(usage, c == 'h' ? stdout : stderr);
+            return c == 'h' ? AR_EXIT_OK : AR_EXIT_BAD;
+        }
+    }
+    if (argc - optind != 1)
+        return ar_complain("one run is needed (usage: allranks info RUN)");
+    if (ar_load(&p, argv[optind], &err) < 0)
+        return ar_complain("%s", err.text);
+    if (json)
+        status = print_json(&p);
+    else
+        print_info(&p, argv[optind]);
+    ar_profile_free(&p);
+    return status;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/commands.h"
+#include "cli/screen.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*call)(int, char **);
+    const char *summary;
+} commands[] = {
+    {"run", ar_command_run, "record a Python program, alone or on every rank"},
+    {"report", ar_command_report, "where the time goes, and on which rank"},
+    {"info", ar_command_info, "what a file holds, how it was made, what was lost"},
+    {"export", ar_command_export, "write a run in another tool's format (pstats)"},
+    {"merge", ar_command_merge, "make one run of live files or of several runs"},
+};
+
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "usage: allranks COMMAND ...\n\n"
+                "The profiler for Python programs that run under MPI.\n\n"
+                "    mpiexec -n 64 python -m allranks heat.py --steps 1000\n"
+                "    allranks report heat.allranks\n\n"
+                "commands:\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
+    fprintf(to, "\nallranks COMMAND --help says more.\n");
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    if (argc < 2) {
+        print_usage(stderr);
+        return AR_EXIT_BAD;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return AR_EXIT_OK;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("allranks %s\n", AR_PACKAGE_VERSION);
+        return AR_EXIT_OK;
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].call(argc - 1, argv + 1);
+    return ar_complain("%s: no such command (try: allranks --help; to record a program: allranks "
+                       "run %s)",
+                       name, name);
+}

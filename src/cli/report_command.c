@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * allranks report: where the time goes and on which rank. The first screen fits 80 columns and 24 lines; what is cut
+ * from the tree is said.
+ */
+#include "analysis/fold.h"
+#include "analysis/load.h"
+#include "analysis/totals.h"
+#include "cli/commands.h"
+#include "cli/report_json.h"
+#include "cli/screen.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: allranks report [options] RUN|DIR\n"
+    "\n"
+    "Show where the time goes, which ranks differ, and what MPI costs.\n"
+    "\n"
+    "options:\n"
+    "      --rows N       rows of the tree (default: 10; 0: all of them)\n"
+    "      --min PERCENT  leave out calls with less of the run's time (default: 1)\n"
+    "      --json         everything, for programs\n"
+    "  -h, --help         show this help\n";
+
+struct report {
+    struct ar_profile p; /* call sites folded */
+    struct ar_totals t;
+    const char *path;
+    size_t n_rows;
+    double min_share;
+    bool json;
+};
+
+/* ---- head ------------------------------------------------------------------------------------------------ */
+
+static size_t n_hosts(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++) {
+        size_t k = 0;
+
+        while (k < i && p->processes[k].host != p->processes[i].host)
+            k++;
+        n += k == i;
+    }
+    return n;
+}
+
+static void print_version(const struct report *r, const char *label, const char *fact,
+                          const char *before)
+{
+    const char *value = ar_profile_fact_text(&r->p, fact);
+
+    if (*value)
+        printf("%s%s%s", before, label, value);
+}
+
+static uint64_t n_lost_in_all(const struct report *r)
+{
+    uint64_t n = 0;
+
+    for (int loss = 0; loss < AR_N_LOSSES; loss++)
+        n += r->t.n_lost[loss];
+    return n;
+}
+
+static size_t n_unfinished(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++)
+        n += !p->processes[i].finished;
+    return n;
+}
+
+static void print_head(const struct report *r)
+{
+    const struct ar_profile *p = &r->p;
+    bool ranks = p->n_processes && p->processes[0].world_rank != AR_RANK_NONE;
+    const char *program = ar_profile_fact_text(p, "program");
+    const char *slash = strrchr(program, '/');
+    size_t hosts = n_hosts(p);
+
+    printf("%s%s%s   %zu %s%s on %zu host%s   %s\n", ar_bold(), slash ? slash + 1 : program,
+           ar_plain(), p->n_processes, ranks ? "rank" : "process",
+           p->n_processes == 1 ? "" : ranks ? "s" : "es", hosts, hosts == 1 ? "" : "s",
+           ar_show_duration(r->t.mean_wall_ns));
+    print_version(r, "Python ", "python", "");
+    print_version(r, "", "mpi", ", ");
+    print_version(r, "mpi4py ", "mpi4py", ", ");
+    printf("\nin MPI %.0f %%   dropped %s",
+           r->t.mean_wall_ns > 0 ? 100 * r->t.mpi_ns / r->t.mean_wall_ns : 0,
+           ar_show_count(n_lost_in_all(r)));
+    if (n_unfinished(p))
+        printf("   unfinished %zu", n_unfinished(p));
+    printf("\n");
+}
+
+/* ---- imbalance ------------------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct ar_profile *p, uint32_t node)
+{
+    return ar_strtab_text(&p->strings, p->functions[p->nodes[node].function].name);
+}
+
+static bool is_mpi(const struct ar_profile *p, uint32_t node)
+{
+    return p->functions[p->nodes[node].function].kind == AR_FUNCTION_MPI;
+}
+
+/* What the run would win if the slowest rank were an average one. MPI time is left out: waiting is the effect. */
+static double gain_ns(const struct report *r, uint32_t node)
+{
+    const struct ar_spread *s = &r->t.self[node];
+
+    return is_mpi(&r->p, node) || node == 0 ? 0 : (double)s->max - s->mean;
+}
+
+/* Below an import nothing is said: loading differs from rank to rank as disks do. */
+static bool is_import(const struct ar_profile *p, uint32_t node)
+{
+    return p->functions[p->nodes[node].function].kind == AR_FUNCTION_IMPORT;
+}
+
+static bool below_import(const struct ar_profile *p, uint32_t node)
+{
+    while (node != AR_NO_ID && !is_import(p, node))
+        node = p->nodes[node].parent;
+    return node != AR_NO_ID;
+}
+
+/* The node with the largest gain that is smaller than `below`. */
+static uint32_t next_worst(const struct report *r, double below)
+{
+    uint32_t worst = AR_NO_ID;
+
+    for (uint32_t node = 1; node < r->p.n_nodes; node++)
+        if (gain_ns(r, node) < below &&
+            (worst == AR_NO_ID || gain_ns(r, node) > gain_ns(r, worst)) &&
+            !below_import(&r->p, node))
+            worst = node;
+    return worst;
+}
+
+/* "0.020 (3)": the rank is named where ranks differ by more than a tenth. */
+static void show_extreme(const struct report *r, uint64_t ns, uint32_t process, bool name_rank,
+                         char *text, size_t n_text)
+{
+    const struct ar_process *which = &r->p.processes[process];
+
+    if (name_rank && which->world_rank != AR_RANK_NONE)
+        snprintf(text, n_text, "%s (%u)", ar_show_seconds(ns), which->world_rank);
+    else
+        snprintf(text, n_text, "%s", ar_show_seconds(ns));
+}
+
+static void print_range(const struct report *r, const struct ar_spread *s)
+{
+    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
+    char least[48], most[48];
+
+    if (r->p.n_processes < 2)
+        return;
+    show_extreme(r, s->min, s->min_process, differ, least, sizeof least);
+    show_extreme(r, s->max, s->max_process, differ, most, sizeof most);
+    printf(" %9s-%s", least, most);
+}
+
+/* All tables have the same columns: what, where, and from there two or four numbers. */
+static void print_title(const char *title, const char *where, const char *a, const char *b,
+                        const char *rest)
+{
+    printf("\n%s%-25s%s %-16s %8s %8s%s\n", ar_bold(), title, ar_plain(), where, a, b, rest);
+}
+
+static void print_label(const struct report *r, uint32_t node, int indent)
+{
+    char label[256];
+
+    snprintf(label, sizeof label, "%*s%s", indent, "", name_of(&r->p, node));
+    printf(" %-24.24s %-16.16s", label, ar_show_place(&r->p, node));
+}
+
+static void print_imbalance(const struct report *r)
+{
+    double below = 1e300;
+
+    if (r->p.n_processes < 2)
+        return;
+    for (int i = 0; i < 3; i++) {
+        uint32_t node = next_worst(r, below);
+
+        if (node == AR_NO_ID || gain_ns(r, node) < r->min_share * r->t.mean_wall_ns)
+            break;
+        if (i == 0)
+            print_title("Imbalance", "self seconds", "max-mean", "mean", "   min-max (rank)");
+        below = gain_ns(r, node);
+        print_label(r, node, 0);
+        printf(" %8s %8s", ar_show_seconds((uint64_t)below),
+               ar_show_seconds((uint64_t)r->t.self[node].mean));
+        print_range(r, &r->t.self[node]);
+        printf("\n");
+    }
+}
+
+/* ---- tree ------------------------------------------------------------------------------------------------ */
+
+struct rows {
+    size_t n_shown, n_cut;
+};
+
+static void print_row(const struct report *r, uint32_t node, int depth)
+{
+    print_label(r, node, depth < 12 ? depth : 12);
+    printf(" %8s %8s", ar_show_seconds((uint64_t)r->t.time[node].mean),
+           ar_show_seconds((uint64_t)r->t.self[node].mean));
+    print_range(r, &r->t.time[node]);
+    printf("\n");
+}
+
+static bool worth_a_row(const struct report *r, uint32_t node)
+{
+    return (double)r->t.time[node].max >= r->min_share * r->t.mean_wall_ns;
+}
+
+/* Depth first, without recursion: trees are as deep as programs recurse. */
+static struct rows walk_tree(const struct report *r, size_t n_rows)
+{
+    struct rows rows = {0};
+    uint32_t node = r->t.first_child[0];
+    int depth = 0;
+
+    while (node != AR_NO_ID && node != 0) {
+        bool worth = worth_a_row(r, node);
+
+        if (worth && (n_rows == 0 || rows.n_shown < n_rows)) {
+            print_row(r, node, depth);
+            rows.n_shown++;
+        } else {
+            rows.n_cut++;
+        }
+        /* What a module does while it is imported is seldom the question: it is shown with all rows. */
+        if (worth && (!is_import(&r->p, node) || n_rows == 0) &&
+            r->t.first_child[node] != AR_NO_ID) {
+            node = r->t.first_child[node];
+            depth++;
+            continue;
+        }
+        while (node != 0 && r->t.next_sibling[node] == AR_NO_ID) {
+            node = r->p.nodes[node].parent;
+            depth--;
+        }
+        if (node != 0)
+            node = r->t.next_sibling[node];
+    }
+    return rows;
+}
+
+static void print_tree(const struct report *r)
+{
+    bool several = r->p.n_processes > 1;
+
+    print_title("Where the time goes", several ? "seconds, mean" : "seconds", "total", "self",
+                several ? "   min-max (rank)" : "");
+
+    struct rows rows = walk_tree(r, r->n_rows);
+
+    if (rows.n_cut)
+        printf(" %s%zu more call paths: allranks report --rows 0 --min 0 %s%s\n", ar_dim(), rows.n_cut,
+               r->path, ar_plain());
+}
+
+/* ---- MPI ------------------------------------------------------------------------------------------------- */
+
+struct mpi_row {
+    uint32_t node;
+    double ns;
+};
+
+static int longest_first(const void *a, const void *b)
+{
+    double x = ((const struct mpi_row *)a)->ns, y = ((const struct mpi_row *)b)->ns;
+
+    return (x < y) - (x > y);
+}
+
+static void print_mpi_row(const struct report *r, uint32_t node)
+{
+    const struct ar_spread *time = &r->t.time[node];
+
+    print_label(r, node, 0);
+    printf(" %8s %8s %9s %9s\n", ar_show_count(r->t.n_calls[node]),
+           ar_show_seconds((uint64_t)time->mean), ar_show_bytes(r->t.bytes_out[node]),
+           ar_show_bytes(r->t.bytes_in[node]));
+}
+
+static int print_mpi(const struct report *r)
+{
+    struct mpi_row *rows = malloc((r->p.n_nodes + 1) * sizeof *rows);
+    size_t n = 0;
+
+    if (!rows)
+        return ar_complain("out of memory");
+    for (uint32_t node = 0; node < r->p.n_nodes; node++)
+        if (is_mpi(&r->p, node))
+            rows[n++] = (struct mpi_row){node, r->t.time[node].sum};
+    qsort(rows, n, sizeof *rows, longest_first);
+    if (n)
+        print_title("MPI", "", "calls", "mean s", "       out        in");
+    for (size_t i = 0; i < n && (r->n_rows == 0 || i < 3); i++)
+        print_mpi_row(r, rows[i].node);
+    free(rows);
+    return AR_EXIT_OK;
+}
+
+/* ---- command --------------------------------------------------------------------------------------------- */
+
+static int parse(int argc, char **argv, struct report *r)
+{
+    static const struct option options[] = {{"rows", required_argument, NULL, 'n'},
+                                            {"min", required_argument, NULL, 'm'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    char *end = NULL;
+
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
+        switch (c) {
+        case 'n':
+            r->n_rows = strtoul(optarg, &end, 10);
+            if (end == optarg || *end)
+                return ar_complain("--rows %s: not a number", optarg);
+            break;
+        case 'm':
+            r->min_share = strtod(optarg, &end) / 100;
+            if (end == optarg || *end || !(r->min_share >= 0))
+                return ar_complain("--min %s: not a percentage", optarg);
+            break;
+        case 'j':
+            r->json = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return AR_EXIT_OK;
+        default:
+            fputs(usage, stderr);
+            return AR_EXIT_BAD;
+        }
+    if (argc - optind != 1)
+        return ar_complain("one run is needed (usage: allranks report RUN)");
+    r->path = argv[optind];
+    return -1;
+}
+
+static int print_report(const struct report *r)
+{
+    print_head(r);
+    print_imbalance(r);
+    print_tree(r);
+    return print_mpi(r);
+}
+
+int ar_command_report(int argc, char **argv)
+{
+    struct report r = {.n_rows = 10, .min_share = 0.01};
+    struct ar_profile whole;
+    struct ar_error err;
+    int status = parse(argc, argv, &r);
+
+    if (status >= 0)
+        return status;
+    if (ar_load(&whole, r.path, &err) < 0)
+        return ar_complain("%s", err.text);
+    if (r.json)
+        status = ar_report_json(&whole);
+    else if (ar_fold(&r.p, &whole) < 0 || ar_totals_build(&r.t, &r.p) < 0)
+        status = ar_complain("out of memory");
+    else
+        status = print_report(&r);
+    ar_totals_free(&r.t);
+    ar_profile_free(&r.p);
+    ar_profile_free(&whole);
+    return status;
+}

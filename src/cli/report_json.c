@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/report_json.h"
+
+#include "analysis/totals.h"
+#include "cli/screen.h"
+#include "export/json.h"
+
+static const char *kind_name(uint32_t kind)
+{
+    switch (kind) {
+    case AR_FUNCTION_PYTHON:
+        return "python";
+    case AR_FUNCTION_MPI:
+        return "mpi";
+    case AR_FUNCTION_THREAD:
+        return "thread";
+    case AR_FUNCTION_BUILTIN:
+        return "builtin";
+    case AR_FUNCTION_REGION:
+        return "region";
+    default:
+        return "other";
+    }
+}
+
+static void put_functions(struct ar_json *j, const struct ar_profile *p)
+{
+    ar_json_open(j, "functions", '[');
+    for (size_t i = 0; i < p->n_functions; i++) {
+        const struct ar_function *f = &p->functions[i];
+
+        ar_json_open(j, NULL, '{');
+        ar_json_text(j, "kind", kind_name(f->kind));
+        ar_json_text(j, "name", ar_strtab_text(&p->strings, f->name));
+        ar_json_text(j, "file", ar_strtab_text(&p->strings, f->file));
+        ar_json_integer(j, "line", f->first_line);
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+}
+
+static void put_rank(struct ar_json *j, const char *key, const struct ar_profile *p, uint32_t i)
+{
+    if (i >= p->n_processes || p->processes[i].world_rank == AR_RANK_NONE)
+        ar_json_null(j, key);
+    else
+        ar_json_integer(j, key, p->processes[i].world_rank);
+}
+
+static void put_spread(struct ar_json *j, const char *key, const struct ar_profile *p,
+                       const struct ar_spread *s)
+{
+    ar_json_open(j, key, '{');
+    ar_json_number(j, "sum", s->sum);
+    ar_json_number(j, "mean", s->mean);
+    ar_json_integer(j, "min", s->min);
+    put_rank(j, "min_rank", p, s->min_process);
+    ar_json_integer(j, "max", s->max);
+    put_rank(j, "max_rank", p, s->max_process);
+    ar_json_close(j, '}');
+}
+
+static void put_node(struct ar_json *j, const struct ar_profile *p, const struct ar_totals *t,
+                     uint32_t i)
+{
+    const struct ar_profile_node *node = &p->nodes[i];
+
+    ar_json_open(j, NULL, '{');
+    if (node->parent == AR_NO_ID)
+        ar_json_null(j, "parent");
+    else
+        ar_json_integer(j, "parent", node->parent);
+    ar_json_integer(j, "function", node->function);
+    ar_json_integer(j, "line", node->line);
+    ar_json_integer(j, "calls", t->n_calls[i]);
+    put_spread(j, "time_ns", p, &t->time[i]);
+    put_spread(j, "self_ns", p, &t->self[i]);
+    if (p->functions[node->function].kind == AR_FUNCTION_MPI) {
+        ar_json_integer(j, "bytes_out", t->bytes_out[i]);
+        ar_json_integer(j, "bytes_in", t->bytes_in[i]);
+    }
+    ar_json_close(j, '}');
+}
+
+static void put_facts(struct ar_json *j, const struct ar_profile *p)
+{
+    ar_json_open(j, "facts", '{');
+    for (size_t i = 0; i < p->n_facts; i++)
+        ar_json_text(j, ar_strtab_text(&p->strings, p->facts[i].key),
+                     ar_strtab_text(&p->strings, p->facts[i].value));
+    ar_json_close(j, '}');
+}
+
+int ar_report_json(struct ar_profile *p)
+{
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    struct ar_totals t;
+
+    if (ar_totals_build(&t, p) < 0)
+        return ar_complain("out of memory");
+    ar_json_open(&j, NULL, '{');
+    ar_json_text(&j, "schema", "allranks.report");
+    ar_json_integer(&j, "version", 1);
+    put_facts(&j, p);
+    ar_json_integer(&j, "processes", p->n_processes);
+    ar_json_number(&j, "wall_ns", t.mean_wall_ns);
+    ar_json_number(&j, "mpi_ns", t.mpi_ns);
+    put_functions(&j, p);
+    ar_json_open(&j, "nodes", '[');
+    for (uint32_t i = 0; i < p->n_nodes; i++)
+        put_node(&j, p, &t, i);
+    ar_json_close(&j, ']');
+    ar_json_close(&j, '}');
+    ar_bytes_u8(&bytes, '\n');
+
+    int status = bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
+
+    ar_bytes_free(&bytes);
+    ar_totals_free(&t);
+    return status;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define N_BUFFERS 8
+#define BUFFER_BYTES 256
+
+static char *next_buffer(void)
+{
+    static char buffers[N_BUFFERS][BUFFER_BYTES];
+    static int n;
+
+    return buffers[n++ % N_BUFFERS];
+}
+
+int ar_complain(const char *fmt, ...)
+{
+    va_list ap;
+
+    fflush(stdout);
+    fprintf(stderr, "allranks: error: ");
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\n");
+    return AR_EXIT_BAD;
+}
+
+const char *ar_show_seconds(uint64_t ns)
+{
+    char *text = next_buffer();
+    double seconds = (double)ns / 1e9;
+
+    int n_decimals = seconds < 9.9995 ? 3 : seconds < 99.995 ? 2 : seconds < 9999.5 ? 1 : 0;
+
+    snprintf(text, BUFFER_BYTES, "%.*f", n_decimals, seconds);
+    return text;
+}
+
+const char *ar_show_duration(double ns)
+{
+    static const struct {
+        double ns;
+        const char *unit;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+    char *text = next_buffer();
+    size_t i = 0;
+
+    while (i < 3 && ns < units[i].ns)
+        i++;
+    double value = ns / units[i].ns;
+
+    snprintf(text, BUFFER_BYTES, value < 9.995 ? "%.2f %s" : value < 999.5 ? "%.1f %s" : "%.0f %s",
+             value, units[i].unit);
+    return text;
+}
+
+const char *ar_show_bytes(uint64_t n)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    char *text = next_buffer();
+    double value = (double)n;
+    size_t i = 0;
+
+    for (; value >= 999.5 && i < sizeof units / sizeof *units - 1; i++)
+        value /= 1000;
+    snprintf(text, BUFFER_BYTES, i == 0 ? "%.0f %s" : "%.1f %s", value, units[i]);
+    return text;
+}
+
+const char *ar_show_count(uint64_t n)
+{
+    char digits[32], *text = next_buffer(), *to = text;
+    int n_digits = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+
+    for (int i = 0; i < n_digits; i++) {
+        if (i && (n_digits - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+const char *ar_show_date(uint64_t real_ns)
+{
+    char *text = next_buffer();
+    time_t seconds = (time_t)(real_ns / 1000000000u);
+    struct tm tm;
+
+    if (!localtime_r(&seconds, &tm) || !strftime(text, BUFFER_BYTES, "%Y-%m-%d %H:%M:%S", &tm))
+        snprintf(text, BUFFER_BYTES, "?");
+    return text;
+}
+
+const char *ar_show_process(const struct ar_profile *p, uint32_t process)
+{
+    char *text = next_buffer();
+    const struct ar_process *which = &p->processes[process];
+
+    if (which->world_rank == AR_RANK_NONE)
+        snprintf(text, BUFFER_BYTES, "process %u", which->pid);
+    else
+        snprintf(text, BUFFER_BYTES, "rank %u", which->world_rank);
+    return text;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The nearest node above whose function has a place of its own; imports have that of the line that imports. */
+static uint32_t calling_node(const struct ar_profile *p, uint32_t node)
+{
+    for (node = p->nodes[node].parent; node != AR_NO_ID; node = p->nodes[node].parent) {
+        uint32_t kind = p->functions[p->nodes[node].function].kind;
+
+        if (kind == AR_FUNCTION_PYTHON || kind == AR_FUNCTION_IMPORT)
+            return node;
+    }
+    return AR_NO_ID;
+}
+
+const char *ar_show_place(const struct ar_profile *p, uint32_t node)
+{
+    const struct ar_function *function = &p->functions[p->nodes[node].function];
+    uint32_t line = function->first_line;
+    char *text = next_buffer();
+
+    text[0] = '\0';
+    while (function->kind == AR_FUNCTION_MPI || function->kind == AR_FUNCTION_IMPORT) {
+        line = p->nodes[node].line;
+        node = calling_node(p, node);
+        if (node == AR_NO_ID)
+            return text;
+        function = &p->functions[p->nodes[node].function];
+    }
+    if (function->file && line)
+        snprintf(text, BUFFER_BYTES, "%s:%u", file_name(ar_strtab_text(&p->strings, function->file)),
+                 line);
+    return text;
+}
+
+static bool wants_colour(void)
+{
+    static int wanted = -1;
+    const char *no_color = getenv("NO_COLOR");
+
+    if (wanted < 0)
+        wanted = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+    return wanted;
+}
+
+const char *ar_bold(void)
+{
+    return wants_colour() ? "\033[1m" : "";
+}
+
+const char *ar_dim(void)
+{
+    return wants_colour() ? "\033[2m" : "";
+}
+
+const char *ar_plain(void)
+{
+    return wants_colour() ? "\033[0m" : "";
+}
+
+int ar_write_output(const char *path, const struct ar_bytes *bytes)
+{
+    bool to_stdout = strcmp(path, "-") == 0;
+    FILE *file = to_stdout ? stdout : fopen(path, "wb");
+
+    if (!file)
+        return ar_complain("%s: %s", path, strerror(errno));
+
+    bool failed = fwrite(bytes->data, 1, bytes->n, file) != bytes->n;
+
+    failed |= (to_stdout ? fflush(file) : fclose(file)) != 0;
+    return failed ? ar_complain("%s: %s", path, strerror(errno)) : AR_EXIT_OK;
+}
+
+void ar_stem(const char *path, char *stem, size_t n_stem)
+{
+    const char *name = file_name(path), *dot = strrchr(name, '.');
+    int n = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
+
+    snprintf(stem, n_stem, "%.*s", n, name);
+}

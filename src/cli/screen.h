@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * screen: how numbers, names and errors look, the same in every subcommand.
+ *
+ * Colour only on a terminal and never with NO_COLOR. Functions that format return one of a few static buffers: use the
+ * result before asking four more times.
+ */
+#pragma once
+
+#include "format/profile.h"
+
+#include <stdio.h>
+
+#define AR_EXIT_OK 0
+#define AR_EXIT_NO 1  /* the answer is no, as with a threshold that is exceeded */
+#define AR_EXIT_BAD 2 /* wrong usage, or a file that cannot be read or written */
+
+/* allranks: error: <text>; returns AR_EXIT_BAD, so that a failure is one line. */
+int ar_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+const char *ar_show_seconds(uint64_t ns); /* "1.234", "107.4": without unit, for columns */
+const char *ar_show_duration(double ns);  /* "12.3 s", "4.56 ms" */
+const char *ar_show_bytes(uint64_t n);    /* "3.2 MB" */
+const char *ar_show_count(uint64_t n);    /* "12,345" */
+const char *ar_show_date(uint64_t real_ns);
+
+/* "rank 3", or "process 4711" where there are no ranks. */
+const char *ar_show_process(const struct ar_profile *p, uint32_t process);
+/* "solver.py:61": where a function is; for an MPI call or an import the line that made it. */
+const char *ar_show_place(const struct ar_profile *p, uint32_t node);
+
+/* Escape sequences, or "" where they are not wanted. */
+const char *ar_bold(void);
+const char *ar_dim(void);
+const char *ar_plain(void);
+
+/* Writes bytes to a file, or to standard output for "-". Returns an exit status; complains itself. */
+int ar_write_output(const char *path, const struct ar_bytes *bytes);
+/* The run's name without directory and ending. */
+void ar_stem(const char *path, char *stem, size_t n_stem);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "export/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put_text(struct ar_json *j, const char *text)
+{
+    ar_bytes_put(j->out, text, strlen(text));
+}
+
+static void put_character(struct ar_json *j, const char *at, size_t n)
+{
+    char escape[8];
+
+    if (n == 0) {
+        put_text(j, "\\ufffd");
+    } else if (*at == '"' || *at == '\\') {
+        ar_bytes_u8(j->out, '\\');
+        ar_bytes_put(j->out, at, 1);
+    } else if ((unsigned char)*at < 0x20) {
+        snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)*at);
+        put_text(j, escape);
+    } else {
+        ar_bytes_put(j->out, at, n);
+    }
+}
+
+static void put_quoted(struct ar_json *j, const char *text)
+{
+    ar_bytes_u8(j->out, '"');
+    for (size_t n_left = strlen(text); n_left;) {
+        size_t n = ar_utf8_length(text, n_left);
+
+        put_character(j, text, n);
+        text += n ? n : 1;
+        n_left -= n ? n : 1;
+    }
+    ar_bytes_u8(j->out, '"');
+}
+
+static void begin(struct ar_json *j, const char *key)
+{
+    if (j->needs_comma)
+        put_text(j, ",");
+    if (key) {
+        put_text(j, "\n");
+        put_quoted(j, key);
+        put_text(j, ": ");
+    }
+    j->needs_comma = true;
+}
+
+void ar_json_open(struct ar_json *j, const char *key, char bracket)
+{
+    begin(j, key);
+    ar_bytes_u8(j->out, (uint8_t)bracket);
+    j->needs_comma = false;
+}
+
+void ar_json_close(struct ar_json *j, char bracket)
+{
+    ar_bytes_u8(j->out, (uint8_t)bracket);
+    j->needs_comma = true;
+}
+
+void ar_json_text(struct ar_json *j, const char *key, const char *text)
+{
+    begin(j, key);
+    put_quoted(j, text);
+}
+
+void ar_json_integer(struct ar_json *j, const char *key, uint64_t value)
+{
+    char text[32];
+
+    begin(j, key);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    put_text(j, text);
+}
+
+void ar_json_number(struct ar_json *j, const char *key, double value)
+{
+    char text[40];
+
+    begin(j, key);
+    snprintf(text, sizeof text, "%.15g", value);
+    put_text(j, text);
+}
+
+void ar_json_null(struct ar_json *j, const char *key)
+{
+    begin(j, key);
+    put_text(j, "null");
+}
+
+void ar_json_bool(struct ar_json *j, const char *key, bool value)
+{
+    begin(j, key);
+    put_text(j, value ? "true" : "false");
+}

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * One depth-first walk over the tree. A counter for each function and one for each (caller, callee) say whether it is
+ * active above the node the walk is in, so that no node has to look at its ancestors: linear in nodes and values,
+ * where trees of recursive programs are hundreds of thousands deep. For the same reason nothing recurses here; the
+ * way back up is the nodes' own parent.
+ *
+ * Number 0 of functions (entries) and of pairs stands for "none". Both exist and collect what belongs to no function
+ * and to no caller, and are never written.
+ */
+#include "export/pstats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct counts {
+    uint64_t n_calls, n_primitive;
+    uint64_t self_ns, total_ns;
+};
+
+/* A key of the dict; its number is that of the encoded key in `keys`. */
+struct entry {
+    struct counts counts;
+    uint32_t n_active; /* nodes of it on the way from the root to where the walk is */
+    uint32_t first_pair;
+    bool is_caller; /* of something that is written; then it has to be written too */
+};
+
+struct pair {
+    struct counts counts;
+    uint32_t caller, callee;
+    uint32_t n_active;
+    uint32_t next; /* pair of the same callee */
+};
+
+/* What one location spent in the node at hand, and in its children. All 0 between nodes. */
+struct column {
+    uint64_t node_ns, children_ns;
+};
+
+struct work {
+    const struct ar_profile *p;
+    struct ar_strtab keys; /* as they will stand in the file */
+    struct entry *entries;
+    struct pair *pairs;
+    size_t n_pairs, cap_pairs;
+    struct ar_idmap pair_ids;
+    uint32_t *entry_of;                   /* by function */
+    uint32_t *pair_of;                    /* by node */
+    uint32_t *first_child, *next_sibling; /* by node; 0: none, as the root is nobody's child */
+    size_t *first_calls, *first_time;     /* by node, one more for the end: its first value */
+    bool *wanted;                         /* by location */
+    struct column *columns;               /* by location */
+};
+
+struct span {
+    const struct ar_value *at, *end;
+};
+
+/* --- marshal --- */
+
+static void put_int(struct ar_bytes *out, uint64_t value)
+{
+    uint32_t n_digits = 0;
+
+    if (value <= INT32_MAX) {
+        ar_bytes_u8(out, 'i');
+        ar_bytes_u32(out, (uint32_t)value);
+        return;
+    }
+    for (uint64_t rest = value; rest; rest >>= 15)
+        n_digits++;
+    ar_bytes_u8(out, 'l');
+    ar_bytes_u32(out, n_digits);
+    for (; value; value >>= 15)
+        ar_bytes_u16(out, value & 0x7fff);
+}
+
+static void put_seconds(struct ar_bytes *out, uint64_t ns)
+{
+    double seconds = (double)ns / 1e9;
+    uint64_t bits;
+
+    memcpy(&bits, &seconds, sizeof bits);
+    ar_bytes_u8(out, 'g');
+    ar_bytes_u64(out, bits);
+}
+
+static void put_tuple(struct ar_bytes *out, uint32_t n_items)
+{
+    ar_bytes_u8(out, '(');
+    ar_bytes_u32(out, n_items);
+}
+
+static void put_dict(struct ar_bytes *out)
+{
+    ar_bytes_u8(out, '{');
+}
+
+static void put_dict_end(struct ar_bytes *out)
+{
+    ar_bytes_u8(out, '0');
+}
+
+/* Each byte that is not UTF-8 becomes U+FFFD. Python would load surrogates, but then fail to print them. */
+static void put_utf8(struct ar_bytes *out, struct ar_str s)
+{
+    const unsigned char *at = (const unsigned char *)s.text;
+
+    for (size_t n_left = s.n_bytes; n_left;) {
+        size_t n = ar_utf8_length(at, n_left);
+
+        if (n)
+            ar_bytes_put(out, at, n);
+        else
+            ar_bytes_put(out, "\xef\xbf\xbd", 3);
+        n = n ? n : 1;
+        at += n;
+        n_left -= n;
+    }
+}
+
+static void put_text(struct ar_bytes *out, const char *before, struct ar_str s, const char *after)
+{
+    ar_bytes_u8(out, 'u');
+
+    size_t length_at = out->n;
+
+    ar_bytes_u32(out, 0);
+    ar_bytes_put(out, before, strlen(before));
+    put_utf8(out, s);
+    ar_bytes_put(out, after, strlen(after));
+    if (out->bad)
+        return;
+
+    size_t n_bytes = out->n - length_at - 4;
+
+    for (size_t i = 0; i < 4; i++)
+        out->data[length_at + i] = (unsigned char)(n_bytes >> (8 * i));
+}
+
+/* --- names --- */
+
+/* `inner` of `Solver.step.<locals>.inner`, as cProfile knows only that. Dots within <> are part of a name. */
+static struct ar_str last_component(struct ar_str name)
+{
+    size_t start = 0, depth = 0;
+
+    for (size_t i = 0; i < name.n_bytes; i++) {
+        if (name.text[i] == '<')
+            depth++;
+        else if (name.text[i] == '>' && depth)
+            depth--;
+        else if (name.text[i] == '.' && !depth)
+            start = i + 1;
+    }
+    if (start == name.n_bytes)
+        return name;
+    return (struct ar_str){name.text + start, name.n_bytes - start};
+}
+
+static void put_key(struct ar_bytes *out, const struct ar_profile *p,
+                    const struct ar_function *function)
+{
+    struct ar_str name = ar_strtab_get(&p->strings, function->name);
+    bool is_mpi = function->kind == AR_FUNCTION_MPI;
+
+    put_tuple(out, 3);
+    if (function->kind == AR_FUNCTION_PYTHON) {
+        put_text(out, "", ar_strtab_get(&p->strings, function->file), "");
+        put_int(out, function->first_line);
+        put_text(out, "", last_component(name), "");
+    } else {
+        put_text(out, "~", (struct ar_str){"", 0}, "");
+        put_int(out, 0);
+        put_text(out, is_mpi ? "<" : "", name, is_mpi ? ">" : "");
+    }
+}
+
+static enum ar_status find_entries(struct work *w)
+{
+    struct ar_bytes key = {0};
+    enum ar_status status = AR_OK;
+
+    for (size_t i = 0; i < w->p->n_functions && status == AR_OK; i++) {
+        const struct ar_function *function = &w->p->functions[i];
+
+        if (function->kind == AR_FUNCTION_THREAD)
+            continue;
+        key.n = 0;
+        put_key(&key, w->p, function);
+        status = key.bad ? AR_NOMEM
+                         : ar_strtab_put(&w->keys, (const char *)key.data, key.n, &w->entry_of[i]);
+    }
+    ar_bytes_free(&key);
+    if (status == AR_OK) {
+        w->entries = calloc(w->keys.n_strings + 1, sizeof *w->entries);
+        status = w->entries ? AR_OK : AR_NOMEM;
+    }
+    return status;
+}
+
+/* --- what the walk needs to know of each node --- */
+
+static uint32_t entry_of_node(const struct work *w, uint32_t node)
+{
+    return w->entry_of[w->p->nodes[node].function];
+}
+
+static enum ar_status add_pair(struct work *w, uint32_t caller, uint32_t callee, uint32_t *id)
+{
+    if (ar_grow((void **)&w->pairs, &w->cap_pairs, w->n_pairs + 1, sizeof *w->pairs) < 0)
+        return AR_NOMEM;
+    *id = (uint32_t)w->n_pairs;
+    w->pairs[w->n_pairs++] = (struct pair){.caller = caller, .callee = callee};
+    return AR_OK;
+}
+
+static enum ar_status find_pair(struct work *w, uint32_t caller, uint32_t callee, uint32_t *id)
+{
+    uint64_t key = (uint64_t)caller << 32 | callee; /* not 0, as entries count from 1 */
+
+    *id = 0;
+    if (!caller || !callee)
+        return AR_OK;
+    *id = ar_idmap_get(&w->pair_ids, key, AR_NO_ID);
+    if (*id != AR_NO_ID)
+        return AR_OK;
+    if (add_pair(w, caller, callee, id) < 0)
+        return AR_NOMEM;
+    return ar_idmap_put(&w->pair_ids, key, *id);
+}
+
+static enum ar_status find_pairs(struct work *w)
+{
+    uint32_t none;
+
+    if (add_pair(w, 0, 0, &none) < 0)
+        return AR_NOMEM;
+    for (uint32_t node = 1; node < w->p->n_nodes; node++)
+        if (find_pair(w, entry_of_node(w, w->p->nodes[node].parent), entry_of_node(w, node),
+                      &w->pair_of[node]) < 0)
+            return AR_NOMEM;
+    return AR_OK;
+}
+
+/* From the last to the first, so that each list is in the order of the nodes. */
+static void link_children(struct work *w)
+{
+    for (uint32_t node = (uint32_t)w->p->n_nodes; node-- > 1;) {
+        uint32_t parent = w->p->nodes[node].parent;
+
+        w->next_sibling[node] = w->first_child[parent];
+        w->first_child[parent] = node;
+    }
+}
+
+static void index_values(const struct ar_metric *metric, size_t n_nodes, size_t *first)
+{
+    size_t at = 0;
+
+    for (size_t node = 0; node <= n_nodes; node++) {
+        while (at < metric->n_values && metric->values[at].node < node)
+            at++;
+        first[node] = at;
+    }
+}
+
+static struct span values_of(const struct work *w, enum ar_metric_id id, const size_t *first,
+                             uint32_t node)
+{
+    const struct ar_value *values = w->p->metrics[id].values;
+
+    if (first[node] == first[node + 1]) /* `values` may be NULL */
+        return (struct span){0};
+    return (struct span){values + first[node], values + first[node + 1]};
+}
+
+static struct span time_of(const struct work *w, uint32_t node)
+{
+    return values_of(w, AR_METRIC_TIME, w->first_time, node);
+}
+
+static struct span calls_of(const struct work *w, uint32_t node)
+{
+    return values_of(w, AR_METRIC_CALLS, w->first_calls, node);
+}
+
+/* --- the walk --- */
+
+static uint64_t wanted_sum(const struct work *w, struct span span)
+{
+    uint64_t sum = 0;
+
+    for (; span.at < span.end; span.at++)
+        if (w->wanted[span.at->location])
+            sum += span.at->value;
+    return sum;
+}
+
+/* Sets `children_ns` of every location that a child of the node has time at, or puts it back to 0. */
+static void count_children(struct work *w, uint32_t node, bool put_back)
+{
+    for (uint32_t child = w->first_child[node]; child; child = w->next_sibling[child])
+        for (struct span t = time_of(w, child); t.at < t.end; t.at++) {
+            struct column *column = &w->columns[t.at->location];
+
+            column->children_ns = put_back ? 0 : column->children_ns + t.at->value;
+        }
+}
+
+/*
+ * Each location by itself, as one that seems to have spent more in the children (calls still open were closed at
+ * slightly different times) must not be paid for by another. A location may have several values in a node.
+ */
+static uint64_t self_ns(struct work *w, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    count_children(w, node, false);
+    for (struct span t = time_of(w, node); t.at < t.end; t.at++)
+        w->columns[t.at->location].node_ns += t.at->value;
+    for (struct span t = time_of(w, node); t.at < t.end; t.at++) {
+        struct column *column = &w->columns[t.at->location];
+
+        if (w->wanted[t.at->location] && column->node_ns > column->children_ns)
+            sum += column->node_ns - column->children_ns;
+        column->node_ns = 0;
+    }
+    count_children(w, node, true);
+    return sum;
+}
+
+static void add(struct counts *sum, const struct counts *node, bool primitive)
+{
+    sum->n_calls += node->n_calls;
+    sum->self_ns += node->self_ns;
+    if (primitive) {
+        sum->n_primitive += node->n_calls;
+        sum->total_ns += node->total_ns;
+    }
+}
+
+static void enter(struct work *w, uint32_t node)
+{
+    struct entry *entry = &w->entries[entry_of_node(w, node)];
+    struct pair *pair = &w->pairs[w->pair_of[node]];
+    struct counts counts = {
+        .n_calls = wanted_sum(w, calls_of(w, node)),
+        .self_ns = self_ns(w, node),
+        .total_ns = wanted_sum(w, time_of(w, node)),
+    };
+
+    add(&entry->counts, &counts, entry->n_active++ == 0);
+    add(&pair->counts, &counts, pair->n_active++ == 0);
+}
+
+static void leave(struct work *w, uint32_t node)
+{
+    w->entries[entry_of_node(w, node)].n_active--;
+    w->pairs[w->pair_of[node]].n_active--;
+}
+
+static void walk(struct work *w)
+{
+    uint32_t node = 0;
+
+    for (;;) {
+        enter(w, node);
+        if (w->first_child[node]) {
+            node = w->first_child[node];
+            continue;
+        }
+        leave(w, node);
+        while (!w->next_sibling[node]) {
+            node = w->p->nodes[node].parent;
+            if (node == AR_NO_ID)
+                return;
+            leave(w, node);
+        }
+        node = w->next_sibling[node];
+    }
+}
+
+/* --- writing --- */
+
+/* Time alone counts: a function may have been running before the recording began. */
+static bool any(const struct counts *c)
+{
+    return c->n_calls || c->self_ns || c->total_ns;
+}
+
+static bool is_written(const struct entry *entry)
+{
+    return any(&entry->counts) || entry->is_caller;
+}
+
+static void link_pairs(struct work *w)
+{
+    for (size_t i = w->n_pairs; i-- > 1;) {
+        struct pair *pair = &w->pairs[i];
+        struct entry *callee = &w->entries[pair->callee];
+
+        if (!any(&pair->counts))
+            continue;
+        pair->next = callee->first_pair;
+        callee->first_pair = (uint32_t)i;
+        w->entries[pair->caller].is_caller = true;
+    }
+}
+
+static void put_known_key(const struct work *w, uint32_t entry, struct ar_bytes *out)
+{
+    struct ar_str key = ar_strtab_get(&w->keys, entry);
+
+    ar_bytes_put(out, key.text, key.n_bytes);
+}
+
+static void put_callers(const struct work *w, const struct entry *entry, struct ar_bytes *out)
+{
+    put_dict(out);
+    for (uint32_t i = entry->first_pair; i; i = w->pairs[i].next) {
+        const struct counts *c = &w->pairs[i].counts;
+
+        put_known_key(w, w->pairs[i].caller, out);
+        put_tuple(out, 4);
+        put_int(out, c->n_calls); /* the other way round than in an entry: pstats wants it so */
+        put_int(out, c->n_primitive);
+        put_seconds(out, c->self_ns);
+        put_seconds(out, c->total_ns);
+    }
+    put_dict_end(out);
+}
+
+/* Returns how many entries there were. */
+static size_t put_entries(const struct work *w, struct ar_bytes *out)
+{
+    size_t n_written = 0;
+
+    put_dict(out);
+    for (uint32_t i = 1; i < w->keys.n_strings; i++) {
+        const struct entry *entry = &w->entries[i];
+
+        if (!is_written(entry))
+            continue;
+        put_known_key(w, i, out);
+        put_tuple(out, 5);
+        put_int(out, entry->counts.n_primitive);
+        put_int(out, entry->counts.n_calls);
+        put_seconds(out, entry->counts.self_ns);
+        put_seconds(out, entry->counts.total_ns);
+        put_callers(w, entry, out);
+        n_written++;
+    }
+    put_dict_end(out);
+    return n_written;
+}
+
+/* --- which ranks --- */
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* "0-3, 7" of sorted ranks, cut short with "..." where the room ends. */
+static void describe_ranks(const uint32_t *ranks, size_t n_ranks, char *text, size_t n_text)
+{
+    size_t used = 0;
+
+    for (size_t i = 0, last; i < n_ranks; i = last + 1) {
+        const char *comma = i ? ", " : "";
+
+        for (last = i; last + 1 < n_ranks && ranks[last + 1] - ranks[last] <= 1;)
+            last++;
+        if (n_text - used < 40) { /* two numbers, two commas, "..." */
+            snprintf(text + used, n_text - used, "%s...", comma);
+            return;
+        }
+        used += (size_t)snprintf(text + used, n_text - used, "%s%" PRIu32, comma, ranks[i]);
+        if (ranks[last] != ranks[i])
+            used += (size_t)snprintf(text + used, n_text - used, "-%" PRIu32, ranks[last]);
+    }
+}
+
+static enum ar_status fail_no_such_rank(const struct ar_profile *p, uint32_t world_rank,
+                                        struct ar_error *err)
+{
+    uint32_t *ranks = calloc(p->n_processes + 1, sizeof *ranks);
+    size_t n_ranks = 0;
+    char text[256];
+
+    if (!ranks)
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    for (size_t i = 0; i < p->n_processes; i++)
+        if (p->processes[i].world_rank != AR_RANK_NONE)
+            ranks[n_ranks++] = p->processes[i].world_rank;
+    qsort(ranks, n_ranks, sizeof *ranks, by_number);
+    describe_ranks(ranks, n_ranks, text, sizeof text);
+    free(ranks);
+    if (!n_ranks)
+        return ar_fail(err, AR_BAD,
+                       "there is no rank %" PRIu32 ": no process of this run has a rank "
+                       "(ask for all of them)",
+                       world_rank);
+    return ar_fail(err, AR_BAD, "there is no rank %" PRIu32 " in this run (it has %s %s)",
+                   world_rank, n_ranks == 1 ? "only rank" : "ranks", text);
+}
+
+static enum ar_status choose_locations(struct work *w, const struct ar_pstats_choice *which,
+                                       struct ar_error *err)
+{
+    const struct ar_profile *p = w->p;
+    bool found = !which->one_rank;
+
+    for (size_t i = 0; i < p->n_processes && !found; i++)
+        found =
+            p->processes[i].world_rank == which->world_rank && which->world_rank != AR_RANK_NONE;
+    if (!found)
+        return fail_no_such_rank(p, which->world_rank, err);
+    for (size_t i = 0; i < p->n_locations; i++)
+        w->wanted[i] = !which->one_rank ||
+                       p->processes[p->locations[i].process].world_rank == which->world_rank;
+    return AR_OK;
+}
+
+static enum ar_status fail_empty(const struct ar_pstats_choice *which, struct ar_error *err)
+{
+    if (which->one_rank)
+        return ar_fail(err, AR_BAD,
+                       "no function calls were recorded on rank %" PRIu32
+                       ", and pstats cannot read an empty file",
+                       which->world_rank);
+    return ar_fail(err, AR_BAD,
+                   "no function calls were recorded, and pstats cannot read an empty file");
+}
+
+/* --- all of it --- */
+
+static bool allocate(struct work *w)
+{
+    const struct ar_profile *p = w->p;
+
+    w->entry_of = calloc(p->n_functions + 1, sizeof *w->entry_of);
+    w->pair_of = calloc(p->n_nodes + 1, sizeof *w->pair_of);
+    w->first_child = calloc(p->n_nodes + 1, sizeof *w->first_child);
+    w->next_sibling = calloc(p->n_nodes + 1, sizeof *w->next_sibling);
+    w->first_calls = calloc(p->n_nodes + 1, sizeof *w->first_calls);
+    w->first_time = calloc(p->n_nodes + 1, sizeof *w->first_time);
+    w->wanted = calloc(p->n_locations + 1, sizeof *w->wanted);
+    w->columns = calloc(p->n_locations + 1, sizeof *w->columns);
+    return w->entry_of && w->pair_of && w->first_child && w->next_sibling && w->first_calls &&
+           w->first_time && w->wanted && w->columns;
+}
+
+static void release(struct work *w)
+{
+    ar_strtab_free(&w->keys);
+    ar_idmap_free(&w->pair_ids);
+    free(w->entries);
+    free(w->pairs);
+    free(w->entry_of);
+    free(w->pair_of);
+    free(w->first_child);
+    free(w->next_sibling);
+    free(w->first_calls);
+    free(w->first_time);
+    free(w->wanted);
+    free(w->columns);
+}
+
+static enum ar_status prepare(struct work *w, struct ar_profile *p)
+{
+    w->p = p;
+    if (ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 || find_pairs(w) < 0)
+        return AR_NOMEM;
+    link_children(w);
+    index_values(&p->metrics[AR_METRIC_CALLS], p->n_nodes, w->first_calls);
+    index_values(&p->metrics[AR_METRIC_TIME], p->n_nodes, w->first_time);
+    return AR_OK;
+}
+
+enum ar_status ar_pstats_encode(struct ar_profile *p, const struct ar_pstats_choice *which,
+                                struct ar_bytes *out, struct ar_error *err)
+{
+    struct work w = {0};
+    enum ar_status status = prepare(&w, p);
+
+    if (status < 0) {
+        status = ar_fail(err, status, "out of memory");
+        goto out;
+    }
+    status = choose_locations(&w, which, err);
+    if (status < 0)
+        goto out;
+    walk(&w);
+    link_pairs(&w);
+    if (put_entries(&w, out) == 0)
+        status = fail_empty(which, err);
+    else if (out->bad)
+        status = ar_fail(err, AR_NOMEM, "out of memory");
+out:
+    release(&w);
+    return status;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * pstats: the file that Python's pstats.Stats loads, and what is built on it (snakeviz, gprof2dot).
+ *
+ *     { (file, first line, name): (cc, nc, tt, ct, { caller's key: (nc, cc, tt, ct) }) }
+ *
+ *     nc   all calls
+ *     cc   primitive calls: those made while the function was not active already
+ *     tt   seconds in the function itself
+ *     ct   seconds in it and below, of primitive calls only, so that recursion is not counted twice
+ *
+ * The figures of a caller are those of the calls it made, and recursion is that of the pair: a call is primitive
+ * when the same caller is not already active in a call to the same function. This is what cProfile does.
+ *
+ * MPI functions are written as built-in ones, ('~', 0, '<MPI_Allreduce>'), which pstats shows as {MPI_Allreduce}.
+ * What has one key is one function here, since a reader of the file cannot tell them apart. The time of several
+ * ranks and threads is their sum.
+ *
+ * The bytes are a dict in Python's marshal format, version 2, which every Python 3 reads. A file that pstats
+ * would refuse, the empty dict, is not made: that is AR_BAD, as is a rank that the run does not have.
+ *
+ * Threads: one owner. `p` is put in order, otherwise unchanged. `out` is appended to; after a failure it is only fit
+ * to be freed.
+ *
+ *     struct ar_bytes out = {0};
+ *     struct ar_pstats_choice rank_3 = {.one_rank = true, .world_rank = 3};
+ *     if (ar_pstats_encode(&p, &rank_3, &out, &err) < 0) ...
+ *     ar_bytes_free(&out);
+ */
+#pragma once
+
+#include "format/profile.h"
+
+/* Which ranks to sum up: all, or one. */
+struct ar_pstats_choice {
+    bool one_rank; /* false: every process of the run, with or without a rank */
+    uint32_t world_rank;
+};
+
+AR_MUST_CHECK enum ar_status ar_pstats_encode(struct ar_profile *p,
+                                              const struct ar_pstats_choice *which,
+                                              struct ar_bytes *out, struct ar_error *err);

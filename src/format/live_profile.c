@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * From a live file to a profile: ticks become nanoseconds, instruction offsets become lines, open calls are closed.
+ *
+ * The copy that ar_live_open made is sound in its extents; what nodes and records say is checked here. A node whose
+ * parent or function cannot be found is left out with all below it, and counted as lost: in a running process
+ * that is the node being made at this instant, in a damaged file it is the damage.
+ */
+#include "format/linetable.h"
+#include "format/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct source_function {
+    const struct ar_record *record;
+    uint32_t id; /* in the profile */
+};
+
+/* What a node of the live file became. */
+struct mapped {
+    uint32_t node;   /* in the profile, AR_NO_ID: left out */
+    uint32_t python; /* nearest Python function at or above, as an index into `functions`; 0: none */
+};
+
+struct reading {
+    struct ar_profile *p;
+    const struct ar_live *live;
+    struct source_function *functions; /* from 1 */
+    size_t n_functions, cap_functions;
+    struct mapped *nodes; /* by ref */
+    uint32_t *locations;  /* by thread number */
+    size_t n_threads;
+    double ns_per_tick;
+    uint64_t now_ticks;
+    uint64_t n_left_out;
+};
+
+static const char *record_text(const struct ar_record *record)
+{
+    return (const char *)(record + 1);
+}
+
+static bool record_is_sound(const struct ar_record *record, size_t n_left)
+{
+    return n_left >= sizeof *record && record->n_bytes >= sizeof *record &&
+           record->n_bytes <= n_left && record->n_bytes % 8 == 0 &&
+           (uint64_t)record->n_name + record->n_file + record->n_linetable <=
+               record->n_bytes - sizeof *record;
+}
+
+static enum ar_status add_record(struct reading *r, const struct ar_record *record)
+{
+    struct ar_str name = {record_text(record), record->n_name};
+    struct ar_str file = {record_text(record) + record->n_name, record->n_file};
+    struct ar_function function = {.kind = record->function_kind, .first_line = record->first_line};
+    struct source_function source = {.record = record};
+
+    if (record->kind == AR_RECORD_FACT)
+        return ar_profile_fact(r->p, name, file);
+    if (record->kind != AR_RECORD_FUNCTION)
+        return AR_OK;
+    if (ar_profile_string(r->p, name, &function.name) < 0 ||
+        ar_profile_string(r->p, file, &function.file) < 0 ||
+        ar_profile_function(r->p, function, &source.id) < 0 ||
+        ar_grow((void **)&r->functions, &r->cap_functions, r->n_functions + 2,
+                sizeof *r->functions) < 0)
+        return AR_NOMEM;
+    r->functions[++r->n_functions] = source;
+    return AR_OK;
+}
+
+static enum ar_status read_records(struct reading *r)
+{
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_RECORDS));) {
+        size_t n_left = e->n_bytes_used - sizeof *e;
+        const unsigned char *at = (const unsigned char *)(e + 1);
+
+        while (n_left) {
+            const struct ar_record *record = (const struct ar_record *)at;
+
+            if (!record_is_sound(record, n_left))
+                return AR_BAD;
+            if (add_record(r, record) < 0)
+                return AR_NOMEM;
+            at += record->n_bytes;
+            n_left -= record->n_bytes;
+        }
+    }
+    return AR_OK;
+}
+
+/* Calls the visitor for each slot that a thread has taken. */
+static enum ar_status each_thread(struct reading *r,
+                                  enum ar_status (*visit)(struct reading *,
+                                                          const struct ar_live_thread *))
+{
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_THREADS));)
+        for (size_t i = 0; i < ar_extent_count(e, sizeof(struct ar_live_thread)); i++) {
+            const struct ar_live_thread *thread =
+                ar_extent_item(e, i, sizeof(struct ar_live_thread));
+
+            if (thread->root_ref) {
+                enum ar_status status = visit(r, thread);
+
+                if (status < 0)
+                    return status;
+            }
+        }
+    return AR_OK;
+}
+
+static enum ar_status note_thread(struct reading *r, const struct ar_live_thread *thread)
+{
+    if (thread->latest_ticks > r->now_ticks)
+        r->now_ticks = thread->latest_ticks;
+    if (thread->number >= r->n_threads)
+        r->n_threads = (size_t)thread->number + 1;
+    return AR_OK;
+}
+
+static uint64_t nanoseconds(const struct reading *r, uint64_t ticks)
+{
+    return (uint64_t)((double)ticks * r->ns_per_tick + 0.5);
+}
+
+static enum ar_status add_process(struct reading *r, uint32_t *id)
+{
+    const struct ar_live_header *h = r->live->header;
+    struct ar_process process = {
+        .pid = h->pid,
+        .world_rank = h->world_rank,
+        .world_size = h->world_size,
+        .finished = h->state == AR_LIVE_FINISHED,
+        .start_real_ns = h->start.real_ns,
+        .wall_ns = r->now_ticks > h->start.ticks ? nanoseconds(r, r->now_ticks - h->start.ticks) : 0,
+    };
+
+    memcpy(process.n_lost, h->n_lost, sizeof process.n_lost);
+    if (ar_profile_string(r->p, (struct ar_str){h->host, strlen(h->host)}, &process.host) < 0)
+        return AR_NOMEM;
+    return ar_profile_process(r->p, &process, id);
+}
+
+/* The main thread's tree is the run's tree; every other thread hangs below the root under its name. */
+static enum ar_status add_thread(struct reading *r, const struct ar_live_thread *thread)
+{
+    uint32_t name, function, node = 0;
+    struct ar_location location = {.process = (uint32_t)r->p->n_processes - 1,
+                                   .thread = thread->number};
+    const void *root = ar_live_at(r->live, thread->root_ref);
+
+    if (!root || thread->number >= r->n_threads)
+        return AR_BAD;
+    if (ar_profile_string(r->p,
+                          (struct ar_str){thread->name, strnlen(thread->name, sizeof thread->name)},
+                          &name) < 0)
+        return AR_NOMEM;
+    location.name = name;
+    if (thread->number > 0 &&
+        (ar_profile_function(r->p, (struct ar_function){.kind = AR_FUNCTION_THREAD, .name = name},
+                             &function) < 0 ||
+         ar_profile_node(r->p, (struct ar_profile_node){.parent = 0, .function = function}, &node) <
+             0))
+        return AR_NOMEM;
+    r->nodes[thread->root_ref].node = node;
+    return ar_profile_location(r->p, &location, &r->locations[thread->number]);
+}
+
+static uint32_t call_line(const struct reading *r, const struct ar_node *node, uint32_t python)
+{
+    uint32_t offset = (uint32_t)(node->key >> 32);
+
+    if (!offset || !python)
+        return 0;
+
+    const struct ar_record *record = r->functions[python].record;
+
+    return ar_linetable_line(record->linetable_kind,
+                             record_text(record) + record->n_name + record->n_file,
+                             record->n_linetable, record->first_line, offset - 1);
+}
+
+static enum ar_status add_value(struct reading *r, enum ar_metric_id metric, uint32_t node,
+                                uint32_t location, uint64_t value)
+{
+    if (!value)
+        return AR_OK;
+    return ar_profile_value(
+        r->p, metric, (struct ar_value){.node = node, .location = location, .value = value});
+}
+
+static enum ar_status add_mpi_values(struct reading *r, const uint64_t *words, uint32_t node,
+                                     uint32_t location)
+{
+    const struct {
+        enum ar_metric_id metric;
+        uint64_t value;
+    } items[] = {
+        {AR_METRIC_BYTES_OUT, words[AR_MPI_BYTES_OUT]},
+        {AR_METRIC_BYTES_IN, words[AR_MPI_BYTES_IN]},
+        {AR_METRIC_MIN_TIME, nanoseconds(r, words[AR_MPI_MIN_TICKS])},
+        {AR_METRIC_MAX_TIME, nanoseconds(r, words[AR_MPI_MAX_TICKS])},
+    };
+
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        if (add_value(r, items[i].metric, node, location, items[i].value) < 0)
+            return AR_NOMEM;
+    return AR_OK;
+}
+
+/* A chain goes to smaller offsets only: a damaged one cannot go round in circles. */
+static enum ar_status add_further_values(struct reading *r, const struct ar_node *node, uint32_t id,
+                                         uint32_t location)
+{
+    for (uint32_t ref = node->values_ref; ref;) {
+        const struct ar_values *values = ar_live_at(r->live, ref);
+
+        if (!values)
+            return AR_OK;
+        if (values->kind == AR_VALUES_MPI && add_mpi_values(r, values->words, id, location) < 0)
+            return AR_NOMEM;
+        if (values->next_ref >= ref)
+            return AR_OK;
+        ref = values->next_ref;
+    }
+    return AR_OK;
+}
+
+/* See invariant 3 in livefile.h: negative means open. */
+static uint64_t finished_ticks(const struct reading *r, const struct ar_node *node)
+{
+    int64_t ticks = node->ticks;
+
+    if (ticks < 0)
+        ticks = (int64_t)((uint64_t)ticks + r->now_ticks);
+    return ticks > 0 ? (uint64_t)ticks : 0;
+}
+
+static enum ar_status add_node(struct reading *r, const struct ar_node *node, uint32_t ref,
+                               uint32_t location)
+{
+    struct mapped *self = &r->nodes[ref];
+
+    if (self->node == AR_NO_ID) { /* not a root, which add_thread has seen */
+        uint32_t function = (uint32_t)node->key;
+        const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : self;
+
+        if (parent->node == AR_NO_ID || function == 0 || function > r->n_functions) {
+            r->n_left_out++;
+            return AR_OK;
+        }
+
+        const struct source_function *source = &r->functions[function];
+
+        self->python =
+            source->record->function_kind == AR_FUNCTION_PYTHON ? function : parent->python;
+        if (ar_profile_node(r->p,
+                            (struct ar_profile_node){
+                                .parent = parent->node,
+                                .function = source->id,
+                                .line = call_line(r, node, parent->python),
+                            },
+                            &self->node) < 0)
+            return AR_NOMEM;
+        if (add_value(r, AR_METRIC_CALLS, self->node, location, node->n_calls) < 0)
+            return AR_NOMEM;
+    }
+    if (add_value(r, AR_METRIC_TIME, self->node, location,
+                  nanoseconds(r, finished_ticks(r, node))) < 0)
+        return AR_NOMEM;
+    return add_further_values(r, node, self->node, location);
+}
+
+static enum ar_status read_nodes(struct reading *r)
+{
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_NODES));) {
+        uint32_t first = (uint32_t)(((const unsigned char *)(e + 1) - r->live->bytes) /
+                                    AR_LIVE_REF_BYTES);
+        uint32_t location = e->owner < r->n_threads ? r->locations[e->owner] : AR_NO_ID;
+
+        if (location == AR_NO_ID)
+            continue; /* a thread that started while we copied */
+        for (size_t i = 0; i < ar_extent_count(e, sizeof(struct ar_node)); i++)
+            if (add_node(r, ar_extent_item(e, i, sizeof(struct ar_node)), first + (uint32_t)i,
+                         location) < 0)
+                return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+static enum ar_status prepare(struct reading *r)
+{
+    size_t n_refs = r->live->n_bytes / AR_LIVE_REF_BYTES;
+
+    /* Every thread has an extent of its own, so a larger number of threads than pages is damage. */
+    if (r->n_threads > r->live->n_bytes / AR_LIVE_PAGE_BYTES)
+        return AR_BAD;
+    r->nodes = calloc(n_refs + 1, sizeof *r->nodes);
+    r->locations = malloc((r->n_threads + 1) * sizeof *r->locations);
+    if (!r->nodes || !r->locations)
+        return AR_NOMEM;
+    for (size_t i = 0; i <= n_refs; i++)
+        r->nodes[i].node = AR_NO_ID;
+    memset(r->locations, 0xff, (r->n_threads + 1) * sizeof *r->locations);
+    return AR_OK;
+}
+
+enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,
+                                   uint64_t now_ticks, struct ar_error *err)
+{
+    const struct ar_live_header *h = live->header;
+    struct reading r = {
+        .p = p,
+        .live = live,
+        .ns_per_tick = ar_scale_between(&h->start, &h->latest).ns_per_tick,
+        .now_ticks = now_ticks > h->latest.ticks ? now_ticks : h->latest.ticks,
+    };
+    uint32_t process;
+    enum ar_status status = each_thread(&r, note_thread);
+
+    if (status == AR_OK)
+        status = prepare(&r);
+    if (status == AR_OK)
+        status = read_records(&r);
+    if (status == AR_OK)
+        status = add_process(&r, &process);
+    if (status == AR_OK)
+        status = each_thread(&r, add_thread);
+    if (status == AR_OK)
+        status = read_nodes(&r);
+    if (status == AR_OK)
+        p->processes[process].n_lost[AR_LOST_NODES] += r.n_left_out;
+    else
+        ar_fail(err, status, "live file of process %u on %s: %s", h->pid, h->host,
+                status == AR_BAD ? "damaged" : ar_status_text(status));
+    free(r.functions);
+    free(r.nodes);
+    free(r.locations);
+    return status;
+}

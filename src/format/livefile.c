@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "format/livefile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * The copy is taken in an order in which nothing is seen before what it refers to: first the threads (their
+ * current node exists already), then all other extents from the last to the first (a node's extent before the
+ * records of its function and the extents of its older parents). Within an extent the header comes first, since it
+ * says how much is complete. Words are copied whole: a memcpy might tear a counter.
+ */
+static void copy_words(unsigned char *to, const unsigned char *from, size_t n_bytes)
+{
+    for (size_t i = 0; i + 8 <= n_bytes; i += 8) {
+        uint64_t word = __atomic_load_n((const uint64_t *)(from + i), __ATOMIC_ACQUIRE);
+
+        memcpy(to + i, &word, 8);
+    }
+}
+
+static bool extent_is_sound(const struct ar_extent *extent, size_t n_left)
+{
+    return n_left >= sizeof *extent && extent->n_bytes >= AR_LIVE_PAGE_BYTES &&
+           extent->n_bytes % AR_LIVE_PAGE_BYTES == 0 && extent->n_bytes <= n_left &&
+           extent->n_bytes_used >= sizeof *extent && extent->n_bytes_used <= extent->n_bytes;
+}
+
+struct extent_list {
+    size_t *offsets;
+    size_t n;
+};
+
+static enum ar_status list_extents(const unsigned char *from, size_t n_bytes,
+                                   struct extent_list *list, const char *name, struct ar_error *err)
+{
+    list->offsets = malloc((n_bytes / AR_LIVE_PAGE_BYTES + 1) * sizeof *list->offsets);
+    if (!list->offsets)
+        return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
+    for (size_t at = AR_LIVE_HEADER_BYTES; at < n_bytes;) {
+        struct ar_extent extent;
+
+        copy_words((unsigned char *)&extent, from + at, sizeof extent);
+        if (!extent_is_sound(&extent, n_bytes - at))
+            return ar_fail(err, AR_BAD, "%s: damaged live file (bad extent at byte %zu)", name, at);
+        list->offsets[list->n++] = at;
+        at += extent.n_bytes;
+    }
+    return AR_OK;
+}
+
+static void copy_extent(struct ar_live *out, const unsigned char *from, size_t at)
+{
+    struct ar_extent *extent = (struct ar_extent *)(out->bytes + at);
+
+    copy_words(out->bytes + at, from + at, sizeof *extent);
+    copy_words(out->bytes + at + sizeof *extent, from + at + sizeof *extent,
+               extent->n_bytes_used - sizeof *extent);
+}
+
+static void copy_extents(struct ar_live *out, const unsigned char *from,
+                         const struct extent_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (((const struct ar_extent *)(from + list->offsets[i]))->kind == AR_EXTENT_THREADS)
+            copy_extent(out, from, list->offsets[i]);
+    for (size_t i = list->n; i-- > 0;)
+        if (((const struct ar_extent *)(from + list->offsets[i]))->kind != AR_EXTENT_THREADS)
+            copy_extent(out, from, list->offsets[i]);
+}
+
+static enum ar_status check_header(const struct ar_live_header *header, size_t n_bytes,
+                                   const char *name, struct ar_error *err)
+{
+    if (memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks", name);
+    if (header->version != AR_LIVE_VERSION)
+        return ar_fail(err, AR_UNSUPPORTED,
+                       "%s: live file of version %u, this allranks reads version %d (use the "
+                       "allranks that recorded it)",
+                       name, header->version, AR_LIVE_VERSION);
+    if (header->header_bytes != AR_LIVE_HEADER_BYTES ||
+        header->n_bytes_used < AR_LIVE_HEADER_BYTES || header->n_bytes_used > n_bytes)
+        return ar_fail(err, AR_BAD, "%s: damaged live file (header)", name);
+    return AR_OK;
+}
+
+/* Texts in the header end within their field, whatever the file says. */
+static void terminate_texts(struct ar_live_header *header)
+{
+    header->host[sizeof header->host - 1] = '\0';
+    header->job[sizeof header->job - 1] = '\0';
+}
+
+enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t n_bytes,
+                                  const char *name, struct ar_error *err)
+{
+    const unsigned char *from = bytes;
+    struct ar_live_header header;
+    struct extent_list list = {0};
+    enum ar_status status;
+
+    *out = (struct ar_live){0};
+    if (n_bytes < AR_LIVE_HEADER_BYTES)
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks (too short)", name);
+    copy_words((unsigned char *)&header, from, sizeof header);
+    status = check_header(&header, n_bytes, name, err);
+    if (status < 0)
+        return status;
+    status = list_extents(from, header.n_bytes_used, &list, name, err);
+    if (status < 0)
+        goto out;
+    out->n_bytes = header.n_bytes_used;
+    out->bytes = calloc(1, out->n_bytes);
+    if (!out->bytes) {
+        status = ar_fail(err, AR_NOMEM, "%s: out of memory", name);
+        goto out;
+    }
+    terminate_texts(&header);
+    memcpy(out->bytes, &header, sizeof header);
+    out->header = (const struct ar_live_header *)out->bytes;
+    copy_extents(out, from, &list);
+out:
+    free(list.offsets);
+    return status;
+}
+
+enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_error *err)
+{
+    enum ar_status status;
+    struct stat st;
+
+    *out = (struct ar_live){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES) {
+        status = ar_fail(err, AR_BAD, "%s: not a live file of allranks", path);
+        goto out;
+    }
+
+    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+
+    if (map == MAP_FAILED) {
+        status = ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+        goto out;
+    }
+    status = ar_live_from_bytes(out, map, (size_t)st.st_size, path, err);
+    munmap(map, (size_t)st.st_size);
+out:
+    close(fd);
+    return status;
+}
+
+void ar_live_close(struct ar_live *live)
+{
+    free(live->bytes);
+    *live = (struct ar_live){0};
+}
+
+const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar_extent *previous,
+                                     enum ar_extent_kind kind)
+{
+    const unsigned char *end = live->bytes + live->n_bytes;
+    const unsigned char *at = previous ? (const unsigned char *)previous + previous->n_bytes
+                                       : live->bytes + AR_LIVE_HEADER_BYTES;
+
+    for (; at < end; at += ((const struct ar_extent *)at)->n_bytes)
+        if (((const struct ar_extent *)at)->kind == (uint32_t)kind)
+            return (const struct ar_extent *)at;
+    return NULL;
+}
+
+size_t ar_extent_count(const struct ar_extent *extent, size_t item_bytes)
+{
+    return (extent->n_bytes_used - sizeof *extent) / item_bytes;
+}
+
+const void *ar_extent_item(const struct ar_extent *extent, size_t i, size_t item_bytes)
+{
+    return (const unsigned char *)(extent + 1) + i * item_bytes;
+}
+
+const void *ar_live_at(const struct ar_live *live, uint32_t ref)
+{
+    size_t at = (size_t)ref * AR_LIVE_REF_BYTES;
+
+    if (at < AR_LIVE_HEADER_BYTES || at + AR_LIVE_REF_BYTES > live->n_bytes)
+        return NULL;
+    return live->bytes + at;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * livefile: the layout of the file that a running process records into, and its reader.
+ *
+ *     0            4096                                            n_bytes_used
+ *     +------------+-----------+----------+-----------+-----------+ . . . . . . .
+ *     | header     | extent    | extent   | extent    | extent    |  allocated, empty
+ *     +------------+-----------+----------+-----------+-----------+ . . . . . . .
+ *                    THREADS     RECORDS    NODES of    NODES of
+ *                                           thread 0    thread 1
+ *
+ * The file is mapped shared, at one address for the whole life of the process, and written with plain stores.
+ * It has no pointers, only offsets; `ref` is an offset in units of 64 bytes, so that 32 bits reach 256 GiB. An
+ * extent is a run of whole pages of one kind. What is in it counts as written once `n_bytes_used` covers it.
+ *
+ * Who writes what, and when a reader may look:
+ *   - header        the process, under its lock; `n_bytes_used` last (release)
+ *   - RECORDS       the process, under its lock; append-only; `n_bytes_used` of the extent last
+ *   - THREADS       slots are handed out under the lock, then written by their thread alone
+ *   - NODES         the thread that owns the extent, alone; append-only but for the counters in a node
+ *   - counters      one aligned 8-byte store each: a reader sees the old or the new value
+ *
+ * Invariants that hold between any two stores, and so after a SIGKILL:
+ *   1. A node that can be seen has a parent that can be seen, at a smaller offset; a root has parent 0.
+ *   2. A node's function has been recorded before the node is.
+ *   3. `ticks` of a node is the sum of its finished calls; while one is open it is that sum minus the stamp of
+ *      the entry, which is negative because a stamp is larger than any sum of spans before it. One store opens a
+ *      node, one store closes it, and neither instant can lose or double a span.
+ *   4. The open nodes of a thread are the ancestors of `current_ref`, give or take the one being entered or left.
+ *
+ * Readers trust none of this: ar_live_open checks every offset before it is followed.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define AR_LIVE_MAGIC "ALLRLIVE"
+#define AR_LIVE_VERSION 1
+#define AR_LIVE_HEADER_BYTES 4096
+#define AR_LIVE_PAGE_BYTES 4096
+#define AR_LIVE_REF_BYTES 64
+#define AR_RANK_NONE UINT32_MAX
+
+enum ar_live_state {
+    AR_LIVE_RUNNING = 1,
+    AR_LIVE_FINISHED = 2, /* the process ended its recording in good order */
+};
+
+/* Answers to "do all ranks of this job run allranks?", see runtime/rollcall.h. */
+enum ar_live_vote { AR_VOTE_NONE = 0, AR_VOTE_YES = 1, AR_VOTE_NO = 2 };
+
+/* What was not recorded, and why. Each is shown by `allranks info`. */
+enum ar_live_loss {
+    AR_LOST_NODES,     /* calls whose node found no room: their time is their caller's */
+    AR_LOST_FUNCTIONS, /* functions that could not be recorded, likewise */
+    AR_LOST_THREADS,   /* threads that could not be recorded at all */
+    AR_LOST_FRAMES,    /* returns that had to be inferred */
+    AR_N_LOSSES = 8,
+};
+
+struct ar_live_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t state; /* enum ar_live_state */
+    uint32_t clock_kind;
+    uint64_t n_bytes_used; /* header and extents that a reader may look at */
+    uint64_t n_bytes_max;  /* the file never grows beyond this */
+
+    /* Who this is. A process is known by host, pid and when it was started, since pids come again. */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint64_t pid_start;  /* field 22 of /proc/PID/stat */
+    uint32_t world_rank; /* AR_RANK_NONE: not known */
+    uint32_t world_size; /* 0: not known */
+    uint32_t vote;       /* enum ar_live_vote */
+    uint32_t rank_confirmed; /* 1: MPI itself said so */
+    char host[64];
+    char job[64];
+
+    struct ar_stamp start;
+    struct ar_stamp latest; /* from time to time, and at the end: with `start` it gives the length of a tick */
+    uint64_t n_lost[AR_N_LOSSES];
+};
+
+enum ar_extent_kind {
+    AR_EXTENT_THREADS = 1,
+    AR_EXTENT_RECORDS = 2,
+    AR_EXTENT_NODES = 3,
+    AR_EXTENT_VALUES = 4, /* further values of nodes */
+    AR_EXTENT_STREAM = 5, /* kept for trace and wait records; readers skip kinds they do not know */
+};
+
+struct ar_extent {
+    uint32_t kind;
+    uint32_t owner;        /* thread number for NODES, VALUES and STREAM; 0 otherwise */
+    uint64_t n_bytes;      /* of the whole extent, this header included; a multiple of the page size */
+    uint64_t n_bytes_used; /* this header included */
+    uint64_t spare[5];
+};
+
+/* A function or a fact: what is known once about something. Padded to a multiple of 8 bytes. */
+enum ar_record_kind {
+    AR_RECORD_FUNCTION = 1,
+    AR_RECORD_FACT = 2, /* name = key, file = value */
+};
+
+enum ar_function_kind {
+    AR_FUNCTION_PYTHON = 1,
+    AR_FUNCTION_MPI = 2,
+    AR_FUNCTION_THREAD = 3, /* the root of a thread's tree */
+    AR_FUNCTION_BUILTIN = 4,
+    AR_FUNCTION_REGION = 5,
+    AR_FUNCTION_IMPORT = 6, /* never recorded: the import system's own functions, folded for reading */
+};
+
+/* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
+enum ar_linetable_kind {
+    AR_LINETABLE_NONE = 0,
+    AR_LINETABLE_LNOTAB = 1,   /* 3.9 */
+    AR_LINETABLE_PEP626 = 2,   /* 3.10 */
+    AR_LINETABLE_PEP657 = 3,   /* 3.11 and later */
+};
+
+struct ar_record {
+    uint32_t n_bytes; /* of the whole record */
+    uint8_t kind;
+    uint8_t function_kind;
+    uint8_t linetable_kind;
+    uint8_t spare;
+    uint32_t first_line;
+    uint32_t n_name, n_file, n_linetable; /* bytes that follow, in this order */
+};
+
+/* Functions are numbered from 1 in the order of their records. */
+
+struct ar_live_thread {
+    /* Written at every event: a cache line of its own. */
+    uint32_t current_ref; /* the node the thread is in */
+    uint32_t root_ref;    /* 0: slot not in use yet */
+    uint64_t latest_ticks;
+    uint64_t hot_spare[6];
+    /* Written at start and end. */
+    uint32_t number;
+    uint32_t os_tid;
+    uint64_t start_ticks;
+    uint64_t end_ticks; /* 0: still running */
+    char name[40];
+};
+
+/*
+ * A node: one cache line, all that an event touches.
+ *
+ * `key` is the function (low half) and where it was called from: the byte offset of the instruction in the caller's
+ * code plus one (high half, 0: not known).
+ */
+struct ar_node {
+    uint64_t key;
+    int64_t ticks; /* see invariant 3 */
+    uint64_t n_calls; /* open one included */
+    uint32_t parent_ref;
+    uint32_t hot_child_ref; /* the writer's guess at the next child; readers ignore it */
+    uint32_t values_ref;    /* chain of struct ar_values, 0: none */
+    uint32_t epoch;         /* synchronisation interval that `interval_ticks` belongs to */
+    uint64_t interval_ticks;
+    uint64_t child_ticks; /* time in direct children since the interval began */
+    uint64_t spare;
+};
+
+/* Values beyond calls and time; one 64-byte block a kind, chained. */
+enum ar_values_kind {
+    AR_VALUES_MPI = 1,
+    AR_VALUES_COUNTERS = 2, /* kept for hardware counters */
+    AR_VALUES_MEMORY = 3,   /* kept for allocations */
+};
+
+struct ar_values {
+    uint32_t kind;
+    uint32_t next_ref;
+    uint64_t words[7]; /* by kind; MPI: enum ar_mpi_word */
+};
+
+enum ar_mpi_word { AR_MPI_BYTES_OUT, AR_MPI_BYTES_IN, AR_MPI_MIN_TICKS, AR_MPI_MAX_TICKS };
+
+_Static_assert(sizeof(struct ar_live_header) <= AR_LIVE_HEADER_BYTES, "header is one page");
+_Static_assert(sizeof(struct ar_extent) == 64, "extents keep cache lines aligned");
+_Static_assert(sizeof(struct ar_live_thread) == 128, "two cache lines");
+_Static_assert(offsetof(struct ar_live_thread, number) == 64, "cold half on its own line");
+_Static_assert(sizeof(struct ar_node) == 64, "one cache line");
+_Static_assert(sizeof(struct ar_values) == 64, "one cache line");
+
+/*
+ * Reader: a checked copy of a live file. It is a copy because the process may go on writing, so that what was
+ * checked would no longer be what is read. The length to copy is read first, so everything it covers is complete.
+ *
+ *     struct ar_live live;
+ *     if (ar_live_open(&live, path, &err) < 0) ...
+ *     const struct ar_extent *e = NULL;
+ *     while ((e = ar_live_next(&live, e, AR_EXTENT_NODES))) ...
+ *     ar_live_close(&live);
+ */
+struct ar_live {
+    unsigned char *bytes;
+    size_t n_bytes;
+    const struct ar_live_header *header;
+};
+
+AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,
+                                          struct ar_error *err);
+/* The same from memory; the bytes are copied. `name` is for messages. */
+AR_MUST_CHECK enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes,
+                                                size_t n_bytes, const char *name,
+                                                struct ar_error *err);
+void ar_live_close(struct ar_live *live);
+
+/* The extent of that kind after `previous` (NULL: the first); NULL when there is none. */
+const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar_extent *previous,
+                                     enum ar_extent_kind kind);
+/* Number of items of `item_bytes` in an extent, and the i-th of them. */
+size_t ar_extent_count(const struct ar_extent *extent, size_t item_bytes);
+const void *ar_extent_item(const struct ar_extent *extent, size_t i, size_t item_bytes);
+/* What `ref` names if it lies within the file, else NULL. */
+const void *ar_live_at(const struct ar_live *live, uint32_t ref);

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "format/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define X(id, name, unit, combine) name,
+const char *const ar_metric_names[AR_N_METRICS] = {AR_METRIC_LIST(X)};
+#undef X
+#define X(id, name, unit, combine) unit,
+const char *const ar_metric_units[AR_N_METRICS] = {AR_METRIC_LIST(X)};
+#undef X
+#define X(id, name, unit, combine) combine,
+const enum ar_combine ar_metric_combine[AR_N_METRICS] = {AR_METRIC_LIST(X)};
+#undef X
+
+uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b)
+{
+    switch (how) {
+    case AR_COMBINE_MIN:
+        return a < b ? a : b;
+    case AR_COMBINE_MAX:
+        return a > b ? a : b;
+    case AR_COMBINE_SUM:
+        break;
+    }
+    return a + b;
+}
+
+enum ar_status ar_profile_string(struct ar_profile *p, struct ar_str s, uint32_t *id)
+{
+    return ar_strtab_put(&p->strings, s.text, s.n_bytes, id);
+}
+
+enum ar_status ar_profile_fact(struct ar_profile *p, struct ar_str key, struct ar_str value)
+{
+    struct ar_fact fact;
+    enum ar_status status = ar_profile_string(p, key, &fact.key);
+
+    if (status == AR_OK)
+        status = ar_profile_string(p, value, &fact.value);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < p->n_facts; i++)
+        if (p->facts[i].key == fact.key && p->facts[i].value == fact.value)
+            return AR_OK;
+    status = ar_grow((void **)&p->facts, &p->cap_facts, p->n_facts + 1, sizeof *p->facts);
+    if (status == AR_OK)
+        p->facts[p->n_facts++] = fact;
+    return status;
+}
+
+static bool same_function(const struct ar_function *a, const struct ar_function *b)
+{
+    return a->kind == b->kind && a->name == b->name && a->file == b->file &&
+           a->first_line == b->first_line;
+}
+
+enum ar_status ar_profile_function(struct ar_profile *p, struct ar_function function, uint32_t *id)
+{
+    uint64_t key = ar_pair_key(ar_pair_key(function.name, function.file),
+                               ar_pair_key(function.first_line, function.kind));
+
+    for (;; key++) {
+        uint32_t found = ar_idmap_get(&p->function_ids, key ? key : 1, AR_NO_ID);
+
+        if (found == AR_NO_ID)
+            break;
+        if (same_function(&p->functions[found], &function)) {
+            *id = found;
+            return AR_OK;
+        }
+    }
+    if (ar_grow((void **)&p->functions, &p->cap_functions, p->n_functions + 1,
+                sizeof *p->functions) < 0 ||
+        ar_idmap_put(&p->function_ids, key ? key : 1, (uint32_t)p->n_functions) < 0)
+        return AR_NOMEM;
+    *id = (uint32_t)p->n_functions;
+    p->functions[p->n_functions++] = function;
+    return AR_OK;
+}
+
+static bool same_node(const struct ar_profile_node *a, const struct ar_profile_node *b)
+{
+    return a->parent == b->parent && a->function == b->function && a->line == b->line;
+}
+
+enum ar_status ar_profile_node(struct ar_profile *p, struct ar_profile_node node, uint32_t *id)
+{
+    uint64_t key = ar_pair_key(ar_pair_key(node.parent, node.function), node.line);
+
+    for (;; key++) {
+        uint32_t found = ar_idmap_get(&p->node_ids, key ? key : 1, AR_NO_ID);
+
+        if (found == AR_NO_ID)
+            break;
+        if (same_node(&p->nodes[found], &node)) {
+            *id = found;
+            return AR_OK;
+        }
+    }
+    if (ar_grow((void **)&p->nodes, &p->cap_nodes, p->n_nodes + 1, sizeof *p->nodes) < 0 ||
+        ar_idmap_put(&p->node_ids, key ? key : 1, (uint32_t)p->n_nodes) < 0)
+        return AR_NOMEM;
+    *id = (uint32_t)p->n_nodes;
+    p->nodes[p->n_nodes++] = node;
+    return AR_OK;
+}
+
+enum ar_status ar_profile_process(struct ar_profile *p, const struct ar_process *process,
+                                  uint32_t *id)
+{
+    if (ar_grow((void **)&p->processes, &p->cap_processes, p->n_processes + 1,
+                sizeof *p->processes) < 0)
+        return AR_NOMEM;
+    *id = (uint32_t)p->n_processes;
+    p->processes[p->n_processes++] = *process;
+    return AR_OK;
+}
+
+enum ar_status ar_profile_location(struct ar_profile *p, const struct ar_location *location,
+                                   uint32_t *id)
+{
+    if (ar_grow((void **)&p->locations, &p->cap_locations, p->n_locations + 1,
+                sizeof *p->locations) < 0)
+        return AR_NOMEM;
+    *id = (uint32_t)p->n_locations;
+    p->locations[p->n_locations++] = *location;
+    return AR_OK;
+}
+
+enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
+                                struct ar_value value)
+{
+    struct ar_metric *m = &p->metrics[metric];
+
+    if (ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
+        return AR_NOMEM;
+    m->values[m->n_values++] = value;
+    m->sorted = false;
+    return AR_OK;
+}
+
+enum ar_status ar_profile_init(struct ar_profile *p)
+{
+    uint32_t id;
+    enum ar_status status;
+
+    *p = (struct ar_profile){0};
+    status = ar_profile_string(p, (struct ar_str){"", 0}, &id);
+    if (status == AR_OK)
+        status = ar_profile_function(p, (struct ar_function){.kind = AR_FUNCTION_THREAD}, &id);
+    if (status == AR_OK)
+        status = ar_profile_node(p, (struct ar_profile_node){.parent = AR_NO_ID}, &id);
+    return status;
+}
+
+void ar_profile_free(struct ar_profile *p)
+{
+    ar_strtab_free(&p->strings);
+    free(p->facts);
+    free(p->functions);
+    free(p->nodes);
+    free(p->processes);
+    free(p->locations);
+    for (int i = 0; i < AR_N_METRICS; i++)
+        free(p->metrics[i].values);
+    ar_idmap_free(&p->function_ids);
+    ar_idmap_free(&p->node_ids);
+    *p = (struct ar_profile){0};
+}
+
+/* One counting pass of a radix sort: stable, linear in values and keys. */
+static void counting_sort(const struct ar_value *from, struct ar_value *to, size_t n_values,
+                          size_t *start, size_t n_keys, bool by_node)
+{
+    memset(start, 0, (n_keys + 1) * sizeof *start);
+    for (size_t i = 0; i < n_values; i++)
+        start[(by_node ? from[i].node : from[i].location) + 1]++;
+    for (size_t k = 0; k < n_keys; k++)
+        start[k + 1] += start[k];
+    for (size_t i = 0; i < n_values; i++)
+        to[start[by_node ? from[i].node : from[i].location]++] = from[i];
+}
+
+/* Two call sites on one line are one node: what they measured becomes one value. */
+static size_t combine_equal(struct ar_value *values, size_t n_values, enum ar_combine how)
+{
+    size_t n = 1;
+
+    for (size_t i = 1; i < n_values; i++) {
+        struct ar_value *last = &values[n - 1];
+
+        if (last->node == values[i].node && last->location == values[i].location)
+            last->value = ar_combine(how, last->value, values[i].value);
+        else
+            values[n++] = values[i];
+    }
+    return n;
+}
+
+static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_locations,
+                                  enum ar_combine how)
+{
+    size_t n_keys = n_nodes > n_locations ? n_nodes : n_locations;
+    size_t *start = malloc((n_keys + 1) * sizeof *start);
+    struct ar_value *spare = malloc(m->n_values * sizeof *spare);
+    enum ar_status status = AR_NOMEM;
+
+    if (start && spare) {
+        counting_sort(m->values, spare, m->n_values, start, n_locations, false);
+        counting_sort(spare, m->values, m->n_values, start, n_nodes, true);
+        m->n_values = combine_equal(m->values, m->n_values, how);
+        m->sorted = true;
+        status = AR_OK;
+    }
+    free(start);
+    free(spare);
+    return status;
+}
+
+enum ar_status ar_profile_sort(struct ar_profile *p)
+{
+    for (int i = 0; i < AR_N_METRICS; i++) {
+        struct ar_metric *m = &p->metrics[i];
+
+        if (m->sorted || m->n_values == 0)
+            continue;
+        if (sort_metric(m, p->n_nodes, p->n_locations, ar_metric_combine[i]) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+const char *ar_profile_fact_text(const struct ar_profile *p, const char *key)
+{
+    for (size_t i = 0; i < p->n_facts; i++)
+        if (strcmp(ar_strtab_text(&p->strings, p->facts[i].key), key) == 0)
+            return ar_strtab_text(&p->strings, p->facts[i].value);
+    return "";
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * profile: all that is known about a run, in memory. What is merged, written to a run file and analysed.
+ *
+ *     strings     each text once
+ *     facts       (key, value) about the run: command line, versions
+ *     functions   kind, name, file, first line
+ *     nodes       one tree for all: (parent, function, line it was called from); node 0 is the root, parents come first
+ *     processes   one a process: rank, host, pid, when, what was lost
+ *     locations   one a thread: process and name; the columns of everything measured
+ *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value
+ *
+ * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was recorded; a thread
+ * other than the main one hangs below the root as a node of kind THREAD.
+ *
+ * Life cycle: ar_profile_init, then any number of ar_profile_add_live / ar_profile_merge, then ar_profile_free.
+ * Threads: one owner. On AR_NOMEM a profile is only fit to be freed.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/strtab.h"
+#include "format/livefile.h"
+
+#define AR_METRIC_LIST(X)                                                                          \
+    X(AR_METRIC_CALLS, "calls", "1", AR_COMBINE_SUM)                                               \
+    X(AR_METRIC_TIME, "time", "ns", AR_COMBINE_SUM)                                                \
+    X(AR_METRIC_BYTES_OUT, "bytes_out", "B", AR_COMBINE_SUM)                                       \
+    X(AR_METRIC_BYTES_IN, "bytes_in", "B", AR_COMBINE_SUM)                                         \
+    X(AR_METRIC_MIN_TIME, "min_time", "ns", AR_COMBINE_MIN)                                        \
+    X(AR_METRIC_MAX_TIME, "max_time", "ns", AR_COMBINE_MAX)
+
+/* How two values of one node become one, over call sites, threads or ranks. */
+enum ar_combine { AR_COMBINE_SUM, AR_COMBINE_MIN, AR_COMBINE_MAX };
+
+enum ar_metric_id {
+#define X(id, name, unit, combine) id,
+    AR_METRIC_LIST(X)
+#undef X
+        AR_N_METRICS
+};
+
+struct ar_fact {
+    uint32_t key, value; /* strings */
+};
+
+struct ar_function {
+    uint32_t kind; /* enum ar_function_kind */
+    uint32_t name, file;
+    uint32_t first_line;
+};
+
+struct ar_profile_node {
+    uint32_t parent; /* AR_NO_ID for the root */
+    uint32_t function;
+    uint32_t line; /* in the nearest Python function above; 0: not known */
+};
+
+struct ar_process {
+    uint32_t host; /* string */
+    uint32_t pid;
+    uint32_t world_rank, world_size; /* AR_RANK_NONE and 0 where not known */
+    uint32_t finished;               /* 0: it was killed, or is still running */
+    uint64_t start_real_ns;
+    uint64_t wall_ns;
+    uint64_t n_lost[AR_N_LOSSES];
+};
+
+struct ar_location {
+    uint32_t process;
+    uint32_t thread; /* number within the process; 0 is the main thread */
+    uint32_t name;
+};
+
+struct ar_value {
+    uint32_t node, location;
+    uint64_t value;
+};
+
+struct ar_metric {
+    struct ar_value *values;
+    size_t n_values, cap;
+    bool sorted; /* by node, then location */
+};
+
+struct ar_profile {
+    struct ar_strtab strings;
+    struct ar_fact *facts;
+    size_t n_facts, cap_facts;
+    struct ar_function *functions;
+    size_t n_functions, cap_functions;
+    struct ar_profile_node *nodes;
+    size_t n_nodes, cap_nodes;
+    struct ar_process *processes;
+    size_t n_processes, cap_processes;
+    struct ar_location *locations;
+    size_t n_locations, cap_locations;
+    struct ar_metric metrics[AR_N_METRICS];
+    struct ar_idmap function_ids, node_ids; /* hash to id, probing on by one as in strtab */
+};
+
+extern const char *const ar_metric_names[AR_N_METRICS];
+extern const char *const ar_metric_units[AR_N_METRICS];
+extern const enum ar_combine ar_metric_combine[AR_N_METRICS];
+uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b);
+
+AR_MUST_CHECK enum ar_status ar_profile_init(struct ar_profile *p);
+void ar_profile_free(struct ar_profile *p);
+
+/* Adding returns the number of what is equal already, where there is such. */
+AR_MUST_CHECK enum ar_status ar_profile_string(struct ar_profile *p, struct ar_str s, uint32_t *id);
+AR_MUST_CHECK enum ar_status ar_profile_fact(struct ar_profile *p, struct ar_str key,
+                                             struct ar_str value);
+AR_MUST_CHECK enum ar_status ar_profile_function(struct ar_profile *p, struct ar_function function,
+                                                 uint32_t *id);
+AR_MUST_CHECK enum ar_status ar_profile_node(struct ar_profile *p, struct ar_profile_node node,
+                                             uint32_t *id);
+AR_MUST_CHECK enum ar_status ar_profile_process(struct ar_profile *p,
+                                                const struct ar_process *process, uint32_t *id);
+AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
+                                                 const struct ar_location *location, uint32_t *id);
+AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
+                                              struct ar_value value);
+
+/* Puts every metric in order of node and location, one value each. Linear; encoding and analysis call it. */
+AR_MUST_CHECK enum ar_status ar_profile_sort(struct ar_profile *p);
+
+/*
+ * Adds one process from its live file. Calls still open are closed at `now_ticks`, or, if that is 0, at the newest
+ * stamp in the file.
+ */
+AR_MUST_CHECK enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,
+                                                 uint64_t now_ticks, struct ar_error *err);
+/* Adds all of another profile; its processes and threads come after those of `p`. */
+AR_MUST_CHECK enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other);
+
+/* The value of the first fact with that key, or "". */
+const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);

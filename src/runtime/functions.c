@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/functions.h"
+
+#include "base/idmap.h"
+#include "runtime/livemap.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define REQUEST_EXTRA_INDEX PyUnstable_Eval_RequestCodeExtraIndex
+#define GET_EXTRA PyUnstable_Code_GetExtra
+#define SET_EXTRA PyUnstable_Code_SetExtra
+#else
+#define REQUEST_EXTRA_INDEX _PyEval_RequestCodeExtraIndex
+#define GET_EXTRA _PyCode_GetExtra
+#define SET_EXTRA _PyCode_SetExtra
+#endif
+
+Py_ssize_t ar_code_extra_index = PY_SSIZE_T_MAX;
+
+static struct {
+    pthread_mutex_t lock;
+    struct ar_idmap by_content; /* hash of all that is recorded, to number */
+    char own_directory[4096];
+    size_t n_own_directory;
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Two functions with one 64-bit hash would share a number: at a million functions the odds are 1 in 30 million. */
+static uint32_t number_of(const struct ar_record *head, const char *name, const char *file,
+                          const void *linetable)
+{
+    uint64_t hash = ar_pair_key(ar_pair_key(ar_hash_bytes(name, head->n_name),
+                                            ar_hash_bytes(file, head->n_file)),
+                                ar_pair_key(ar_hash_bytes(linetable, head->n_linetable),
+                                            (uint64_t)head->first_line << 8 | head->function_kind));
+    uint32_t number;
+
+    pthread_mutex_lock(&known.lock);
+    number = ar_idmap_get(&known.by_content, hash, 0);
+    if (!number) {
+        number = ar_livemap_record(head, name, file, linetable);
+        if (number && ar_idmap_put(&known.by_content, hash, number) < 0)
+            number = 0;
+    }
+    pthread_mutex_unlock(&known.lock);
+    return number;
+}
+
+static uint32_t number_of_code(PyCodeObject *code)
+{
+    Py_ssize_t n_name, n_file;
+    const char *name = PyUnicode_AsUTF8AndSize(ar_code_name(code), &n_name);
+    const char *file = name ? PyUnicode_AsUTF8AndSize(code->co_filename, &n_file) : NULL;
+    PyObject *table = ar_code_linetable(code);
+
+    if (!name || !file || !PyBytes_Check(table)) {
+        PyErr_Clear(); /* lone surrogates in a name */
+        return 0;
+    }
+    if (strncmp(file, known.own_directory, known.n_own_directory) == 0)
+        return AR_FUNCTION_LOST;
+
+    struct ar_record head = {
+        .kind = AR_RECORD_FUNCTION,
+        .function_kind = AR_FUNCTION_PYTHON,
+        .linetable_kind = AR_LINETABLE_HERE,
+        .first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
+        .n_name = (uint32_t)n_name,
+        .n_file = (uint32_t)n_file,
+        .n_linetable = (uint32_t)PyBytes_GET_SIZE(table),
+    };
+
+    return number_of(&head, name, file, PyBytes_AS_STRING(table));
+}
+
+/* Called from inside the interpreter's hooks, where an exception may be on its way: it is kept. */
+uint32_t ar_function_first_seen(PyCodeObject *code)
+{
+    PyObject *type, *value, *traceback;
+    uint32_t number;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    number = number_of_code(code);
+    if (!number) {
+        ar_livemap_lost(AR_LOST_FUNCTIONS, 1);
+        number = AR_FUNCTION_LOST;
+    }
+    if (SET_EXTRA((PyObject *)code, ar_code_extra_index, (void *)(uintptr_t)number) < 0)
+        PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    ar_livemap_stamp();
+    return number;
+}
+
+uint32_t ar_function_named(uint32_t kind, const char *name)
+{
+    struct ar_record head = {.kind = AR_RECORD_FUNCTION,
+                             .function_kind = (uint8_t)kind,
+                             .n_name = (uint32_t)strlen(name)};
+
+    return number_of(&head, name, "", "");
+}
+
+/* Our direct look into co_extra must agree with what the interpreter says. */
+static bool layout_is_known(PyCodeObject *code)
+{
+    void *mark = (void *)(uintptr_t)0x51, *back = NULL;
+
+    if (SET_EXTRA((PyObject *)code, ar_code_extra_index, mark) < 0)
+        return false;
+
+    const struct ar_code_extra *extra = code->co_extra;
+    bool same = extra && extra->n > ar_code_extra_index && extra->n < 256 &&
+                extra->items[ar_code_extra_index] == mark;
+
+    return same && SET_EXTRA((PyObject *)code, ar_code_extra_index, NULL) == 0 &&
+           GET_EXTRA((PyObject *)code, ar_code_extra_index, &back) == 0 && back == NULL;
+}
+
+bool ar_functions_init(const char *own_directory)
+{
+    known.n_own_directory = (size_t)snprintf(known.own_directory, sizeof known.own_directory, "%s/",
+                                             own_directory);
+
+    PyCodeObject *probe = PyCode_NewEmpty("allranks", "probe", 1);
+
+    if (!probe)
+        return false;
+    ar_code_extra_index = REQUEST_EXTRA_INDEX(NULL);
+
+    bool known_layout = ar_code_extra_index >= 0 && layout_is_known(probe);
+
+    Py_DECREF(probe);
+    if (!known_layout && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "this Python keeps co_extra in an unknown way");
+    return known_layout;
+}
+
+void ar_functions_forget(void)
+{
+    pthread_mutex_init(&known.lock, NULL);
+    ar_idmap_free(&known.by_content);
+}

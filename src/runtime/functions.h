@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * functions: the number of a code object, and of anything else that has a name.
+ *
+ * A number is given at first sight, when name, file and line table are copied into the live file, and kept in the code
+ * object's co_extra, which dies with it: an address that comes again is never taken for the old function. Equal
+ * functions get equal numbers, so that a program which makes the same function a million times is recorded once.
+ *
+ * Threads: ar_function_of_code under the GIL; ar_function_named anywhere.
+ */
+#pragma once
+
+#include "runtime/pyframe.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AR_FUNCTION_LOST UINT32_MAX /* could not be recorded: its time is its caller's */
+
+/* Functions in files below `own_directory` are ours and are not recorded. Returns false with a Python exception set. */
+bool ar_functions_init(const char *own_directory);
+void ar_functions_forget(void);
+uint32_t ar_function_first_seen(PyCodeObject *code);
+uint32_t ar_function_named(uint32_t kind, const char *name); /* 0 when there was no room */
+
+extern Py_ssize_t ar_code_extra_index;
+
+/* The interpreter's own layout of co_extra, checked against its API in ar_functions_init. */
+struct ar_code_extra {
+    Py_ssize_t n;
+    void *items[];
+};
+
+static inline uint32_t ar_function_of_code(PyCodeObject *code)
+{
+    const struct ar_code_extra *extra = code->co_extra;
+
+    if (__builtin_expect(extra != NULL && extra->n > ar_code_extra_index, 1)) {
+        uint32_t id = (uint32_t)(uintptr_t)extra->items[ar_code_extra_index];
+
+        if (__builtin_expect(id != 0, 1))
+            return id;
+    }
+    return ar_function_first_seen(code);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/identity.h"
+
+#include "format/livefile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In the order in which they are believed. Slurm sets its own even where another launcher runs below it. */
+static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                             "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+static const char *const size_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                             "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS"};
+static const char *const job_variables[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
+                                            "PMI_JOBID"};
+
+static const char *first_set(const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *value = getenv(names[i]);
+
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+#define FIRST_SET(names) first_set(names, sizeof(names) / sizeof *(names))
+
+static uint32_t number_or(const char *text, uint32_t otherwise)
+{
+    char *end;
+
+    if (!text)
+        return otherwise;
+    unsigned long value = strtoul(text, &end, 10);
+
+    return *end == '\0' && value < UINT32_MAX ? (uint32_t)value : otherwise;
+}
+
+uint64_t ar_process_start(uint32_t pid)
+{
+    char path[64], text[1024];
+    unsigned long long start = 0;
+
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+
+    /* The second field is a name that may hold blanks and brackets; the fields after it do not. */
+    const char *after_name = strrchr(text, ')');
+
+    if (!after_name ||
+        sscanf(after_name + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &start) != 1)
+        return 0;
+    return start;
+}
+
+/* A file name: whatever else a job id may hold becomes '_'. */
+static void clean_name(char *name)
+{
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '-' && *name != '.')
+            *name = '_';
+}
+
+static void find_job(struct ar_identity *id)
+{
+    const char *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    const char *job = FIRST_SET(job_variables);
+
+    if (id->world_rank == AR_RANK_NONE)
+        snprintf(id->job, sizeof id->job, "pid%u-%llu", id->pid,
+                 (unsigned long long)id->pid_start);
+    else if (job)
+        snprintf(id->job, sizeof id->job, "job%.48s", job);
+    else if (slurm && step)
+        snprintf(id->job, sizeof id->job, "slurm%.24s.%.24s", slurm, step);
+    else
+        snprintf(id->job, sizeof id->job, "launcher%u-%llu", id->parent_pid,
+                 (unsigned long long)ar_process_start(id->parent_pid));
+    clean_name(id->job);
+}
+
+/* A directory that is ours alone; made if need be. */
+static enum ar_status own_directory(const char *path, struct ar_error *err)
+{
+    struct stat st;
+
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    if (lstat(path, &st) < 0)
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+        return ar_fail(err, AR_IO,
+                       "%s: not a directory that only you can write to (remove it, or choose "
+                       "another with --live-dir)",
+                       path);
+    return AR_OK;
+}
+
+/* Twice: the last rank of another job may remove the parent between our two calls. */
+static enum ar_status make_job_dir(struct ar_identity *id, const char *parent, bool parent_is_ours,
+                                   struct ar_error *err)
+{
+    enum ar_status status = AR_OK;
+
+    if (snprintf(id->job_dir, sizeof id->job_dir, "%s/%s", parent, id->job) >=
+        (int)sizeof id->job_dir - 64)
+        return ar_fail(err, AR_IO, "%s: name too long", parent);
+    for (int i = 0; i < 2; i++) {
+        status = AR_OK;
+        if (parent_is_ours)
+            status = own_directory(parent, err);
+        else if (mkdir(parent, 0700) < 0 && errno != EEXIST)
+            return ar_fail(err, AR_IO, "%s: %s (choose another with --live-dir)", parent,
+                           strerror(errno));
+        if (status == AR_OK)
+            status = own_directory(id->job_dir, err);
+        if (status == AR_OK)
+            break;
+    }
+    return status;
+}
+
+static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *err)
+{
+    const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+    enum ar_status status = AR_IO;
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char parent[AR_PATH_BYTES];
+
+        if (!places[i] || !*places[i] || access(places[i], W_OK) != 0)
+            continue;
+        snprintf(parent, sizeof parent, "%s/allranks-%u", places[i], (unsigned)geteuid());
+        status = make_job_dir(id, parent, true, err);
+        if (status == AR_OK)
+            return AR_OK;
+    }
+    return status;
+}
+
+enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, struct ar_error *err)
+{
+    enum ar_status status;
+
+    *out = (struct ar_identity){
+        .pid = (uint32_t)getpid(),
+        .parent_pid = (uint32_t)getppid(),
+        .world_rank = number_or(FIRST_SET(rank_variables), AR_RANK_NONE),
+        .world_size = number_or(FIRST_SET(size_variables), 0),
+    };
+    out->pid_start = ar_process_start(out->pid);
+    if (gethostname(out->host, sizeof out->host) < 0)
+        snprintf(out->host, sizeof out->host, "unknown");
+    out->host[sizeof out->host - 1] = '\0';
+    find_job(out);
+    ar_fail(err, AR_IO, "no directory for live files (choose one with --live-dir)");
+    if (live_dir && *live_dir)
+        status = make_job_dir(out, live_dir, false, err);
+    else
+        status = default_job_dir(out, err);
+    if (status < 0)
+        return status;
+
+    char *at = out->live_path;
+    char *end = at + sizeof out->live_path;
+
+    at += snprintf(at, (size_t)(end - at), "%s/", out->job_dir);
+    if (out->world_rank != AR_RANK_NONE)
+        at += snprintf(at, (size_t)(end - at), "r%u-", out->world_rank);
+    snprintf(at, (size_t)(end - at), "p%u.live", out->pid);
+    return AR_OK;
+}
+
+/* The parent directory too, when it is the one we made: rmdir only removes what is empty. */
+void ar_identity_leave(const struct ar_identity *identity)
+{
+    char parent[AR_PATH_BYTES], own_name[64];
+
+    rmdir(identity->job_dir);
+    snprintf(parent, sizeof parent, "%s", identity->job_dir);
+    snprintf(own_name, sizeof own_name, "/allranks-%u", (unsigned)geteuid());
+
+    char *slash = strrchr(parent, '/');
+
+    if (!slash)
+        return;
+    *slash = '\0';
+
+    size_t n = strlen(parent), n_own = strlen(own_name);
+
+    if (n >= n_own && strcmp(parent + n - n_own, own_name) == 0)
+        rmdir(parent);
+}

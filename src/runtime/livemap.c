@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/livemap.h"
+
+#include "runtime/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FIRST_BYTES ((uint64_t)256 << 10)
+#define LARGEST_STEP_BYTES ((uint64_t)8 << 20)
+#define RECORDS_BYTES ((size_t)32 << 10)
+
+unsigned char *ar_live_base;
+
+static struct {
+    pthread_mutex_t lock;
+    char path[AR_PATH_BYTES];
+    dev_t device;
+    ino_t inode;
+    uint64_t n_bytes_allocated;
+    uint64_t n_bytes_max;
+    struct ar_extent *records;
+    uint32_t n_functions;
+} map = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+/* tmpfs and every disk file system of note do this at once; where the call is not known it is emulated by writes. */
+static bool allocate(int fd, uint64_t from, uint64_t n_bytes)
+{
+    int rc;
+
+    do
+        rc = posix_fallocate(fd, (off_t)from, (off_t)n_bytes);
+    while (rc == EINTR);
+    return rc == 0;
+}
+
+static int reopen(void)
+{
+    struct stat st;
+    int fd = open(map.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != map.device || st.st_ino != map.inode)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static bool grow_to(uint64_t n_bytes_needed)
+{
+    uint64_t n = map.n_bytes_allocated;
+
+    if (n_bytes_needed > map.n_bytes_max)
+        return false;
+    while (n < n_bytes_needed)
+        n += n < LARGEST_STEP_BYTES ? n : LARGEST_STEP_BYTES;
+    if (n > map.n_bytes_max)
+        n = map.n_bytes_max;
+
+    int fd = reopen();
+
+    if (fd < 0)
+        return false;
+
+    bool grown = allocate(fd, map.n_bytes_allocated, n - map.n_bytes_allocated);
+
+    close(fd);
+    if (grown)
+        map.n_bytes_allocated = n;
+    return grown;
+}
+
+/* A small limit on address space is no reason not to record: what can be mapped is the file's limit. */
+static bool map_file(int fd, uint64_t n_bytes_max)
+{
+    for (; n_bytes_max >= FIRST_BYTES; n_bytes_max /= 2) {
+        void *base =
+            mmap(NULL, n_bytes_max, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+        if (base != MAP_FAILED) {
+            map.n_bytes_max = n_bytes_max;
+            ar_live_base = base;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_header(const struct ar_identity *identity)
+{
+    struct ar_live_header *h = ar_live_header();
+
+    h->version = AR_LIVE_VERSION;
+    h->header_bytes = AR_LIVE_HEADER_BYTES;
+    h->state = AR_LIVE_RUNNING;
+    h->clock_kind = ar_clock_kind;
+    h->n_bytes_used = AR_LIVE_HEADER_BYTES;
+    h->n_bytes_max = map.n_bytes_max;
+    h->pid = identity->pid;
+    h->parent_pid = identity->parent_pid;
+    h->pid_start = identity->pid_start;
+    h->world_rank = identity->world_rank;
+    h->world_size = identity->world_size;
+    snprintf(h->host, sizeof h->host, "%s", identity->host);
+    snprintf(h->job, sizeof h->job, "%s", identity->job);
+    h->start = h->latest = ar_stamp_now();
+    /* Last: without it the file is not taken for one of ours. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(h->magic, AR_LIVE_MAGIC, sizeof h->magic);
+}
+
+enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_bytes_max,
+                                 struct ar_error *err)
+{
+    enum ar_status status = AR_OK;
+    struct stat st;
+
+    n_bytes_max &= ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1);
+    snprintf(map.path, sizeof map.path, "%s", identity->live_path);
+
+    int fd = open(map.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return ar_fail(err, AR_IO, "%s: %s", map.path, strerror(errno));
+    if (!allocate(fd, 0, FIRST_BYTES))
+        status = ar_fail(err, AR_IO, "%s: no room for %llu KiB", map.path,
+                         (unsigned long long)FIRST_BYTES >> 10);
+    else if (fstat(fd, &st) < 0 || !map_file(fd, n_bytes_max))
+        status = ar_fail(err, AR_IO, "%s: cannot be mapped: %s", map.path, strerror(errno));
+    close(fd);
+    if (status < 0) {
+        unlink(map.path);
+        return status;
+    }
+    map.device = st.st_dev;
+    map.inode = st.st_ino;
+    map.n_bytes_allocated = FIRST_BYTES;
+    fill_header(identity);
+    return AR_OK;
+}
+
+const char *ar_livemap_path(void)
+{
+    return map.path;
+}
+
+void ar_livemap_remove(void)
+{
+    unlink(map.path);
+}
+
+void ar_livemap_forget(void)
+{
+    if (ar_live_base)
+        munmap(ar_live_base, map.n_bytes_max);
+    ar_live_base = NULL;
+    map.records = NULL;
+    pthread_mutex_init(&map.lock, NULL); /* another thread may have held it at the fork */
+}
+
+/* ---- extents ------------------------------------------------------------------------------------------- */
+
+static struct ar_extent *new_extent(enum ar_extent_kind kind, uint32_t owner, size_t n_payload)
+{
+    struct ar_live_header *h = ar_live_header();
+    uint64_t at = h->n_bytes_used;
+    uint64_t n_bytes = (n_payload + sizeof(struct ar_extent) + AR_LIVE_PAGE_BYTES - 1) &
+                       ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1);
+
+    if (at + n_bytes > map.n_bytes_allocated && !grow_to(at + n_bytes))
+        return NULL;
+
+    struct ar_extent *extent = (struct ar_extent *)(ar_live_base + at);
+
+    *extent = (struct ar_extent){
+        .kind = kind, .owner = owner, .n_bytes = n_bytes, .n_bytes_used = sizeof *extent};
+    __atomic_store_n(&h->n_bytes_used, at + n_bytes, __ATOMIC_RELEASE);
+    return extent;
+}
+
+struct ar_extent *ar_livemap_extent(enum ar_extent_kind kind, uint32_t owner, size_t n_bytes)
+{
+    int saved_errno = errno;
+
+    pthread_mutex_lock(&map.lock);
+    struct ar_extent *extent = new_extent(kind, owner, n_bytes);
+    pthread_mutex_unlock(&map.lock);
+    errno = saved_errno;
+    return extent;
+}
+
+void *ar_extent_reserve(struct ar_extent *extent, size_t n_bytes)
+{
+    if (!extent || extent->n_bytes - extent->n_bytes_used < n_bytes)
+        return NULL;
+    return (unsigned char *)extent + extent->n_bytes_used;
+}
+
+void ar_extent_publish(struct ar_extent *extent, size_t n_bytes)
+{
+    __atomic_store_n(&extent->n_bytes_used, extent->n_bytes_used + n_bytes, __ATOMIC_RELEASE);
+}
+
+/* ---- records ------------------------------------------------------------------------------------------- */
+
+static struct ar_record *reserve_record(size_t n_bytes)
+{
+    struct ar_record *record = ar_extent_reserve(map.records, n_bytes);
+
+    if (record)
+        return record;
+
+    struct ar_extent *extent =
+        new_extent(AR_EXTENT_RECORDS, 0, n_bytes > RECORDS_BYTES ? n_bytes : RECORDS_BYTES);
+
+    if (!extent)
+        return NULL;
+    map.records = extent;
+    return ar_extent_reserve(extent, n_bytes);
+}
+
+static bool append_record(const struct ar_record *head, const char *name, const char *file,
+                          const void *linetable)
+{
+    size_t n_text = (size_t)head->n_name + head->n_file + head->n_linetable;
+    size_t n_bytes = (sizeof *head + n_text + 7) & ~(size_t)7;
+    struct ar_record *record = n_bytes < UINT32_MAX / 2 ? reserve_record(n_bytes) : NULL;
+
+    if (!record)
+        return false;
+
+    char *text = (char *)(record + 1);
+
+    *record = *head;
+    record->n_bytes = (uint32_t)n_bytes;
+    memcpy(text, name, head->n_name);
+    memcpy(text + head->n_name, file, head->n_file);
+    if (head->n_linetable)
+        memcpy(text + head->n_name + head->n_file, linetable, head->n_linetable);
+    ar_extent_publish(map.records, n_bytes);
+    return true;
+}
+
+uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const char *file,
+                           const void *linetable)
+{
+    int saved_errno = errno;
+    uint32_t number = 0;
+
+    pthread_mutex_lock(&map.lock);
+    if (ar_live_base && append_record(head, name, file, linetable) &&
+        head->kind == AR_RECORD_FUNCTION)
+        number = ++map.n_functions;
+    pthread_mutex_unlock(&map.lock);
+    errno = saved_errno;
+    return number;
+}
+
+void ar_livemap_fact(const char *key, const char *value)
+{
+    struct ar_record head = {.kind = AR_RECORD_FACT,
+                             .n_name = (uint32_t)strlen(key),
+                             .n_file = (uint32_t)strlen(value)};
+
+    ar_livemap_record(&head, key, value, NULL);
+}
+
+void ar_livemap_lost(enum ar_live_loss what, uint64_t n)
+{
+    if (ar_live_base)
+        __atomic_fetch_add(&ar_live_header()->n_lost[what], n, __ATOMIC_RELAXED);
+}
+
+/* `start` and `latest` are read together by nobody who cares: a torn stamp is off by the time between two. */
+void ar_livemap_stamp(void)
+{
+    if (ar_live_base)
+        ar_live_header()->latest = ar_stamp_now();
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * livemap: this process's live file, mapped and growing.
+ *
+ * The whole range that the file may ever have is mapped at once, so that addresses never change; the file itself
+ * grows in chunks that are allocated for real before they are touched (a hole in a full file system would be a
+ * SIGBUS in the user's program). No descriptor stays open: programs count, close and pass on descriptors. To grow, the
+ * file is opened again by name, and only used if it is still the same one.
+ *
+ * Life cycle: ar_livemap_create, then use, then ar_livemap_remove or nothing: the file stays.
+ * Threads:    all functions take the process lock; bytes within an extent belong to whoever asked for it.
+ * Fork:       the child calls ar_livemap_forget, after which the parent's file is out of its reach.
+ * Failure:    every function says so and leaves things as they were; errno is preserved.
+ */
+#pragma once
+
+#include "format/livefile.h"
+
+#include <stdbool.h>
+
+struct ar_identity; /* identity.h */
+
+/* The mapping; NULL while nothing is recorded. Read on every event, hence not behind a function. */
+extern unsigned char *ar_live_base;
+
+static inline struct ar_live_header *ar_live_header(void)
+{
+    return (struct ar_live_header *)ar_live_base;
+}
+
+static inline void *ar_live_ptr(uint32_t ref)
+{
+    return ar_live_base + (size_t)ref * AR_LIVE_REF_BYTES;
+}
+
+static inline uint32_t ar_live_ref(const void *ptr)
+{
+    return (uint32_t)((size_t)((const unsigned char *)ptr - ar_live_base) / AR_LIVE_REF_BYTES);
+}
+
+AR_MUST_CHECK enum ar_status ar_livemap_create(const struct ar_identity *identity,
+                                               uint64_t n_bytes_max, struct ar_error *err);
+const char *ar_livemap_path(void);
+void ar_livemap_remove(void);
+void ar_livemap_forget(void);
+
+/* A new extent of at least `n_bytes` payload, zeroed; NULL when the file is full. */
+struct ar_extent *ar_livemap_extent(enum ar_extent_kind kind, uint32_t owner, size_t n_bytes);
+/* Takes `n_bytes` (a multiple of 8) of an extent; NULL when they do not fit. Publish once they are filled in. */
+void *ar_extent_reserve(struct ar_extent *extent, size_t n_bytes);
+void ar_extent_publish(struct ar_extent *extent, size_t n_bytes);
+
+/* Adds a record; functions get the next number, from 1. Returns it, or 0 when there was no room. */
+uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const char *file,
+                           const void *linetable);
+void ar_livemap_fact(const char *key, const char *value);
+
+/* Counts what could not be recorded. */
+void ar_livemap_lost(enum ar_live_loss what, uint64_t n);
+/* Notes the time on all clocks, for the length of a tick. Costs about 200 ns: on rare occasions only. */
+void ar_livemap_stamp(void);

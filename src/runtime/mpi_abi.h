@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * mpi_abi: an MPI library as we use it, whatever its handles look like.
+ *
+ * MPI fixes its functions but not its types: a communicator is a pointer in Open MPI and an int in MPICH. Each family
+ * is a file of its own (mpi_openmpi.c, mpi_mpich.c) that gives the types and includes the generated wrappers and the
+ * few calls we make ourselves (mpi_link.inc). Nothing of any MPI is needed to build them, and none is linked.
+ */
+#pragma once
+
+#include "base/status.h"
+#include "runtime/mpi_call.h"
+
+#include <stddef.h>
+
+/* How we talk to other ranks: on a communicator of our own, with calls that can be given up. */
+struct ar_mpi_link {
+    /* Of MPI_COMM_WORLD. */
+    enum ar_status (*rank_and_size)(int *rank, int *size);
+    /* Makes our communicator; every rank of the world has to call it. */
+    enum ar_status (*open)(void);
+    /* Gives up when `keep_waiting` says no. */
+    enum ar_status (*send)(int to, const void *bytes, size_t n_bytes, bool (*keep_waiting)(int));
+    /* `bytes` may be NULL: what comes is thrown away. */
+    enum ar_status (*receive)(int from, void *bytes, size_t n_bytes, bool (*keep_waiting)(int));
+    void (*close)(void);
+};
+
+struct ar_mpi_abi {
+    const char *name;
+    void *const *wrappers; /* by enum ar_mpi_id */
+    void *real[AR_N_MPI];  /* what a wrapper calls; NULL: no slot with it was found */
+    struct ar_mpi_link link;
+    void *library; /* handle for dlsym; NULL: no such library in this process */
+};
+
+extern struct ar_mpi_abi ar_mpi_openmpi, ar_mpi_mpich;
+
+/* Address of a function of the library, past any wrapper. */
+void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name);

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/mpi_hook.h"
+
+#include "base/idmap.h"
+#include "runtime/elf_slots.h"
+#include "runtime/livemap.h"
+#include "runtime/mpi_abi.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LIBRARIES 4
+
+struct library {
+    struct ar_object object;
+    struct ar_mpi_abi *abi;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct ar_load_counts counts; /* when we last looked */
+    struct ar_idmap seen;         /* objects, by the address of their dynamic section */
+    struct library libraries[MAX_LIBRARIES];
+    size_t n_libraries;
+    struct ar_idmap ids; /* hash of a function's name to enum ar_mpi_id */
+} hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name)
+{
+    return abi->library ? dlsym(abi->library, name) : NULL;
+}
+
+/* ---- which library is it --------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The standard allows this call before MPI_Init. MPICH fills up to 8 KiB. */
+static const char *library_version(void *handle)
+{
+    static char text[16384];
+    int n = 0;
+    int (*get)(char *, int *) = (int (*)(char *, int *))dlsym(handle, "PMPI_Get_library_version");
+
+    text[0] = '\0';
+    if (get)
+        get(text, &n);
+    text[sizeof text - 1] = '\0';
+    return text;
+}
+
+static struct ar_mpi_abi *recognise(const struct ar_object *object, const char *version)
+{
+    if (strstr(base_name(object->name), "mpi_abi"))
+        return NULL; /* handles of the MPI-5 standard, whoever made the library */
+    if (strncmp(version, "Open MPI", 8) == 0)
+        return &ar_mpi_openmpi;
+    if (strstr(version, "MPICH") || strstr(version, "Intel(R) MPI") || strstr(version, "MVAPICH"))
+        return &ar_mpi_mpich;
+    return NULL;
+}
+
+/* What the report shows: the first line, without the colon and tabs that MPICH puts into it. */
+static void note_library(const struct ar_object *object, const char *version, bool recognised)
+{
+    char text[256];
+    size_t n = strcspn(version, "\n,");
+
+    if (!recognised) {
+        snprintf(text, sizeof text, "%s: not recognised, its calls are not recorded",
+                 base_name(object->name));
+        ar_livemap_fact("mpi", text);
+        return;
+    }
+    snprintf(text, sizeof text, "%.*s", (int)n, version);
+    for (char *c = text; *c; c++)
+        if (*c == '\t' || *c == ':')
+            *c = ' ';
+    ar_livemap_fact("mpi", text);
+}
+
+static void add_library(const struct ar_object *object, void *handle)
+{
+    const char *version = library_version(handle);
+    struct ar_mpi_abi *abi = recognise(object, version);
+
+    if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES))
+        abi = NULL; /* a second one of its kind: its functions are not those we call */
+    note_library(object, version, abi != NULL);
+    if (!abi)
+        return;
+    abi->library = handle; /* kept open: the process holds the library anyway */
+    hook.libraries[hook.n_libraries++] = (struct library){*object, abi};
+}
+
+/* An MPI library is what defines PMPI_Init itself, whatever its name. */
+static void look_for_library(const struct ar_object *object)
+{
+    void *handle = *object->name ? ar_object_open(object) : NULL;
+    void *init = handle ? dlsym(handle, "PMPI_Init") : NULL;
+
+    if (init && ar_object_contains(object, init))
+        add_library(object, handle);
+    else if (handle)
+        dlclose(handle);
+}
+
+/* MPI's own objects call MPI too: the library, its Fortran layer, and the plug-ins of Open MPI. */
+static bool belongs_to_mpi(const struct ar_object *object)
+{
+    const char *name = base_name(object->name);
+
+    for (size_t i = 0; i < hook.n_libraries; i++)
+        if (hook.libraries[i].object.dynamic == object->dynamic)
+            return true;
+    return strncmp(name, "mca_", 4) == 0 || strncmp(name, "libmpi", 6) == 0 ||
+           strncmp(name, "libopen-", 8) == 0 || strncmp(name, "libpmpi", 7) == 0;
+}
+
+static struct ar_mpi_abi *abi_of(const void *function)
+{
+    for (size_t i = 0; i < hook.n_libraries; i++)
+        if (ar_object_contains(&hook.libraries[i].object, function))
+            return hook.libraries[i].abi;
+    /* Another tool's wrapper stands in between: with one library there is no doubt whose. */
+    return hook.n_libraries == 1 ? hook.libraries[0].abi : NULL;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------------------- */
+
+static uint32_t id_of(const char *name)
+{
+    return ar_idmap_get(&hook.ids, ar_hash_bytes(name, strlen(name)), AR_NO_ID);
+}
+
+/* The wrapper that stands for `target`, the function `name`; NULL where there is none. */
+static void *wrapper_for(const char *name, void *target)
+{
+    uint32_t id = id_of(name);
+    struct ar_mpi_abi *abi = id == AR_NO_ID ? NULL : abi_of(target);
+
+    if (!abi || target == abi->wrappers[id])
+        return NULL;
+    if (!abi->real[id])
+        abi->real[id] = target;
+    return abi->wrappers[id];
+}
+
+/* What a lazy slot would be bound to: the global scope comes first, then the object's own libraries. */
+static void *resolve(const struct ar_object *object, const char *name)
+{
+    void *target = dlsym(RTLD_DEFAULT, name);
+    void *handle = target ? NULL : ar_object_open(object);
+
+    if (handle) {
+        target = dlsym(handle, name);
+        dlclose(handle);
+    }
+    return target;
+}
+
+static void redirect(const struct ar_object *object, const char *name, void **slot, void *context)
+{
+    void *target = *slot;
+
+    (void)context;
+    if (!target || id_of(name) == AR_NO_ID) /* a weak function that this library does not have */
+        return;
+    if (ar_object_contains(object, target))
+        target = resolve(object, name);
+
+    void *wrapper = target ? wrapper_for(name, target) : NULL;
+
+    if (wrapper)
+        ar_slot_set(object, slot, wrapper);
+}
+
+/* ---- dlsym ----------------------------------------------------------------------------------------------- */
+
+static void look_at_new_objects(void);
+
+/* For the two special handles the answer depends on who asks: the call is passed on with the caller's return address. */
+__attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char *name)
+{
+    if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
+        return dlsym(handle, name);
+
+    void *found = dlsym(handle, name);
+
+    if (!found || !name || !ar_live_base)
+        return found;
+    if (strncmp(name, "PyInit_", 7) == 0)
+        look_at_new_objects();
+    if (strncmp(name, "MPI_", 4) == 0) {
+        look_at_new_objects();
+        pthread_mutex_lock(&hook.lock);
+        void *wrapper = wrapper_for(name, found);
+        pthread_mutex_unlock(&hook.lock);
+        if (wrapper)
+            return wrapper;
+    }
+    return found;
+}
+
+static void redirect_dlsym(const struct ar_object *object, const char *name, void **slot,
+                           void *context)
+{
+    (void)context;
+    if (strcmp(name, "dlsym") == 0)
+        ar_slot_set(object, slot, (void *)our_dlsym);
+}
+
+static bool loads_for_python(const struct ar_object *object)
+{
+    const char *name = base_name(object->name);
+
+    return *name == '\0' || strncmp(name, "libpython", 9) == 0 ||
+           strncmp(name, "_ctypes.", 8) == 0 || strncmp(name, "_cffi_backend.", 14) == 0;
+}
+
+/* ---- scanning -------------------------------------------------------------------------------------------- */
+
+static bool seen_before(const struct ar_object *object)
+{
+    uint64_t key = (uint64_t)(uintptr_t)object->dynamic;
+
+    if (ar_idmap_get(&hook.seen, key, 0))
+        return true;
+    if (ar_idmap_put(&hook.seen, key, 1) < 0)
+        return true;
+    return false;
+}
+
+/* Moves the objects that are new to the front and returns how many they are. */
+static size_t new_ones_first(struct ar_object *objects, size_t n_objects)
+{
+    size_t n_new = 0;
+
+    for (size_t i = 0; i < n_objects; i++)
+        if (!seen_before(&objects[i])) {
+            struct ar_object object = objects[i];
+
+            objects[i] = objects[n_new];
+            objects[n_new++] = object;
+        }
+    return n_new;
+}
+
+/* Libraries first, so that what uses one finds it recognised; with a new one everything is looked at again. */
+static void scan(void)
+{
+    size_t n_objects, n_known = hook.n_libraries;
+    struct ar_object *objects = ar_objects_list(&n_objects);
+    size_t n_new = new_ones_first(objects, n_objects);
+
+    for (size_t i = 0; i < n_new; i++)
+        look_for_library(&objects[i]);
+    for (size_t i = 0; i < n_new; i++)
+        if (loads_for_python(&objects[i]))
+            ar_slots_each(&objects[i], "dlsym", redirect_dlsym, NULL);
+    for (size_t i = 0; i < (hook.n_libraries > n_known ? n_objects : n_new); i++)
+        if (hook.n_libraries && !belongs_to_mpi(&objects[i]))
+            ar_slots_each(&objects[i], "MPI_", redirect, NULL);
+    free(objects);
+}
+
+static void look_at_new_objects(void)
+{
+    struct ar_load_counts counts = ar_objects_counts();
+
+    pthread_mutex_lock(&hook.lock);
+    if (counts.n_unloaded != hook.counts.n_unloaded)
+        ar_idmap_free(&hook.seen); /* an address may come again with another object at it */
+    if (counts.n_loaded != hook.counts.n_loaded) {
+        hook.counts = counts;
+        scan();
+    }
+    pthread_mutex_unlock(&hook.lock);
+}
+
+void ar_mpi_hook_start(void)
+{
+    for (uint32_t id = 0; id < AR_N_MPI; id++)
+        if (ar_idmap_put(&hook.ids, ar_hash_bytes(ar_mpi_names[id], strlen(ar_mpi_names[id])), id) <
+            0)
+            return;
+    look_at_new_objects();
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/pyframe.h"
+
+/* How many levels of recursion are in use. 3.9 and 3.10 count up, later versions count down. */
+static int *recursion_counter(PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return &ts->py_recursion_remaining;
+#elif PY_VERSION_HEX >= 0x030B0000
+    return &ts->recursion_remaining;
+#else
+    return &ts->recursion_depth;
+#endif
+}
+
+static int levels_in_use(PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return ts->py_recursion_limit - ts->py_recursion_remaining;
+#elif PY_VERSION_HEX >= 0x030B0000
+    return ts->recursion_limit - ts->recursion_remaining;
+#else
+    return ts->recursion_depth;
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030B0000
+#define FREE_LEVELS(counter, n) (*(counter) += (n))
+#else
+#define FREE_LEVELS(counter, n) (*(counter) -= (n))
+#endif
+
+struct ar_hidden_frames ar_frames_hide(PyThreadState *ts)
+{
+    struct ar_hidden_frames hidden = {.top = *ar_frame_top_slot(ts), .n_levels = levels_in_use(ts)};
+
+    *ar_frame_top_slot(ts) = NULL;
+    FREE_LEVELS(recursion_counter(ts), hidden.n_levels);
+    return hidden;
+}
+
+void ar_frames_show(PyThreadState *ts, struct ar_hidden_frames hidden)
+{
+    *ar_frame_top_slot(ts) = hidden.top;
+    FREE_LEVELS(recursion_counter(ts), -hidden.n_levels);
+}

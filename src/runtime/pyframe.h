@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * pyframe: what differs from one CPython to the next about frames. The only place that knows their layouts.
+ *
+ * Reading is safe for the thread that the frames belong to, with or without the GIL: a thread that is inside a
+ * C function cannot move its own frames.
+ */
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include <Python.h>
+#include <frameobject.h>
+#if PY_VERSION_HEX >= 0x030B0000
+#include <internal/pycore_frame.h>
+#endif
+#undef Py_BUILD_CORE
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x030E0000
+#error "allranks supports CPython 3.9 to 3.13"
+#endif
+
+#if PY_VERSION_HEX >= 0x030B0000
+typedef struct _PyInterpreterFrame ar_frame;
+#else
+typedef PyFrameObject ar_frame;
+#endif
+
+/* ---- frames -------------------------------------------------------------------------------------------- */
+
+static inline ar_frame **ar_frame_top_slot(PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return &ts->current_frame;
+#elif PY_VERSION_HEX >= 0x030B0000
+    return &ts->cframe->current_frame;
+#else
+    return &ts->frame;
+#endif
+}
+
+/* From 3.12 on there are frames that stand for a call from C: they have no code of their own to speak of. */
+static inline ar_frame *ar_frame_skip_shims(ar_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    while (frame && frame->owner == FRAME_OWNED_BY_CSTACK)
+        frame = frame->previous;
+#endif
+    return frame;
+}
+
+static inline ar_frame *ar_frame_caller(ar_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return ar_frame_skip_shims(frame->previous);
+#else
+    return frame->f_back;
+#endif
+}
+
+static inline PyCodeObject *ar_frame_code(ar_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (PyCodeObject *)frame->f_executable;
+#else
+    return frame->f_code;
+#endif
+}
+
+/* Byte offset of the instruction that the frame is at, plus one; 0 where it has not started. */
+static inline uint32_t ar_frame_site(ar_frame *frame)
+{
+    if (!frame)
+        return 0;
+#if PY_VERSION_HEX >= 0x030D0000
+    int64_t units = frame->instr_ptr - _PyCode_CODE(ar_frame_code(frame));
+#elif PY_VERSION_HEX >= 0x030B0000
+    int64_t units = frame->prev_instr - _PyCode_CODE(frame->f_code);
+#elif PY_VERSION_HEX >= 0x030A0000
+    int64_t units = frame->f_lasti;
+#else
+    int64_t units = frame->f_lasti / 2;
+#endif
+    return units < 0 ? 0 : (uint32_t)units * 2 + 1;
+}
+
+/* On 3.11 calling a generator function evaluates its frame for a moment, to make the generator. That is not a call of it. */
+static inline bool ar_frame_makes_generator(ar_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return (ar_frame_code(frame)->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+           frame->owner != FRAME_OWNED_BY_GENERATOR;
+#else
+    (void)frame;
+    return false;
+#endif
+}
+
+/* ---- code objects -------------------------------------------------------------------------------------- */
+
+/* The line table as the interpreter has it; a borrowed bytes object. */
+static inline PyObject *ar_code_linetable(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030A0000
+    return code->co_linetable;
+#else
+    return code->co_lnotab;
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030B0000
+#define AR_LINETABLE_HERE AR_LINETABLE_PEP657
+#elif PY_VERSION_HEX >= 0x030A0000
+#define AR_LINETABLE_HERE AR_LINETABLE_PEP626
+#else
+#define AR_LINETABLE_HERE AR_LINETABLE_LNOTAB
+#endif
+
+static inline PyObject *ar_code_name(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return code->co_qualname;
+#else
+    return code->co_name;
+#endif
+}
+
+/* ---- an empty stack ------------------------------------------------------------------------------------ */
+
+/*
+ * The program's main module is to be the bottom of the stack, as it is without us: for sys._getframe, for
+ * tracebacks, and for how deep it may recurse. So our own frames are taken off while it runs.
+ */
+struct ar_hidden_frames {
+    ar_frame *top;
+    int n_levels; /* of recursion that our frames had used up */
+};
+
+struct ar_hidden_frames ar_frames_hide(PyThreadState *ts);
+void ar_frames_show(PyThreadState *ts, struct ar_hidden_frames hidden);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * recording: from the first event to the file that the user gets.
+ *
+ *     start ── events ──> MPI_Finalize: all ranks merge, rank 0 writes the run file, live files are removed
+ *                    └──> exit without MPI: this process writes it
+ *                    └──> killed, or MPI never finalized: the live file stays, and says how to go on
+ *
+ * Life cycle: start once; the end is found by itself. A forked child records nothing (its parent's file is not its own).
+ * Threads: start under the GIL. The end may come after the interpreter is gone.
+ */
+#pragma once
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ar_options {
+    const char *output;   /* run file; an existing one is not overwritten */
+    const char *live_dir; /* NULL: the default */
+    uint64_t n_bytes_max; /* of the live file */
+    bool quiet;           /* no closing line */
+};
+
+AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,
+                                                struct ar_error *err);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/rollcall.h"
+
+#include "base/clock.h"
+#include "format/livefile.h"
+#include "runtime/livemap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VOTES_WITHIN_NS ((uint64_t)20 * 1000000000u)
+
+struct member {
+    char *path;
+    uint32_t pid;
+    bool same_host;
+};
+
+static struct {
+    struct member *members; /* by rank */
+    uint32_t n_ranks;
+} roll;
+
+static bool read_header(const char *path, struct ar_live_header *header)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return false;
+    ssize_t n = pread(fd, header, sizeof *header, 0);
+
+    close(fd);
+    return n == (ssize_t)sizeof *header &&
+           memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) == 0 &&
+           header->version == AR_LIVE_VERSION;
+}
+
+static bool process_exists(uint32_t pid)
+{
+    return kill((pid_t)pid, 0) == 0 || errno == EPERM;
+}
+
+/* Left-overs of a dead job that had the same name do not count: their processes are gone. */
+static void note_member(const struct ar_identity *identity, const char *name)
+{
+    char path[AR_PATH_BYTES + 256];
+    struct ar_live_header header;
+
+    snprintf(path, sizeof path, "%s/%s", identity->job_dir, name);
+    if (!read_header(path, &header) || header.world_rank >= roll.n_ranks)
+        return;
+
+    bool same_host = strncmp(header.host, identity->host, sizeof header.host) == 0;
+    struct member *member = &roll.members[header.world_rank];
+
+    if (same_host && ar_process_start(header.pid) != header.pid_start)
+        return;
+    if (!member->path)
+        *member = (struct member){strdup(path), header.pid, same_host};
+}
+
+static bool all_present(const struct ar_identity *identity)
+{
+    DIR *dir = opendir(identity->job_dir);
+
+    if (!dir)
+        return false;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (strstr(entry->d_name, ".live"))
+            note_member(identity, entry->d_name);
+    closedir(dir);
+    for (uint32_t rank = 0; rank < roll.n_ranks; rank++)
+        if (!roll.members[rank].path)
+            return false;
+    return true;
+}
+
+static uint32_t vote_of(const struct member *member, uint64_t deadline_ns)
+{
+    struct timespec short_while = {.tv_nsec = 500000};
+    struct ar_live_header header;
+
+    while (read_header(member->path, &header)) {
+        if (header.vote != AR_VOTE_NONE)
+            return header.vote;
+        if (ar_clock_ns(CLOCK_MONOTONIC) > deadline_ns)
+            return AR_VOTE_NO;
+        nanosleep(&short_while, NULL);
+    }
+    return AR_VOTE_NO;
+}
+
+bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size)
+{
+    uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + VOTES_WITHIN_NS;
+
+    roll.n_ranks = world_size;
+    roll.members = calloc(world_size, sizeof *roll.members);
+
+    bool yes = roll.members && world_rank < world_size && all_present(identity);
+
+    __atomic_store_n(&ar_live_header()->vote, yes ? AR_VOTE_YES : AR_VOTE_NO, __ATOMIC_RELEASE);
+    for (uint32_t rank = 0; yes && rank < world_size; rank++)
+        yes = vote_of(&roll.members[rank], deadline_ns) == AR_VOTE_YES;
+    return yes;
+}
+
+bool ar_rollcall_alive(uint32_t rank)
+{
+    if (!roll.members || rank >= roll.n_ranks)
+        return false;
+    return !roll.members[rank].same_host || process_exists(roll.members[rank].pid);
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/tree.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A thread that calls little takes a page; later extents grow with the tree. */
+#define FIRST_NODES_BYTES ((size_t)4000)
+#define LARGEST_NODES_BYTES ((size_t)256 << 10)
+#define THREADS_BYTES ((size_t)4000)
+#define GUARD_BYTES ((size_t)2 << 20)
+
+__thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    pthread_key_t key; /* tells us when a thread ends */
+    struct ar_extent *slots;
+    uint32_t n_threads;
+    bool full; /* no further thread is recorded: do not try at each of its events */
+} threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+/* ---- nodes --------------------------------------------------------------------------------------------- */
+
+/* Takes room in the thread's current extent of a kind, or in a new one twice as large. */
+static void *take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t owner,
+                  size_t n_bytes)
+{
+    void *room = ar_extent_reserve(*extent, n_bytes);
+
+    if (room)
+        return room;
+
+    size_t n = *extent ? 2 * (*extent)->n_bytes : FIRST_NODES_BYTES;
+    struct ar_extent *next =
+        ar_livemap_extent(kind, owner, n < LARGEST_NODES_BYTES ? n : LARGEST_NODES_BYTES);
+
+    if (!next)
+        next = ar_livemap_extent(kind, owner, n_bytes); /* the last pages of the file */
+    if (!next)
+        return NULL;
+    *extent = next;
+    return ar_extent_reserve(next, n_bytes);
+}
+
+static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent)
+{
+    struct ar_node *node = take(&t->nodes, AR_EXTENT_NODES, t->slot->number, sizeof *node);
+
+    if (!node)
+        return NULL;
+    *node = (struct ar_node){.key = key, .parent_ref = parent ? ar_live_ref(parent) : 0};
+    ar_extent_publish(t->nodes, sizeof *node);
+    return node;
+}
+
+struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key)
+{
+    struct ar_node *parent = t->current;
+    uint32_t parent_ref = ar_live_ref(parent);
+    uint64_t hash = ar_pair_key(parent_ref, key);
+
+    for (;; hash++) {
+        uint32_t ref = ar_idmap_get(&t->children, hash ? hash : 1, AR_NO_ID);
+
+        if (ref == AR_NO_ID)
+            break;
+
+        struct ar_node *node = ar_live_ptr(ref);
+
+        if (node->key == key && node->parent_ref == parent_ref) {
+            parent->hot_child_ref = ref;
+            return node;
+        }
+    }
+
+    struct ar_node *node = new_node(t, key, parent);
+
+    if (!node || ar_idmap_put(&t->children, hash ? hash : 1, ar_live_ref(node)) < 0) {
+        ar_livemap_lost(AR_LOST_NODES, 1);
+        return NULL;
+    }
+    parent->hot_child_ref = ar_live_ref(node);
+    return node;
+}
+
+struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
+                                 enum ar_values_kind kind)
+{
+    for (uint32_t ref = node->values_ref; ref;) {
+        struct ar_values *values = ar_live_ptr(ref);
+
+        if (values->kind == (uint32_t)kind)
+            return values;
+        ref = values->next_ref;
+    }
+
+    struct ar_values *values =
+        take(&t->values, AR_EXTENT_VALUES, t->slot->number, sizeof *values);
+
+    if (!values)
+        return NULL;
+    *values = (struct ar_values){.kind = kind, .next_ref = node->values_ref};
+    ar_extent_publish(t->values, sizeof *values);
+    __atomic_store_n(&node->values_ref, ar_live_ref(values), __ATOMIC_RELEASE);
+    return values;
+}
+
+/*
+ * Normally `node` is an ancestor and what is open inside it missed its return. If it is not (a program that switches
+ * C stacks, as greenlets do), it is left alone where it is: its own clock is right, whatever the current node is.
+ */
+void ar_tree_unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    const struct ar_node *above = t->current;
+    uint64_t n_missed = 0;
+
+    while (above != node && above->parent_ref)
+        above = ar_live_ptr(above->parent_ref);
+    if (above != node)
+        return;
+    for (struct ar_node *open = t->current; open != node; n_missed++) {
+        if (open->ticks < 0)
+            open->ticks = (int64_t)((uint64_t)open->ticks + now);
+        open = ar_live_ptr(open->parent_ref);
+    }
+    t->current = node;
+    ar_livemap_lost(AR_LOST_FRAMES, n_missed);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------- */
+
+static void thread_ended(void *thread)
+{
+    ar_thread_detach(thread);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&threads.key, thread_ended);
+}
+
+static struct ar_live_thread *new_slot(void)
+{
+    struct ar_live_thread *slot;
+
+    pthread_mutex_lock(&threads.lock);
+    slot = ar_extent_reserve(threads.slots, sizeof *slot);
+    if (!slot) {
+        struct ar_extent *extent = ar_livemap_extent(AR_EXTENT_THREADS, 0, THREADS_BYTES);
+
+        if (extent)
+            threads.slots = extent;
+        slot = ar_extent_reserve(extent, sizeof *slot);
+    }
+    if (slot) {
+        *slot = (struct ar_live_thread){.number = threads.n_threads++};
+        ar_extent_publish(threads.slots, sizeof *slot);
+    }
+    pthread_mutex_unlock(&threads.lock);
+    return slot;
+}
+
+/* A quarter of a small stack, 2 MiB of a usual one. */
+static char *find_stack_guard(void)
+{
+    pthread_attr_t attr;
+    void *lowest = NULL;
+    size_t n_bytes = 0;
+
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return NULL;
+    if (pthread_attr_getstack(&attr, &lowest, &n_bytes) != 0)
+        lowest = NULL;
+    pthread_attr_destroy(&attr);
+    return lowest ? (char *)lowest + (n_bytes / 4 < GUARD_BYTES ? n_bytes / 4 : GUARD_BYTES) : NULL;
+}
+
+static bool open_tree(struct ar_thread *t)
+{
+    uint64_t now = ar_ticks();
+
+    t->root = new_node(t, 0, NULL);
+    if (!t->root)
+        return false;
+    t->root->n_calls = 1;
+    t->root->ticks = (int64_t)(0 - now);
+    t->slot->os_tid = (uint32_t)syscall(SYS_gettid);
+    t->slot->start_ticks = now;
+    ar_tree_move(t, t->root, now);
+    snprintf(t->slot->name, sizeof t->slot->name,
+             t->slot->number ? "thread %u" : "MainThread", t->slot->number);
+    __atomic_store_n(&t->slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
+    return true;
+}
+
+struct ar_thread *ar_thread_attach(void)
+{
+    if (!ar_live_base || threads.full)
+        return NULL;
+    pthread_once(&threads.once, make_key);
+
+    struct ar_thread *t = calloc(1, sizeof *t);
+
+    if (t)
+        t->slot = new_slot();
+    if (!t || !t->slot || !open_tree(t)) {
+        free(t);
+        threads.full = true;
+        ar_livemap_lost(AR_LOST_THREADS, 1);
+        return NULL;
+    }
+    t->stack_guard = find_stack_guard();
+    pthread_setspecific(threads.key, t);
+    ar_self = t;
+    return t;
+}
+
+void ar_thread_detach(struct ar_thread *t)
+{
+    if (ar_live_base) {
+        uint64_t now = ar_ticks();
+
+        ar_tree_unwind_to(t, t->root, now);
+        t->root->ticks = (int64_t)((uint64_t)t->root->ticks + now);
+        ar_tree_move(t, t->root, now);
+        t->slot->end_ticks = now;
+    }
+    ar_self = NULL;
+    ar_idmap_free(&t->children);
+    free(t);
+}
+
+void ar_thread_name(struct ar_thread *t, const char *name)
+{
+    snprintf(t->slot->name, sizeof t->slot->name, "%s", name);
+}
+
+void ar_threads_stop(void)
+{
+    threads.full = true;
+    pthread_setspecific(threads.key, NULL);
+    ar_self = NULL;
+}
+
+void ar_threads_forget(void)
+{
+    pthread_once(&threads.once, make_key);
+    pthread_setspecific(threads.key, NULL);
+    ar_self = NULL;
+    threads.slots = NULL;
+    pthread_mutex_init(&threads.lock, NULL);
+}

@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes the test stacks: .stacks/NAME is a venv with one MPI, one mpi4py, numpy and allranks.
+
+    tools/stacks.py                      make or refresh all of them
+    tools/stacks.py --only NAME...       only these
+    tools/stacks.py --list               what there is, and in which state; makes nothing
+
+The end-to-end tests read .stacks/stacks.json. A stack that cannot be made here (no such interpreter, no such MPI) is
+named there with the reason; only having none at all is an error. A call that finds everything as it should be does
+nothing: a stack carries the recipe it was made by, and is made anew when that differs.
+
+Why these: mpi4py 4 calls the large-count functions and comes as a wheel that looks for its MPI at run time, mpi4py 3.1
+does neither. MPICH comes from PyPI because mpi4py's wheel wants libmpi.so.12, which Debian names libmpich.so.12; that
+name is a stack of its own, `sysmpich`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ROOT / ".stacks"
+RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
+MPICH = "4.3.2"
+MPI4PY = {"mpi4py4": "4.1.2", "mpi4py31": "3.1.6"}
+NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
+AT_ONCE = 2
+STEP_LIMIT_S = 900
+
+# One write per rank: launchers mix what ranks write piece by piece.
+SMOKE = """
+from mpi4py import MPI
+print(f"{MPI.COMM_WORLD.Get_size()} {MPI.Get_library_version()}")
+"""
+
+
+class Skip(Exception):
+    """A stack cannot be made; the text says why."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    python: str  # 3.11
+    mpi: str  # openmpi | mpich | sysmpich
+    mpi4py: str  # key of MPI4PY
+
+    @property
+    def name(self) -> str:
+        return f"py{self.python.replace('.', '')}-{self.mpi}-{self.mpi4py}"
+
+    @property
+    def venv(self) -> Path:
+        return HOME / self.name
+
+
+def say(text: str) -> None:
+    print(f"stacks: {text}", flush=True)
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def plan() -> list[Stack]:
+    """An old and a new Python; mpi4py 3.1 takes the newest that it compiles on."""
+    old = "3.11" if find_python("3.11") else RUNNING
+    new = "3.13" if find_python("3.13") else "3.12"
+    stacks = []
+    for version in (old, new):
+        for mpi4py in MPI4PY:
+            usable = version
+            if mpi4py == "mpi4py31":
+                usable = min(version, NEWEST_FOR_MPI4PY31, key=version_key)
+            stacks += [Stack(usable, mpi, mpi4py) for mpi in ("openmpi", "mpich")]
+    stacks.append(Stack(stacks[2].python, "sysmpich", "mpi4py31"))
+    return list(dict.fromkeys(stacks))
+
+
+# ---- what this machine has ----
+
+
+@functools.cache
+def find_python(version: str) -> str | None:
+    name = f"python{version}"
+    candidates = [sys.executable] if version == RUNNING else []
+    candidates += [os.path.join(d, name) for d in os.get_exec_path()]
+    candidates += sorted(map(str, Path.home().glob(f".pyenv/versions/{version}*/bin/{name}")))
+    return next((path for path in candidates if python_version(path) == version), None)
+
+
+def python_version(path: str) -> str | None:
+    """Asked by running it, since a shim of that name may have nothing behind it."""
+    if not os.access(path, os.X_OK):
+        return None
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    done = subprocess.run([path, "-c", code], check=False, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+@functools.cache
+def launcher_version(path: str) -> str:
+    done = subprocess.run([path, "--version"], check=False, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+def is_openmpi(launcher: str) -> bool:
+    text = launcher_version(launcher)
+    return "Open MPI" in text or "OpenRTE" in text  # the latter up to version 4
+
+
+def launcher(stack: Stack) -> str:
+    """Path of mpiexec. The compiler wrapper has the same place and ending."""
+    if stack.mpi == "mpich":
+        return str(stack.venv / "bin/mpiexec")
+    wanted = "openmpi" if stack.mpi == "openmpi" else "mpich"
+    path = shutil.which(f"mpiexec.{wanted}") or shutil.which("mpiexec")
+    if not path or is_openmpi(path) != (wanted == "openmpi"):
+        raise Skip(f"no mpiexec of {'Open MPI' if wanted == 'openmpi' else 'MPICH'} on PATH")
+    return path
+
+
+def compiler(stack: Stack) -> str:
+    path = Path(launcher(stack))
+    mpicc = path.with_name(path.name.replace("mpiexec", "mpicc"))
+    if not mpicc.exists():
+        raise Skip(f"no {mpicc.name} to build mpi4py {MPI4PY[stack.mpi4py]} with")
+    return str(mpicc)
+
+
+def mpiexec(stack: Stack) -> list[str]:
+    argv = [launcher(stack)]
+    if stack.mpi == "openmpi":
+        argv.append("--oversubscribe")
+        if os.geteuid() == 0:
+            argv.append("--allow-run-as-root")
+    return argv
+
+
+# ---- the steps ----
+
+
+def run(what: str, log: Path, argv: list[str], **env: str) -> str:
+    """Runs one step, its output into the log of the stack; returns the output."""
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a+") as out:
+        out.write(f"$ {' '.join(argv)}\n")
+        start = out.tell()
+        try:
+            status = subprocess.run(
+                argv, check=False, cwd=ROOT, env={**clean, **env}, timeout=STEP_LIMIT_S,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            ).returncode  # fmt: skip
+        except subprocess.TimeoutExpired:
+            status = -1
+        if status:
+            raise Skip(f"{what} failed, see {log.relative_to(ROOT)}")
+        out.seek(start)
+        return out.read()
+
+
+def pip(what: str, log: Path, venv: Path, *args: str, **env: str) -> None:
+    argv = [str(venv / "bin/python"), "-m", "pip", "--disable-pip-version-check", *args]
+    run(what, log, argv, **env)
+
+
+def new_venv(python: str, venv: Path, log: Path) -> None:
+    shutil.rmtree(venv, ignore_errors=True)
+    log.unlink(missing_ok=True)
+    run("making the venv", log, [python, "-m", "venv", str(venv)])
+
+
+def read_stamp(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def sources_digest() -> str:
+    """Of all that the wheel is made of; the same files as SOURCES in the Makefile."""
+    files = [ROOT / name for name in ("meson.build", "meson.options", "pyproject.toml")]
+    files += [path for path in (ROOT / "tools").glob("*.py") if path != Path(__file__).resolve()]
+    for folder in ("src", "python"):
+        files += [path for path in (ROOT / folder).rglob("*") if path.suffix != ".pyc"]
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        if path.is_file() and not path.name.startswith("."):
+            digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def allranks_wheel(version: str, digest: str) -> Path:
+    """The wheel of the present sources for one version of Python, built unless it is there."""
+    folder = HOME / "wheels" / f"allranks-{version}"
+    stamp = folder / "sources"
+    if read_stamp(stamp) != digest:
+        say(f"allranks for Python {version}")
+        log = HOME / "logs" / f"allranks-{version}.log"
+        venv = build_venv(version, log)
+        shutil.rmtree(folder, ignore_errors=True)
+        pip(
+            f"building allranks for Python {version}", log, venv,
+            "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(folder),
+            f"--config-settings=build-dir=build/stacks-{version}", ".",
+            PATH=f"{venv / 'bin'}:{os.environ['PATH']}",
+        )  # fmt: skip
+        stamp.write_text(digest)
+    return next(folder.glob("*.whl"))
+
+
+def build_venv(version: str, log: Path) -> Path:
+    python = find_python(version)
+    if not python:
+        raise Skip(f"no Python {version} found")
+    venv = HOME / f"build-{version}"
+    requirements = ROOT / "tools/requirements-build.txt"
+    recipe = f"{os.path.realpath(python)}\n{requirements.read_text()}"
+    stamp = venv / "recipe"
+    if read_stamp(stamp) != recipe:
+        new_venv(python, venv, log)
+        pip("installing the build tools", log, venv, "install", "-q", "-r", str(requirements))
+        stamp.write_text(recipe)
+    return venv
+
+
+def recipe_of(stack: Stack) -> str:
+    """All that decides what the venv holds, allranks apart. Raises Skip where that is known not to work."""
+    python = find_python(stack.python)
+    if not python:
+        raise Skip(f"no Python {stack.python} found")
+    recipe = [os.path.realpath(python), f"mpi4py {MPI4PY[stack.mpi4py]}"]
+    if stack.mpi == "mpich":
+        recipe.append(f"mpich {MPICH}")
+    else:
+        recipe.append(launcher_version(launcher(stack)))
+        if stack.mpi4py == "mpi4py31":
+            compiler(stack)
+    return "\n".join(recipe)
+
+
+def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
+    """Built once and kept. One per stack, since the RUNPATH of MPICH from PyPI names the venv."""
+    folder = HOME / "wheels" / stack.name
+    stamp = folder / "recipe"
+    version = MPI4PY[stack.mpi4py]
+    if read_stamp(stamp) != recipe:
+        say(f"{stack.name}: building mpi4py {version}, takes a minute")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        old_setuptools = folder / "constraints.txt"
+        old_setuptools.write_text("setuptools<75\n")
+        pip(
+            f"building mpi4py {version}", log, stack.venv,
+            "wheel", "--no-deps", "--no-binary", "mpi4py", "-w", str(folder), f"mpi4py=={version}",
+            "--no-cache-dir",  # pip's cache does not know for which MPI it holds a wheel
+            MPICC=compiler(stack),
+            # Debian's Python names the system's libraries first, where libmpi is Open MPI's and
+            # libfabric too old for MPICH from PyPI, which finds its own one when it runs.
+            LDFLAGS=f"-L{stack.venv / 'lib'} -Wl,--allow-shlib-undefined",
+            PIP_CONSTRAINT=str(old_setuptools),
+            PIP_BUILD_CONSTRAINT=str(old_setuptools),  # what pip 25.3 and later read instead
+        )  # fmt: skip
+        stamp.write_text(recipe)
+    return str(next(folder.glob("*.whl")))
+
+
+def make_venv(stack: Stack, recipe: str, log: Path) -> None:
+    say(f"{stack.name}: making the venv")
+    new_venv(str(find_python(stack.python)), stack.venv, log)
+    if stack.mpi == "mpich":
+        pip("installing mpich", log, stack.venv, "install", "-q", f"mpich=={MPICH}")
+    mpi4py = f"mpi4py=={MPI4PY[stack.mpi4py]}"
+    if stack.mpi4py == "mpi4py31":
+        mpi4py = mpi4py_from_source(stack, recipe, log)
+    pip("installing mpi4py", log, stack.venv, "install", "-q", mpi4py, "numpy")
+    try:
+        smoke(stack, log)
+    except Skip:
+        shutil.rmtree(HOME / "wheels" / stack.name, ignore_errors=True)  # it may be to blame
+        raise
+    (stack.venv / "recipe").write_text(recipe)
+
+
+def smoke(stack: Stack, log: Path) -> None:
+    argv = [*mpiexec(stack), "-n", "2", str(stack.venv / "bin/python"), "-c", SMOKE]
+    said = run("running mpi4py on 2 ranks", log, argv)
+    if f"2 {'Open MPI' if stack.mpi == 'openmpi' else 'MPICH'}" not in said:
+        raise Skip(f"mpi4py found another MPI, see {log.relative_to(ROOT)}")
+
+
+def is_ready(stack: Stack, recipe: str, digest: str) -> bool:
+    made_by, holds = (read_stamp(stack.venv / name) for name in ("recipe", "allranks"))
+    return made_by == recipe and holds == digest
+
+
+def make_stack(stack: Stack, digest: str, wheels: dict[str, Path | Skip]) -> None:
+    recipe = recipe_of(stack)
+    if is_ready(stack, recipe, digest):
+        return
+    wheel = wheels[stack.python]
+    if isinstance(wheel, Skip):
+        raise wheel
+    log = HOME / "logs" / f"{stack.name}.log"
+    if read_stamp(stack.venv / "recipe") != recipe:
+        make_venv(stack, recipe, log)
+    say(f"{stack.name}: installing allranks")
+    pip(
+        "installing allranks", log, stack.venv,
+        "install", "-q", "--no-deps", "--no-index", "--force-reinstall", str(wheel),
+    )  # fmt: skip
+    (stack.venv / "allranks").write_text(digest)
+
+
+def attempt(function, *args):
+    """The result, or the Skip that it ended in: one failure must not stop the others."""
+    try:
+        return function(*args)
+    except Skip as skip:
+        return skip
+
+
+def make(stacks: list[Stack], digest: str) -> dict[Stack, Skip | None]:
+    versions = sorted({s.python for s in stacks if find_python(s.python)})
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        wheels = dict(
+            zip(versions, pool.map(lambda v: attempt(allranks_wheel, v, digest), versions))
+        )
+        done = pool.map(lambda s: attempt(make_stack, s, digest, wheels), stacks)
+        return dict(zip(stacks, done))
+
+
+def state_of(stack: Stack, digest: str) -> Skip | None:
+    """As it is, without making anything."""
+    recipe = attempt(recipe_of, stack)
+    if isinstance(recipe, Skip):
+        return recipe
+    return None if is_ready(stack, recipe, digest) else Skip("not made, or out of date")
+
+
+def write_json(outcome: dict[Stack, Skip | None]) -> None:
+    ready = [
+        {
+            "name": s.name,
+            "python_version": s.python,
+            "mpi": "openmpi" if s.mpi == "openmpi" else "mpich",
+            "mpi4py_version": MPI4PY[s.mpi4py],
+            "python": str(s.venv / "bin/python"),
+            "mpiexec": mpiexec(s),
+        }
+        for s, skip in outcome.items()
+        if not skip
+    ]
+    skipped = [{"name": s.name, "reason": str(skip)} for s, skip in outcome.items() if skip]
+    new = HOME / "stacks.json.new"
+    new.write_text(json.dumps({"stacks": ready, "skipped": skipped}, indent=2) + "\n")
+    new.replace(HOME / "stacks.json")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Makes the virtual environments that tests run in.")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="make only these stacks")
+    parser.add_argument("--list", action="store_true", help="show their state, make nothing")
+    options = parser.parse_args()
+
+    stacks = plan()
+    unknown = set(options.only or ()) - {s.name for s in stacks}
+    if unknown:
+        parser.error(f"no such stack: {' '.join(sorted(unknown))} (--list shows them)")
+    digest = sources_digest()
+    if options.list:
+        for stack in stacks:
+            print(f"{stack.name:24} {state_of(stack, digest) or 'ready'}")
+        return 0
+
+    HOME.mkdir(exist_ok=True)
+    with (HOME / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two makers at once would tear each other's venvs down
+        wanted = [s for s in stacks if not options.only or s.name in options.only]
+        made = make(wanted, digest)
+        outcome = {s: made[s] if s in made else state_of(s, digest) for s in stacks}
+        write_json(outcome)
+    for stack in wanted:
+        if outcome[stack]:
+            say(f"{stack.name}: skipped, {outcome[stack]}")
+    n_ready = sum(1 for skip in outcome.values() if not skip)
+    say(f"{n_ready} of {len(stacks)} ready")
+    return 0 if n_ready else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

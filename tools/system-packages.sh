@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Installs the system packages that the named verbs need and do not find. Silent when there is nothing to do; never
+# asks anything.
+#
+#     PYTHON=python3 tools/system-packages.sh build demo test lint
+#
+# What counts is whether a thing works (a header, a command), not which package it came from. Only what does not work
+# is looked up under its Debian name and installed, if there is apt-get and the right to use it; otherwise the names
+# are printed, and the exit status is 1.
+set -euo pipefail
+
+python=${PYTHON:-python3}
+missing=() # Debian package names
+trouble=() # what no package can mend
+
+have() { command -v "$1" >/dev/null 2>&1; }
+want() { have "$1" || missing+=("${@:2}"); }
+finds() { "$1" -E -xc -include "$2" /dev/null >/dev/null 2>&1; } # compiler, header
+
+need_build() {
+    # With --no-install-recommends gcc comes without libc's headers.
+    finds cc stdio.h || missing+=(gcc libc6-dev)
+    want pkg-config pkg-config
+    need_python
+}
+
+need_python() {
+    if [ "$python" = python3 ] && ! have python3; then
+        missing+=(python3 python3-venv python3-dev)
+        return
+    fi
+    local state
+    state=$("$python" - 2>/dev/null <<'END'
+import importlib.util, os, sys, sysconfig
+print("debian" if sys.base_prefix == "/usr" else "other", "python%d.%d" % sys.version_info[:2],
+      importlib.util.find_spec("ensurepip") is not None,
+      os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+END
+    ) || { trouble+=("$python does not run: set PYTHON to an interpreter that does"); return; }
+    local origin name has_venv has_headers
+    read -r origin name has_venv has_headers <<<"$state"
+    if [ "$origin" = debian ]; then
+        # python3-dev belongs to the default version; another one has packages under its own name.
+        if [ "$(basename "$(readlink -f /usr/bin/python3)")" = "$name" ]; then name=python3; fi
+        [ "$has_venv" = True ] || missing+=("$name-venv")
+        [ "$has_headers" = True ] || missing+=("$name-dev")
+    else
+        [ "$has_venv" = True ] || trouble+=("$python has no ensurepip: it must be built with it to make a venv")
+        [ "$has_headers" = True ] || trouble+=("$python has no Python.h: install the headers that belong to it")
+    fi
+}
+
+need_demo() {
+    have mpiexec.openmpi && return
+    # Elsewhere than on Debian, mpi4py's wheel works with any MPI that is on PATH.
+    if have mpiexec && { ! have apt-get || mpiexec --version 2>&1 | grep -qE 'Open MPI|OpenRTE'; }; then
+        return
+    fi
+    missing+=(openmpi-bin)
+}
+
+need_test() {
+    if ! have apt-get; then
+        # The MPICH stacks bring theirs from PyPI, so that any one MPI is enough.
+        finds mpicc mpi.h || missing+=(libopenmpi-dev)
+        return
+    fi
+    finds mpicc.openmpi mpi.h || missing+=(libopenmpi-dev)
+    # Debian's MPICH is one stack more, under another library name.
+    { have mpiexec.mpich && finds mpicc.mpich mpi.h; } || missing+=(mpich libmpich-dev)
+}
+
+need_lint() {
+    want clang-format clang-format
+    want clang-tidy clang-tidy
+    want cppcheck cppcheck
+}
+
+check() {
+    missing=() trouble=()
+    local group
+    for group in "$@"; do
+        case $group in
+        build | demo | test | lint) "need_$group" ;;
+        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint]" >&2 && exit 2 ;;
+        esac
+    done
+}
+
+quietly() {
+    local log status=0
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 </dev/null || { status=$?; cat "$log" >&2; }
+    rm -f "$log"
+    return "$status"
+}
+
+install() {
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120)
+    have apt-get || return 1
+    if [ "$(id -u)" != 0 ]; then
+        sudo -n true 2>/dev/null || return 1
+        apt=(sudo -n "${apt[@]}")
+    fi
+    echo "setup: installing ${missing[*]}"
+    # A source that cannot be reached is no reason to stop: the others may have it all.
+    quietly "${apt[@]}" update || true
+    quietly "${apt[@]}" install --no-install-recommends "${missing[@]}"
+}
+
+check "$@"
+if [ ${#missing[@]} -gt 0 ] && install; then
+    check "$@"
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+    echo "setup: missing for $*, by their Debian names: ${missing[*]}"
+    if have apt-get; then
+        echo "setup: install them with:  sudo apt-get install ${missing[*]}"
+    else
+        echo "setup: install what your system calls them, then run make again"
+    fi
+fi >&2
+for line in ${trouble[@]+"${trouble[@]}"}; do
+    echo "setup: $line" >&2
+done
+[ $((${#missing[@]} + ${#trouble[@]})) = 0 ]
