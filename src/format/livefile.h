@@ -156,19 +156,23 @@ struct ar_live_thread {
  * A node: one cache line, all that an event touches.
  *
  * `key` is the function (low half) and where it was called from: the byte offset of the instruction in the caller's
- * code plus one (high half, 0: not known).
+ * code plus one (high half). 0 there: not known, or calls from all places together, as in recursion.
  */
+#define AR_NODE_ANY_PLACE 1u /* below here calls are not told apart by where they come from */
+
 struct ar_node {
     uint64_t key;
     int64_t ticks; /* see invariant 3 */
     uint64_t n_calls; /* open one included */
     uint32_t parent_ref;
-    uint32_t hot_child_ref; /* the writer's guess at the next child; readers ignore it */
+    uint32_t guess_ref;     /* the child that is likely to be entered next; the writer's own, as are the next two */
     uint32_t values_ref;    /* chain of struct ar_values, 0: none */
     uint32_t epoch;         /* synchronisation interval that `interval_ticks` belongs to */
     uint64_t interval_ticks;
-    uint64_t child_ticks; /* time in direct children since the interval began */
-    uint64_t spare;
+    uint32_t flags;         /* AR_NODE_… */
+    uint32_t spare;
+    uint32_t left_ref;      /* the child that was left last */
+    uint32_t successor_ref; /* the sibling that was entered after this one last time */
 };
 
 /* Values beyond calls and time; one 64-byte block a kind, chained. */

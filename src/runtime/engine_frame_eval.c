@@ -10,8 +10,7 @@
 #include "runtime/engine.h"
 
 #include "runtime/functions.h"
-#include "runtime/pyframe.h"
-#include "runtime/tree.h"
+#include "runtime/python_thread.h"
 
 const char *const ar_engine_name = "frame evaluation (PEP 523)";
 
@@ -34,7 +33,7 @@ static PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame, int throwin
 
 static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
 {
-    struct ar_thread *t = ar_thread_self();
+    struct ar_thread *t = ar_python_thread(frame);
     char here;
 
     if (__builtin_expect(!t || ar_frame_makes_generator(frame), 0))

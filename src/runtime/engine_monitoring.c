@@ -12,8 +12,7 @@
 #include "runtime/engine.h"
 
 #include "runtime/functions.h"
-#include "runtime/pyframe.h"
-#include "runtime/tree.h"
+#include "runtime/python_thread.h"
 
 #include <stddef.h>
 
@@ -42,9 +41,10 @@ static int tool_id = -1;
 static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    struct ar_thread *t = ar_thread_self();
+    ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+    struct ar_thread *t = ar_python_thread(frame);
 
-    if (__builtin_expect(!t, 0))
+    if (__builtin_expect(!t || !frame, 0))
         Py_RETURN_NONE;
 
     uint32_t function = ar_function_of_code((PyCodeObject *)args[0]);
@@ -54,9 +54,7 @@ static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, 
         Py_RETURN_NONE;
     }
 
-    ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
-    ar_frame *caller = frame ? ar_frame_caller(frame) : NULL;
-    uint64_t key = (uint64_t)ar_frame_site(caller) << 32 | function;
+    uint64_t key = (uint64_t)ar_frame_site(ar_frame_caller(frame)) << 32 | function;
 
     if (__builtin_expect(!ar_tree_enter(t, key, ar_ticks()), 0))
         t->n_unseen++;

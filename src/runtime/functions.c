@@ -3,6 +3,7 @@
 
 #include "base/idmap.h"
 #include "runtime/livemap.h"
+#include "runtime/tree.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -72,7 +73,11 @@ static uint32_t number_of_code(PyCodeObject *code)
         .n_linetable = (uint32_t)PyBytes_GET_SIZE(table),
     };
 
-    return number_of(&head, name, file, PyBytes_AS_STRING(table));
+    uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
+
+    if (number && strncmp(file, "<frozen importlib", 17) == 0)
+        ar_tree_mark_any_place(number);
+    return number;
 }
 
 /* Called from inside the interpreter's hooks, where an exception may be on its way: it is kept. */

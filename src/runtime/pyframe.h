@@ -72,6 +72,16 @@ static inline PyCodeObject *ar_frame_code(ar_frame *frame)
 #endif
 }
 
+/* Borrowed; NULL where it is not set. */
+static inline PyObject *ar_frame_first_local(ar_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return frame->localsplus[0];
+#else
+    return frame->f_localsplus[0];
+#endif
+}
+
 /* Byte offset of the instruction that the frame is at, plus one; 0 where it has not started. */
 static inline uint32_t ar_frame_site(ar_frame *frame)
 {

@@ -13,6 +13,8 @@
 #define LARGEST_NODES_BYTES ((size_t)256 << 10)
 #define THREADS_BYTES ((size_t)4000)
 #define GUARD_BYTES ((size_t)2 << 20)
+/* From here on new nodes are for calls from all places together; 3 MiB of them are more than anybody reads. */
+#define MANY_NODES 50000
 
 __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
 
@@ -22,7 +24,8 @@ static struct {
     pthread_key_t key; /* tells us when a thread ends */
     struct ar_extent *slots;
     uint32_t n_threads;
-    bool full; /* no further thread is recorded: do not try at each of its events */
+    struct ar_idmap any_place; /* functions that are marked */
+    bool full;                 /* no further thread is recorded: do not try at each of its events */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* ---- nodes --------------------------------------------------------------------------------------------- */
@@ -48,44 +51,101 @@ static void *take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t 
     return ar_extent_reserve(next, n_bytes);
 }
 
+void ar_tree_mark_any_place(uint32_t function)
+{
+    pthread_mutex_lock(&threads.lock);
+    enum ar_status status = ar_idmap_put(&threads.any_place, function, 1);
+    pthread_mutex_unlock(&threads.lock);
+    (void)status; /* without memory the tree becomes larger than it need be, no more */
+}
+
+static uint32_t flags_of(uint32_t function)
+{
+    pthread_mutex_lock(&threads.lock);
+    uint32_t marked = ar_idmap_get(&threads.any_place, function, 0);
+    pthread_mutex_unlock(&threads.lock);
+    return marked ? AR_NODE_ANY_PLACE : 0;
+}
+
 static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent)
 {
     struct ar_node *node = take(&t->nodes, AR_EXTENT_NODES, t->slot->number, sizeof *node);
 
     if (!node)
         return NULL;
-    *node = (struct ar_node){.key = key, .parent_ref = parent ? ar_live_ref(parent) : 0};
+    *node = (struct ar_node){
+        .key = key,
+        .parent_ref = parent ? ar_live_ref(parent) : 0,
+        .flags = parent ? parent->flags | flags_of((uint32_t)key) : 0,
+    };
     ar_extent_publish(t->nodes, sizeof *node);
+    t->n_nodes++;
+    return node;
+}
+
+/* The walk is bounded: what is open further up than this is taken to be recursion of some kind. */
+static bool is_open_above(const struct ar_node *node, uint32_t function)
+{
+    for (int n = 0; node->parent_ref; n++) {
+        if ((uint32_t)node->key == function || n == 256)
+            return true;
+        node = ar_live_ptr(node->parent_ref);
+    }
+    return false;
+}
+
+static struct ar_node *find_child(const struct ar_thread *t, uint32_t parent_ref, uint64_t key,
+                                  uint64_t *hash)
+{
+    for (*hash = ar_pair_key(parent_ref, key);; ++*hash) {
+        uint32_t ref = ar_idmap_get(&t->children, *hash ? *hash : 1, AR_NO_ID);
+
+        if (ref == AR_NO_ID)
+            return NULL;
+
+        struct ar_node *node = ar_live_ptr(ref);
+
+        if (node->parent_ref == parent_ref && (node->key == key || node->key == (uint32_t)key))
+            return node;
+    }
+}
+
+/* Also found by the key it was asked for with, where its own has no place. */
+static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, uint64_t key,
+                                  uint64_t hash)
+{
+    uint64_t own_key = key, own_hash = hash;
+    struct ar_node *node = NULL;
+
+    if (t->n_nodes > MANY_NODES || parent->flags & AR_NODE_ANY_PLACE ||
+        is_open_above(parent, (uint32_t)key)) {
+        own_key = (uint32_t)key;
+        node = find_child(t, ar_live_ref(parent), own_key, &own_hash);
+    }
+    if (!node) {
+        node = new_node(t, own_key, parent);
+        if (!node || ar_idmap_put(&t->children, own_hash ? own_hash : 1, ar_live_ref(node)) < 0)
+            return NULL;
+    }
+    if (own_key != key && ar_idmap_put(&t->children, hash ? hash : 1, ar_live_ref(node)) < 0)
+        return NULL;
     return node;
 }
 
 struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key)
 {
     struct ar_node *parent = t->current;
-    uint32_t parent_ref = ar_live_ref(parent);
-    uint64_t hash = ar_pair_key(parent_ref, key);
+    uint64_t hash;
+    struct ar_node *node = find_child(t, ar_live_ref(parent), key, &hash);
 
-    for (;; hash++) {
-        uint32_t ref = ar_idmap_get(&t->children, hash ? hash : 1, AR_NO_ID);
-
-        if (ref == AR_NO_ID)
-            break;
-
-        struct ar_node *node = ar_live_ptr(ref);
-
-        if (node->key == key && node->parent_ref == parent_ref) {
-            parent->hot_child_ref = ref;
-            return node;
-        }
-    }
-
-    struct ar_node *node = new_node(t, key, parent);
-
-    if (!node || ar_idmap_put(&t->children, hash ? hash : 1, ar_live_ref(node)) < 0) {
+    if (!node)
+        node = make_child(t, parent, key, hash);
+    if (!node) {
         ar_livemap_lost(AR_LOST_NODES, 1);
         return NULL;
     }
-    parent->hot_child_ref = ar_live_ref(node);
+    if (parent->left_ref)
+        ((struct ar_node *)ar_live_ptr(parent->left_ref))->successor_ref = ar_live_ref(node);
     return node;
 }
 

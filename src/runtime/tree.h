@@ -3,8 +3,13 @@
  * tree: one calling-context tree a thread, in the live file; the path that every event takes.
  *
  * Entering finds the child of the current node by its key and opens it, leaving closes it. Both are inline: they
- * are what an event costs beyond the interpreter's hook and the clock. The likely child is remembered in the node
- * itself, so that a loop calling one function touches two cache lines; others are found in a hash map of the thread's own.
+ * are what an event costs beyond the interpreter's hook and the clock. Programs do things in the order they did them last
+ * time, so each node remembers the sibling that followed it; a guess that fails is looked up in a hash map of the thread's own.
+ *
+ * A key says from where a function was called. In recursion that would make a node of every sequence of places, 2^n of them
+ * for a function that calls itself twice (tried: fib(23) took 92,735 nodes and twice the time), so a function that is
+ * already open above has one node for all places. So has everything below functions that are marked, which are those of the
+ * import system: modules call from hundreds of lines, once. And so has every new node once the tree is large.
  *
  *     struct ar_thread *t = ar_thread_self();            // attaches the thread at first sight; NULL: not recorded
  *     struct ar_node *node = ar_tree_enter(t, key, ar_ticks());
@@ -32,6 +37,7 @@ struct ar_thread {
     struct ar_node *root;
     char *stack_guard; /* below this address the C stack is nearly used up */
     struct ar_idmap children; /* (parent, key) to node */
+    uint32_t n_nodes;
     struct ar_extent *nodes, *values;
 };
 
@@ -47,6 +53,8 @@ void ar_threads_stop(void);
 /* In the child of a fork: nothing of the parent's is to be used. */
 void ar_threads_forget(void);
 
+/* Below this function, calls are not told apart by where they come from. */
+void ar_tree_mark_any_place(uint32_t function);
 /* The child of the current node with that key, made if need be; NULL when the file is full. */
 struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key);
 /* The values of that kind of a node, made if need be; NULL when the file is full. */
@@ -71,9 +79,9 @@ static inline void ar_tree_move(struct ar_thread *t, struct ar_node *node, uint6
 
 static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, uint64_t now)
 {
-    struct ar_node *child = ar_live_ptr(t->current->hot_child_ref);
+    struct ar_node *child = ar_live_ptr(t->current->guess_ref);
 
-    if (__builtin_expect(child->key != key, 0)) {
+    if (__builtin_expect(child->key != key && child->key != (uint32_t)key, 0)) {
         child = ar_tree_child(t, key);
         if (!child)
             return NULL;
@@ -88,6 +96,11 @@ static inline void ar_tree_leave(struct ar_thread *t, struct ar_node *node, uint
 {
     if (__builtin_expect(t->current != node, 0))
         ar_tree_unwind_to(t, node, now);
+
+    struct ar_node *parent = ar_live_ptr(node->parent_ref);
+
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
-    ar_tree_move(t, ar_live_ptr(node->parent_ref), now);
+    parent->guess_ref = node->successor_ref;
+    parent->left_ref = ar_live_ref(node);
+    ar_tree_move(t, parent, now);
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * python_thread: this thread's tree, under the name that the program gave the thread.
+ *
+ * A thread of the threading module begins in Thread._bootstrap, so at its first event its first argument is the Thread
+ * object. Its name is read as an attribute that is simply there: no code of the program runs.
+ *
+ * Threads: under the GIL, by the thread itself.
+ */
+#pragma once
+
+#include "runtime/pyframe.h"
+#include "runtime/tree.h"
+
+struct ar_thread *ar_python_thread_attach(ar_frame *frame);
+
+/* `frame` is the one being entered. NULL: this thread is not recorded. */
+static inline struct ar_thread *ar_python_thread(ar_frame *frame)
+{
+    struct ar_thread *t = ar_self;
+
+    return __builtin_expect(t != NULL, 1) ? t : ar_python_thread_attach(frame);
+}
