@@ -7,6 +7,7 @@ PYTHON ?= python3
 ARGS ?=
 
 ifneq ($(filter command environment,$(firstword $(origin PYTHON))),)
+override PYTHON := $(or $(shell tools/find-python.sh '$(PYTHON)'),$(PYTHON))
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 $(if $(VERSION),,$(error PYTHON=$(PYTHON) does not run (name an interpreter, or the path of one)))
 VENV := .venv-$(VERSION)

@@ -157,9 +157,10 @@ def start_recording(options: Options) -> None:
         "directory": os.getcwd(),
     }
     own_directory = os.path.dirname(os.path.abspath(__file__))
+    live_dir = os.path.abspath(options.live_dir) if options.live_dir else None
     try:
         _runtime.start(
-            output, options.live_dir or None, options.max_bytes, options.quiet, own_directory
+            output, live_dir, options.max_bytes, options.quiet, own_directory
         )
     except RuntimeError as error:
         complain(f"{error}; the program runs without being recorded")

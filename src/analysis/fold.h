@@ -2,9 +2,10 @@
 /*
  * fold: a profile made coarser, for reading.
  *
- * Calls of one function from several lines of its caller become one node; MPI calls keep their lines, since that is
- * where somebody waits. The inside of Python's import system becomes one node "(import)" a line that imports; the
- * modules' own code stays below it. The result is a profile like any other.
+ * Calls of one function from several lines of its caller become one node; MPI calls keep their
+ * lines, since that is where somebody waits. The inside of Python's import system becomes one node
+ * "(import)" a line that imports; the modules' own code stays below it. The result is a profile
+ * like any other.
  */
 #pragma once
 

@@ -46,7 +46,7 @@ static enum ar_status load_run(struct ar_profile *p, const char *path, size_t n_
                                struct ar_error *err)
 {
     struct ar_profile run;
-    unsigned char *bytes;
+    unsigned char *bytes = NULL;
     enum ar_status status = read_whole(path, n_bytes, &bytes, err);
 
     if (status < 0)
@@ -141,8 +141,9 @@ enum ar_status ar_load_into(struct ar_profile *p, const char *path, struct ar_er
     if (starts_with_magic(path, AR_LIVE_MAGIC))
         return load_live(p, path, err);
     if (!starts_with_magic(path, AR_RUN_MAGIC))
-        return ar_fail(err, AR_BAD, "%s: not a file of allranks (a run file is made by: allranks "
-                                    "run SCRIPT)",
+        return ar_fail(err, AR_BAD,
+                       "%s: not a file of allranks (a run file is made by: allranks "
+                       "run SCRIPT)",
                        path);
     return load_run(p, path, (size_t)st.st_size, err);
 }

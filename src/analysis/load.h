@@ -2,8 +2,8 @@
 /*
  * load: anything that holds profiles, as one profile.
  *
- * A run file, a live file of a process that runs or was killed, or a directory of such files (and directories of
- * jobs in it). What the user names on the command line.
+ * A run file, a live file of a process that runs or was killed, or a directory of such files (and
+ * directories of jobs in it). What the user names on the command line.
  *
  *     struct ar_profile p;
  *     if (ar_load(&p, "heat.allranks", &err) < 0) ...

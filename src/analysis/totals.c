@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- spread over ranks ----------------------------------------------------------------------------------- */
+/* ---- spread over ranks ----------------------------------------------------------------------- */
 
 /* One row of a metric: the values of a node, by location, those of a process next to each other. */
 struct row {
@@ -68,11 +68,11 @@ static void spread_all(const struct ar_profile *p, const struct ar_value *values
     }
 }
 
-/* ---- self time ------------------------------------------------------------------------------------------- */
+/* ---- self time ------------------------------------------------------------------------------- */
 
 /*
- * From each node's values its children's are taken off, location by location. `in_children` is one number a location,
- * set back after each node by going over the same children again.
+ * From each node's values its children's are taken off, location by location. `in_children` is one
+ * number a location, set back after each node by going over the same children again.
  */
 struct subtraction {
     const struct ar_totals *t;
@@ -134,7 +134,7 @@ static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p
     return status;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 struct ordered {
     double time;
@@ -174,7 +174,7 @@ static enum ar_status build_children(struct ar_totals *t, const struct ar_profil
     return AR_OK;
 }
 
-/* ---- all together ---------------------------------------------------------------------------------------- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static void sum_over_ranks(const struct ar_profile *p, enum ar_metric_id metric, uint64_t *sums)
 {

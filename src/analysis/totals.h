@@ -2,8 +2,8 @@
 /*
  * totals: each node's figures over all ranks.
  *
- * A rank's value is the sum over its threads; a rank that never was at a node has 0 there. Self time is a node's time
- * without its children's. Built in time linear in nodes and values.
+ * A rank's value is the sum over its threads; a rank that never was at a node has 0 there. Self
+ * time is a node's time without its children's. Built in time linear in nodes and values.
  *
  *     struct ar_totals t;
  *     if (ar_totals_build(&t, &profile) < 0) ...

@@ -2,10 +2,12 @@
 /*
  * arena: memory that is given back all at once, and arrays that grow.
  *
- * An arena hands out pieces of large blocks. Pieces never move and are never freed alone; they live until
- * ar_arena_free. Used for strings and whatever lives as long as the object that owns the arena.
+ * An arena hands out pieces of large blocks. Pieces never move and are never freed alone; they live
+ * until ar_arena_free. Used for strings and whatever lives as long as the object that owns the
+ * arena.
  *
- * ar_grow is the one way an array grows in this project: doubling, overflow-checked, unchanged on failure.
+ * ar_grow is the one way an array grows in this project: doubling, overflow-checked, unchanged on
+ * failure.
  *
  * Threads: one owner. A zeroed struct is an empty arena; ar_arena_free leaves a zeroed one.
  *

@@ -2,9 +2,10 @@
 /*
  * bytes: writing and reading byte sequences.
  *
- * The writer (ar_bytes) is a growing buffer; after a failed allocation it is `bad` and ignores what follows, so that
- * one check at the end is enough. The reader (ar_cursor) never leaves its bounds; after a short or malformed read
- * it is `bad`, returns zeros, and stays bad. Integers are little-endian; "varint" is LEB128, seven bits a byte.
+ * The writer (ar_bytes) is a growing buffer; after a failed allocation it is `bad` and ignores what
+ * follows, so that one check at the end is enough. The reader (ar_cursor) never leaves its bounds;
+ * after a short or malformed read it is `bad`, returns zeros, and stays bad. Integers are
+ * little-endian; "varint" is LEB128, seven bits a byte.
  *
  * Threads: one owner each. A zeroed ar_bytes is an empty buffer.
  *
@@ -35,7 +36,8 @@ void ar_bytes_u16(struct ar_bytes *out, uint16_t value);
 void ar_bytes_u32(struct ar_bytes *out, uint32_t value);
 void ar_bytes_u64(struct ar_bytes *out, uint64_t value);
 void ar_bytes_varint(struct ar_bytes *out, uint64_t value);
-void ar_bytes_string(struct ar_bytes *out, const char *text, size_t n_bytes); /* varint length, bytes */
+/* Varint length, then the bytes. */
+void ar_bytes_string(struct ar_bytes *out, const char *text, size_t n_bytes);
 void ar_bytes_free(struct ar_bytes *out);
 
 struct ar_cursor {
@@ -52,11 +54,17 @@ uint32_t ar_cursor_u32(struct ar_cursor *in);
 uint64_t ar_cursor_u64(struct ar_cursor *in);
 uint64_t ar_cursor_varint(struct ar_cursor *in);
 uint32_t ar_cursor_varint32(struct ar_cursor *in); /* bad when it does not fit */
-/* A count of items that take at least `item_bytes` each: bad when they could not fit into what is left. */
+/*
+ * A count of items that take at least `item_bytes` each: bad when they could not fit into what is
+ * left.
+ */
 uint32_t ar_cursor_count(struct ar_cursor *in, size_t item_bytes);
 const char *ar_cursor_string(struct ar_cursor *in, size_t *n_bytes);
 
-/* Length of the UTF-8 character at `text`, 0 if it is none: no overlong forms, surrogates, or beyond U+10FFFF. */
+/*
+ * Length of the UTF-8 character at `text`, 0 if it is none: no overlong forms, surrogates, or
+ * beyond U+10FFFF.
+ */
 size_t ar_utf8_length(const void *text, size_t n_left);
 
 uint32_t ar_crc32(const void *bytes, size_t n_bytes);

@@ -19,7 +19,10 @@ static bool tsc_is_invariant(void)
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8));
 }
 
-/* The kernel drops "tsc" as its own clock when cores drift apart, so its choice is the test that matters. */
+/*
+ * The kernel drops "tsc" as its own clock when cores drift apart, so its choice is the test that
+ * matters.
+ */
 static bool kernel_trusts_tsc(void)
 {
     char name[16] = "";

@@ -2,10 +2,10 @@
 /*
  * clock: the cheapest steady clock of this machine.
  *
- * Ticks are the time stamp counter where it is invariant and the kernel itself trusts it (10 ns a read here);
- * otherwise CLOCK_MONOTONIC in nanoseconds (24 ns). Ticks become nanoseconds afterwards, from two stamps that
- * were taken on both clocks, as far apart as possible: no start-up spent on calibration, and better than 1 ppm
- * after a second.
+ * Ticks are the time stamp counter where it is invariant and the kernel itself trusts it (10 ns a
+ * read here); otherwise CLOCK_MONOTONIC in nanoseconds (24 ns). Ticks become nanoseconds
+ * afterwards, from two stamps that were taken on both clocks, as far apart as possible: no start-up
+ * spent on calibration, and better than 1 ppm after a second.
  *
  * Threads, signals: everything but ar_clock_choose may be called anywhere.
  *

@@ -2,8 +2,9 @@
 /*
  * idmap: hash map from u64 to u32.
  *
- * Finds the child of a tree node on the recording path, and the new number of an old one when files are
- * merged. Open addressing, linear probing, power-of-two capacity, load factor at most 1/2. Key 0 means "empty".
+ * Finds the child of a tree node on the recording path, and the new number of an old one when files
+ * are merged. Open addressing, linear probing, power-of-two capacity, load factor at most 1/2. Key
+ * 0 means "empty".
  *
  * Threads:    one owner, never shared.
  * Signals:    ar_idmap_get is async-signal-safe, ar_idmap_put is not.

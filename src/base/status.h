@@ -2,8 +2,9 @@
 /*
  * status: how a function says that it failed.
  *
- * Every function that can fail returns `enum ar_status`: AR_OK or a negative code. The text for people goes
- * into a `struct ar_error` that the caller owns; it may be NULL where nobody reads it (the runtime counts).
+ * Every function that can fail returns `enum ar_status`: AR_OK or a negative code. The text for
+ * people goes into a `struct ar_error` that the caller owns; it may be NULL where nobody reads it
+ * (the runtime counts).
  *
  *     struct ar_error err;
  *     if (ar_profile_load(&p, path, &err) < 0)

@@ -2,8 +2,8 @@
 /*
  * strtab: each different string once, known by a small number.
  *
- * Id 0 is always the empty string. Strings may hold any byte but are also NUL-terminated, so that they can be
- * printed. They never move.
+ * Id 0 is always the empty string. Strings may hold any byte but are also NUL-terminated, so that
+ * they can be printed. They never move.
  *
  * Threads: one owner. A zeroed struct is an empty table.
  *

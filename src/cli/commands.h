@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* commands: one function a subcommand; each gets its own name as argv[0] and returns an exit status. */
+/*
+ * commands: one function a subcommand; each gets its own name as argv[0] and returns an exit
+ * status.
+ */
 #pragma once
 
 int ar_command_run(int argc, char **argv);

@@ -8,14 +8,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char usage[] = "usage: allranks info [--json] RUN|DIR\n"
-                            "\n"
-                            "Show what a run file, a live file or a directory of live files holds: how it was made,\n"
-                            "by which processes, and what could not be recorded.\n"
-                            "\n"
-                            "options:\n"
-                            "      --json         the same, for programs\n"
-                            "  -h, --help         show this help\n";
+static const char usage[] =
+    "usage: allranks info [--json] RUN|DIR\n"
+    "\n"
+    "Show what a run file, a live file or a directory of live files holds: how it was made,\n"
+    "by which processes, and what could not be recorded.\n"
+    "\n"
+    "options:\n"
+    "      --json         the same, for programs\n"
+    "  -h, --help         show this help\n";
 
 static const struct {
     const char *name, *text;

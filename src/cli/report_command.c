@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allranks report: where the time goes and on which rank. The first screen fits 80 columns and 24 lines; what is cut
- * from the tree is said.
+ * allranks report: where the time goes and on which rank. The first screen fits 80 columns and 24
+ * lines; what is cut from the tree is said.
  */
 #include "analysis/fold.h"
 #include "analysis/load.h"
@@ -34,7 +34,7 @@ struct report {
     bool json;
 };
 
-/* ---- head ------------------------------------------------------------------------------------------------ */
+/* ---- head ------------------------------------------------------------------------------------ */
 
 static size_t n_hosts(const struct ar_profile *p)
 {
@@ -87,8 +87,10 @@ static void print_head(const struct report *r)
 
     printf("%s%s%s   %zu %s%s on %zu host%s   %s\n", ar_bold(), slash ? slash + 1 : program,
            ar_plain(), p->n_processes, ranks ? "rank" : "process",
-           p->n_processes == 1 ? "" : ranks ? "s" : "es", hosts, hosts == 1 ? "" : "s",
-           ar_show_duration(r->t.mean_wall_ns));
+           p->n_processes == 1 ? ""
+           : ranks             ? "s"
+                               : "es",
+           hosts, hosts == 1 ? "" : "s", ar_show_duration(r->t.mean_wall_ns));
     print_version(r, "Python ", "python", "");
     print_version(r, "", "mpi", ", ");
     print_version(r, "mpi4py ", "mpi4py", ", ");
@@ -100,7 +102,7 @@ static void print_head(const struct report *r)
     printf("\n");
 }
 
-/* ---- imbalance ------------------------------------------------------------------------------------------- */
+/* ---- imbalance ------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct ar_profile *p, uint32_t node)
 {
@@ -112,7 +114,10 @@ static bool is_mpi(const struct ar_profile *p, uint32_t node)
     return p->functions[p->nodes[node].function].kind == AR_FUNCTION_MPI;
 }
 
-/* What the run would win if the slowest rank were an average one. MPI time is left out: waiting is the effect. */
+/*
+ * What the run would win if the slowest rank were an average one. MPI time is left out: waiting is
+ * the effect.
+ */
 static double gain_ns(const struct report *r, uint32_t node)
 {
     const struct ar_spread *s = &r->t.self[node];
@@ -207,7 +212,7 @@ static void print_imbalance(const struct report *r)
     }
 }
 
-/* ---- tree ------------------------------------------------------------------------------------------------ */
+/* ---- tree ------------------------------------------------------------------------------------ */
 
 struct rows {
     size_t n_shown, n_cut;
@@ -243,7 +248,10 @@ static struct rows walk_tree(const struct report *r, size_t n_rows)
         } else {
             rows.n_cut++;
         }
-        /* What a module does while it is imported is seldom the question: it is shown with all rows. */
+        /*
+         * What a module does while it is imported is seldom the question: it is shown with all
+         * rows.
+         */
         if (worth && (!is_import(&r->p, node) || n_rows == 0) &&
             r->t.first_child[node] != AR_NO_ID) {
             node = r->t.first_child[node];
@@ -270,11 +278,11 @@ static void print_tree(const struct report *r)
     struct rows rows = walk_tree(r, r->n_rows);
 
     if (rows.n_cut)
-        printf(" %s%zu more call paths: allranks report --rows 0 --min 0 %s%s\n", ar_dim(), rows.n_cut,
-               r->path, ar_plain());
+        printf(" %s%zu more call paths: allranks report --rows 0 --min 0 %s%s\n", ar_dim(),
+               rows.n_cut, r->path, ar_plain());
 }
 
-/* ---- MPI ------------------------------------------------------------------------------------------------- */
+/* ---- MPI ------------------------------------------------------------------------------------- */
 
 struct mpi_row {
     uint32_t node;
@@ -317,7 +325,7 @@ static int print_mpi(const struct report *r)
     return AR_EXIT_OK;
 }
 
-/* ---- command --------------------------------------------------------------------------------------------- */
+/* ---- command --------------------------------------------------------------------------------- */
 
 static int parse(int argc, char **argv, struct report *r)
 {

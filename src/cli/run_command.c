@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allranks run: hands over to `python -m allranks run`, which has all of it, help included. The Python is the one that
- * allranks is installed with: it stands in the same directory.
+ * allranks run: hands over to `python -m allranks run`, which has all of it, help included. The
+ * Python is the one that allranks is installed with: it stands in the same directory.
  */
 #include "cli/commands.h"
 #include "cli/screen.h"

@@ -56,7 +56,10 @@ const char *ar_show_duration(double ns)
         i++;
     double value = ns / units[i].ns;
 
-    snprintf(text, BUFFER_BYTES, value < 9.995 ? "%.2f %s" : value < 999.5 ? "%.1f %s" : "%.0f %s",
+    snprintf(text, BUFFER_BYTES,
+             value < 9.995   ? "%.2f %s"
+             : value < 999.5 ? "%.1f %s"
+                             : "%.0f %s",
              value, units[i].unit);
     return text;
 }
@@ -118,7 +121,10 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The nearest node above whose function has a place of its own; imports have that of the line that imports. */
+/*
+ * The nearest node above whose function has a place of its own; imports have that of the line that
+ * imports.
+ */
 static uint32_t calling_node(const struct ar_profile *p, uint32_t node)
 {
     for (node = p->nodes[node].parent; node != AR_NO_ID; node = p->nodes[node].parent) {
@@ -145,8 +151,8 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node)
         function = &p->functions[p->nodes[node].function];
     }
     if (function->file && line)
-        snprintf(text, BUFFER_BYTES, "%s:%u", file_name(ar_strtab_text(&p->strings, function->file)),
-                 line);
+        snprintf(text, BUFFER_BYTES, "%s:%u",
+                 file_name(ar_strtab_text(&p->strings, function->file)), line);
     return text;
 }
 

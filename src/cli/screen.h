@@ -2,8 +2,8 @@
 /*
  * screen: how numbers, names and errors look, the same in every subcommand.
  *
- * Colour only on a terminal and never with NO_COLOR. Functions that format return one of a few static buffers: use the
- * result before asking four more times.
+ * Colour only on a terminal and never with NO_COLOR. Functions that format return one of a few
+ * static buffers: use the result before asking four more times.
  */
 #pragma once
 
@@ -34,7 +34,9 @@ const char *ar_bold(void);
 const char *ar_dim(void);
 const char *ar_plain(void);
 
-/* Writes bytes to a file, or to standard output for "-". Returns an exit status; complains itself. */
+/*
+ * Writes bytes to a file, or to standard output for "-". Returns an exit status; complains itself.
+ */
 int ar_write_output(const char *path, const struct ar_bytes *bytes);
 /* The run's name without directory and ending. */
 void ar_stem(const char *path, char *stem, size_t n_stem);

@@ -2,8 +2,8 @@
 /*
  * json: writes JSON, with commas and quotes in the right places.
  *
- * Text that is not UTF-8 is written with U+FFFD in its place, so that every reader accepts it. Numbers of nanoseconds
- * and bytes are written as integers.
+ * Text that is not UTF-8 is written with U+FFFD in its place, so that every reader accepts it.
+ * Numbers of nanoseconds and bytes are written as integers.
  *
  *     struct ar_json j = {.out = &bytes};
  *     ar_json_open(&j, NULL, '{');

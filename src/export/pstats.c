@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * One depth-first walk over the tree. A counter for each function and one for each (caller, callee) say whether it is
- * active above the node the walk is in, so that no node has to look at its ancestors: linear in nodes and values,
- * where trees of recursive programs are hundreds of thousands deep. For the same reason nothing recurses here; the
- * way back up is the nodes' own parent.
+ * One depth-first walk over the tree. A counter for each function and one for each (caller, callee)
+ * say whether it is active above the node the walk is in, so that no node has to look at its
+ * ancestors: linear in nodes and values, where trees of recursive programs are hundreds of
+ * thousands deep. For the same reason nothing recurses here; the way back up is the nodes' own
+ * parent.
  *
- * Number 0 of functions (entries) and of pairs stands for "none". Both exist and collect what belongs to no function
- * and to no caller, and are never written.
+ * Number 0 of functions (entries) and of pairs stands for "none". Both exist and collect what
+ * belongs to no function and to no caller, and are never written.
  */
 #include "export/pstats.h"
 
@@ -104,7 +105,10 @@ static void put_dict_end(struct ar_bytes *out)
     ar_bytes_u8(out, '0');
 }
 
-/* Each byte that is not UTF-8 becomes U+FFFD. Python would load surrogates, but then fail to print them. */
+/*
+ * Each byte that is not UTF-8 becomes U+FFFD. Python would load surrogates, but then fail to print
+ * them.
+ */
 static void put_utf8(struct ar_bytes *out, struct ar_str s)
 {
     const unsigned char *at = (const unsigned char *)s.text;
@@ -143,7 +147,10 @@ static void put_text(struct ar_bytes *out, const char *before, struct ar_str s, 
 
 /* --- names --- */
 
-/* `inner` of `Solver.step.<locals>.inner`, as cProfile knows only that. Dots within <> are part of a name. */
+/*
+ * `inner` of `Solver.step.<locals>.inner`, as cProfile knows only that. Dots within <> are part of
+ * a name.
+ */
 static struct ar_str last_component(struct ar_str name)
 {
     size_t start = 0, depth = 0;
@@ -300,7 +307,9 @@ static uint64_t wanted_sum(const struct work *w, struct span span)
     return sum;
 }
 
-/* Sets `children_ns` of every location that a child of the node has time at, or puts it back to 0. */
+/*
+ * Sets `children_ns` of every location that a child of the node has time at, or puts it back to 0.
+ */
 static void count_children(struct work *w, uint32_t node, bool put_back)
 {
     for (uint32_t child = w->first_child[node]; child; child = w->next_sibling[child])
@@ -312,8 +321,9 @@ static void count_children(struct work *w, uint32_t node, bool put_back)
 }
 
 /*
- * Each location by itself, as one that seems to have spent more in the children (calls still open were closed at
- * slightly different times) must not be paid for by another. A location may have several values in a node.
+ * Each location by itself, as one that seems to have spent more in the children (calls still open
+ * were closed at slightly different times) must not be paid for by another. A location may have
+ * several values in a node.
  */
 static uint64_t self_ns(struct work *w, uint32_t node)
 {

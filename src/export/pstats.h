@@ -9,18 +9,20 @@
  *     tt   seconds in the function itself
  *     ct   seconds in it and below, of primitive calls only, so that recursion is not counted twice
  *
- * The figures of a caller are those of the calls it made, and recursion is that of the pair: a call is primitive
- * when the same caller is not already active in a call to the same function. This is what cProfile does.
+ * The figures of a caller are those of the calls it made, and recursion is that of the pair: a call
+ * is primitive when the same caller is not already active in a call to the same function. This is
+ * what cProfile does.
  *
- * MPI functions are written as built-in ones, ('~', 0, '<MPI_Allreduce>'), which pstats shows as {MPI_Allreduce}.
- * What has one key is one function here, since a reader of the file cannot tell them apart. The time of several
- * ranks and threads is their sum.
+ * MPI functions are written as built-in ones, ('~', 0, '<MPI_Allreduce>'), which pstats shows as
+ * {MPI_Allreduce}. What has one key is one function here, since a reader of the file cannot tell
+ * them apart. The time of several ranks and threads is their sum.
  *
- * The bytes are a dict in Python's marshal format, version 2, which every Python 3 reads. A file that pstats
- * would refuse, the empty dict, is not made: that is AR_BAD, as is a rank that the run does not have.
+ * The bytes are a dict in Python's marshal format, version 2, which every Python 3 reads. A file
+ * that pstats would refuse, the empty dict, is not made: that is AR_BAD, as is a rank that the run
+ * does not have.
  *
- * Threads: one owner. `p` is put in order, otherwise unchanged. `out` is appended to; after a failure it is only fit
- * to be freed.
+ * Threads: one owner. `p` is put in order, otherwise unchanged. `out` is appended to; after a
+ * failure it is only fit to be freed.
  *
  *     struct ar_bytes out = {0};
  *     struct ar_pstats_choice rank_3 = {.one_rank = true, .world_rank = 3};

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The three formats that interpreters have used. All are lists of deltas that start at offset 0 and at the
- * function's first line; they differ in what an entry says.
+ * The three formats that interpreters have used. All are lists of deltas that start at offset 0 and
+ * at the function's first line; they differ in what an entry says.
  *
- * LNOTAB (3.9): pairs of bytes, unsigned offset delta and signed line delta. A pair says where the *next* line
- * starts: go on by the offset first, then by the line. What does not fit into a byte is spread over several pairs,
- * (255, 0) for offsets and (0, 127) or (0, -128) for lines, so a line holds only once all pairs of its offset are
- * added. The table does not say where the code ends: its last line has no end.
+ * LNOTAB (3.9): pairs of bytes, unsigned offset delta and signed line delta. A pair says where the
+ * *next* line starts: go on by the offset first, then by the line. What does not fit into a byte is
+ * spread over several pairs, (255, 0) for offsets and (0, 127) or (0, -128) for lines, so a line
+ * holds only once all pairs of its offset are added. The table does not say where the code ends:
+ * its last line has no end.
  *
- * PEP626 (3.10): pairs of bytes, unsigned length in bytes and signed line delta. A pair describes a range: go on by
- * the line first, then the range has that line. Large deltas are spread over pairs of length 0, which are nobody's
- * range. Delta -128 means that the range has no line; the line to count on from stays what it was.
+ * PEP626 (3.10): pairs of bytes, unsigned length in bytes and signed line delta. A pair describes a
+ * range: go on by the line first, then the range has that line. Large deltas are spread over pairs
+ * of length 0, which are nobody's range. Delta -128 means that the range has no line; the line to
+ * count on from stays what it was.
  *
  * PEP657 (3.11 and later): entries of one byte or more that describe a range and its columns.
  *
- *      first byte      1 f f f f n n n     ffff: form, nnn: length in code units of two bytes, minus one
+ *      first byte      1 f f f f n n n     ffff: form, nnn: length in units of two bytes, minus one
  *      other bytes     0 . . . . . . .
  *
  *      form  0 to 9    same line, one byte of columns
@@ -23,12 +25,13 @@
  *              14      line delta as a signed varint, three varints of end line and columns
  *              15      no location; the line to count on from stays what it was
  *
- * Only the first byte of an entry has its top bit set. So columns, which we do not want, need not be decoded: the
- * next entry starts at the next top bit.
+ * Only the first byte of an entry has its top bit set. So columns, which we do not want, need not
+ * be decoded: the next entry starts at the next top bit.
  *
- * Lines are counted modulo 2^32, in which subtracting is adding and nothing overflows, however wrong the bytes are.
- * Interpreters count them in an int, so that what ends up above INT32_MAX was a negative line. Offsets are counted
- * in 64 bits: no table that fits into memory wraps them around.
+ * Lines are counted modulo 2^32, in which subtracting is adding and nothing overflows, however
+ * wrong the bytes are. Interpreters count them in an int, so that what ends up above INT32_MAX was
+ * a negative line. Offsets are counted in 64 bits: no table that fits into memory wraps them
+ * around.
  */
 #include "format/linetable.h"
 

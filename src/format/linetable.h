@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * linetable: the source line of an instruction, from the table that the interpreter keeps with the code.
+ * linetable: the source line of an instruction, from the table that the interpreter keeps with the
+ * code.
  *
- * The runtime stores the table as it finds it, which costs a copy; lines are worked out here, after the run, for
- * the offsets that turn up in the profile. One call walks the table from its start, since entries are deltas.
+ * The runtime stores the table as it finds it, which costs a copy; lines are worked out here, after
+ * the run, for the offsets that turn up in the profile. One call walks the table from its start,
+ * since entries are deltas.
  *
  * Offsets are in bytes from the start of the code, as `dis` prints them, for every kind.
  *
@@ -12,11 +14,12 @@
  * Invariants, for any bytes:
  *   1. Nothing outside of the `n_bytes` is read; NULL will do for a table of none.
  *   2. The time is linear in `n_bytes`.
- *   3. The answer is 0 (no line known) or a line the interpreter could have meant, at most INT32_MAX. It is 0 for
- *      code that has no line of its own, such as the clean-up of a `with`; beyond the last entry of a table that
- *      gives ranges (all but LNOTAB); for AR_LINETABLE_NONE and unknown kinds; and from where a table is damaged.
+ *   3. The answer is 0 (no line known) or a line the interpreter could have meant, at most
+ *      INT32_MAX. It is 0 for code that has no line of its own, such as the clean-up of a `with`;
+ *      beyond the last entry of a table that gives ranges (all but LNOTAB); for AR_LINETABLE_NONE
+ *      and unknown kinds; and from where a table is damaged.
  *
- *     uint32_t line = ar_linetable_line(AR_LINETABLE_PEP657, table, n_bytes, first_line, code_offset);
+ *     line = ar_linetable_line(AR_LINETABLE_PEP657, table, n_bytes, first_line, code_offset);
  *     if (!line)
  *         line = first_line;
  */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * From a live file to a profile: ticks become nanoseconds, instruction offsets become lines, open calls are closed.
+ * From a live file to a profile: ticks become nanoseconds, instruction offsets become lines, open
+ * calls are closed.
  *
- * The copy that ar_live_open made is sound in its extents; what nodes and records say is checked here. A node whose
- * parent or function cannot be found is left out with all below it, and counted as lost: in a running process
- * that is the node being made at this instant, in a damaged file it is the damage.
+ * The copy that ar_live_open made is sound in its extents; what nodes and records say is checked
+ * here. A node whose parent or function cannot be found is left out with all below it, and counted
+ * as lost: in a running process that is the node being made at this instant, in a damaged file it
+ * is the damage.
  */
 #include "format/linetable.h"
 #include "format/profile.h"
@@ -20,7 +22,7 @@ struct source_function {
 /* What a node of the live file became. */
 struct mapped {
     uint32_t node;   /* in the profile, AR_NO_ID: left out */
-    uint32_t python; /* nearest Python function at or above, as an index into `functions`; 0: none */
+    uint32_t python; /* index of the nearest Python function at or above; 0: none */
 };
 
 struct reading {
@@ -133,7 +135,8 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
         .world_size = h->world_size,
         .finished = h->state == AR_LIVE_FINISHED,
         .start_real_ns = h->start.real_ns,
-        .wall_ns = r->now_ticks > h->start.ticks ? nanoseconds(r, r->now_ticks - h->start.ticks) : 0,
+        .wall_ns =
+            r->now_ticks > h->start.ticks ? nanoseconds(r, r->now_ticks - h->start.ticks) : 0,
     };
 
     memcpy(process.n_lost, h->n_lost, sizeof process.n_lost);
@@ -142,7 +145,9 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
     return ar_profile_process(r->p, &process, id);
 }
 
-/* The main thread's tree is the run's tree; every other thread hangs below the root under its name. */
+/*
+ * The main thread's tree is the run's tree; every other thread hangs below the root under its name.
+ */
 static enum ar_status add_thread(struct reading *r, const struct ar_live_thread *thread)
 {
     uint32_t name, function, node = 0;
@@ -186,8 +191,8 @@ static enum ar_status add_value(struct reading *r, enum ar_metric_id metric, uin
 {
     if (!value)
         return AR_OK;
-    return ar_profile_value(
-        r->p, metric, (struct ar_value){.node = node, .location = location, .value = value});
+    return ar_profile_value(r->p, metric,
+                            (struct ar_value){.node = node, .location = location, .value = value});
 }
 
 static enum ar_status add_mpi_values(struct reading *r, const uint64_t *words, uint32_t node,
@@ -275,8 +280,8 @@ static enum ar_status add_node(struct reading *r, const struct ar_node *node, ui
 static enum ar_status read_nodes(struct reading *r)
 {
     for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_NODES));) {
-        uint32_t first = (uint32_t)(((const unsigned char *)(e + 1) - r->live->bytes) /
-                                    AR_LIVE_REF_BYTES);
+        uint32_t first =
+            (uint32_t)(((const unsigned char *)(e + 1) - r->live->bytes) / AR_LIVE_REF_BYTES);
         uint32_t location = e->owner < r->n_threads ? r->locations[e->owner] : AR_NO_ID;
 
         if (location == AR_NO_ID)

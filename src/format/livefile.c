@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 /*
- * The copy is taken in an order in which nothing is seen before what it refers to: first the threads (their
- * current node exists already), then all other extents from the last to the first (a node's extent before the
- * records of its function and the extents of its older parents). Within an extent the header comes first, since it
- * says how much is complete. Words are copied whole: a memcpy might tear a counter.
+ * The copy is taken in an order in which nothing is seen before what it refers to: first the
+ * threads (their current node exists already), then all other extents from the last to the first (a
+ * node's extent before the records of its function and the extents of its older parents). Within an
+ * extent the header comes first, since it says how much is complete. Words are copied whole: a
+ * memcpy might tear a counter.
  */
 static void copy_words(unsigned char *to, const unsigned char *from, size_t n_bytes)
 {

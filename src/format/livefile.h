@@ -9,24 +9,28 @@
  *                    THREADS     RECORDS    NODES of    NODES of
  *                                           thread 0    thread 1
  *
- * The file is mapped shared, at one address for the whole life of the process, and written with plain stores.
- * It has no pointers, only offsets; `ref` is an offset in units of 64 bytes, so that 32 bits reach 256 GiB. An
- * extent is a run of whole pages of one kind. What is in it counts as written once `n_bytes_used` covers it.
+ * The file is mapped shared, at one address for the whole life of the process, and written with
+ * plain stores. It has no pointers, only offsets; `ref` is an offset in units of 64 bytes, so that
+ * 32 bits reach 256 GiB. An extent is a run of whole pages of one kind. What is in it counts as
+ * written once `n_bytes_used` covers it.
  *
  * Who writes what, and when a reader may look:
  *   - header        the process, under its lock; `n_bytes_used` last (release)
  *   - RECORDS       the process, under its lock; append-only; `n_bytes_used` of the extent last
  *   - THREADS       slots are handed out under the lock, then written by their thread alone
- *   - NODES         the thread that owns the extent, alone; append-only but for the counters in a node
+ *   - NODES         its thread alone; append-only but for the counters in a node
  *   - counters      one aligned 8-byte store each: a reader sees the old or the new value
  *
  * Invariants that hold between any two stores, and so after a SIGKILL:
- *   1. A node that can be seen has a parent that can be seen, at a smaller offset; a root has parent 0.
+ *   1. A node that can be seen has a parent that can be seen, at a smaller offset; a root has
+ *      parent 0.
  *   2. A node's function has been recorded before the node is.
- *   3. `ticks` of a node is the sum of its finished calls; while one is open it is that sum minus the stamp of
- *      the entry, which is negative because a stamp is larger than any sum of spans before it. One store opens a
- *      node, one store closes it, and neither instant can lose or double a span.
- *   4. The open nodes of a thread are the ancestors of `current_ref`, give or take the one being entered or left.
+ *   3. `ticks` of a node is the sum of its finished calls; while one is open it is that sum minus
+ *      the stamp of the entry, which is negative because a stamp is larger than any sum of spans
+ *      before it. One store opens a node, one store closes it, and neither instant can lose or
+ *      double a span.
+ *   4. The open nodes of a thread are the ancestors of `current_ref`, give or take the one being
+ *      entered or left.
  *
  * Readers trust none of this: ar_live_open checks every offset before it is followed.
  */
@@ -71,19 +75,19 @@ struct ar_live_header {
     uint64_t n_bytes_used; /* header and extents that a reader may look at */
     uint64_t n_bytes_max;  /* the file never grows beyond this */
 
-    /* Who this is. A process is known by host, pid and when it was started, since pids come again. */
+    /* Who this is: host, pid, and when it was started, since pids come again. */
     uint32_t pid;
     uint32_t parent_pid;
-    uint64_t pid_start;  /* field 22 of /proc/PID/stat */
-    uint32_t world_rank; /* AR_RANK_NONE: not known */
-    uint32_t world_size; /* 0: not known */
-    uint32_t vote;       /* enum ar_live_vote */
+    uint64_t pid_start;      /* field 22 of /proc/PID/stat */
+    uint32_t world_rank;     /* AR_RANK_NONE: not known */
+    uint32_t world_size;     /* 0: not known */
+    uint32_t vote;           /* enum ar_live_vote */
     uint32_t rank_confirmed; /* 1: MPI itself said so */
     char host[64];
     char job[64];
 
     struct ar_stamp start;
-    struct ar_stamp latest; /* from time to time, and at the end: with `start` it gives the length of a tick */
+    struct ar_stamp latest; /* now and then, and at the end: gives the length of a tick */
     uint64_t n_lost[AR_N_LOSSES];
 };
 
@@ -98,7 +102,7 @@ enum ar_extent_kind {
 struct ar_extent {
     uint32_t kind;
     uint32_t owner;        /* thread number for NODES, VALUES and STREAM; 0 otherwise */
-    uint64_t n_bytes;      /* of the whole extent, this header included; a multiple of the page size */
+    uint64_t n_bytes;      /* this header included; a multiple of the page size */
     uint64_t n_bytes_used; /* this header included */
     uint64_t spare[5];
 };
@@ -115,15 +119,15 @@ enum ar_function_kind {
     AR_FUNCTION_THREAD = 3, /* the root of a thread's tree */
     AR_FUNCTION_BUILTIN = 4,
     AR_FUNCTION_REGION = 5,
-    AR_FUNCTION_IMPORT = 6, /* never recorded: the import system's own functions, folded for reading */
+    AR_FUNCTION_IMPORT = 6, /* never recorded: made by analysis/fold.c */
 };
 
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
 enum ar_linetable_kind {
     AR_LINETABLE_NONE = 0,
-    AR_LINETABLE_LNOTAB = 1,   /* 3.9 */
-    AR_LINETABLE_PEP626 = 2,   /* 3.10 */
-    AR_LINETABLE_PEP657 = 3,   /* 3.11 and later */
+    AR_LINETABLE_LNOTAB = 1, /* 3.9 */
+    AR_LINETABLE_PEP626 = 2, /* 3.10 */
+    AR_LINETABLE_PEP657 = 3, /* 3.11 and later */
 };
 
 struct ar_record {
@@ -155,24 +159,25 @@ struct ar_live_thread {
 /*
  * A node: one cache line, all that an event touches.
  *
- * `key` is the function (low half) and where it was called from: the byte offset of the instruction in the caller's
- * code plus one (high half). 0 there: not known, or calls from all places together, as in recursion.
+ * `key` is the function (low half) and where it was called from: the byte offset of the instruction
+ * in the caller's code plus one (high half). 0 there: not known, or calls from all places together,
+ * as in recursion.
  */
 #define AR_NODE_ANY_PLACE 1u /* below here calls are not told apart by where they come from */
 
 struct ar_node {
     uint64_t key;
-    int64_t ticks; /* see invariant 3 */
+    int64_t ticks;    /* see invariant 3 */
     uint64_t n_calls; /* open one included */
     uint32_t parent_ref;
-    uint32_t guess_ref;     /* the child that is likely to be entered next; the writer's own, as are the next two */
-    uint32_t values_ref;    /* chain of struct ar_values, 0: none */
-    uint32_t epoch;         /* synchronisation interval that `interval_ticks` belongs to */
+    uint32_t guess_ref;  /* the child likely to be entered next; only the writer uses it */
+    uint32_t values_ref; /* chain of struct ar_values, 0: none */
+    uint32_t epoch;      /* synchronisation interval that `interval_ticks` belongs to */
     uint64_t interval_ticks;
-    uint32_t flags;         /* AR_NODE_… */
+    uint32_t flags; /* AR_NODE_… */
     uint32_t spare;
-    uint32_t left_ref;      /* the child that was left last */
-    uint32_t successor_ref; /* the sibling that was entered after this one last time */
+    uint32_t left_ref;      /* the child that was left last, likewise */
+    uint32_t successor_ref; /* the sibling that followed last time, likewise */
 };
 
 /* Values beyond calls and time; one 64-byte block a kind, chained. */
@@ -198,8 +203,9 @@ _Static_assert(sizeof(struct ar_node) == 64, "one cache line");
 _Static_assert(sizeof(struct ar_values) == 64, "one cache line");
 
 /*
- * Reader: a checked copy of a live file. It is a copy because the process may go on writing, so that what was
- * checked would no longer be what is read. The length to copy is read first, so everything it covers is complete.
+ * Reader: a checked copy of a live file. It is a copy because the process may go on writing, so
+ * that what was checked would no longer be what is read. The length to copy is read first, so
+ * everything it covers is complete.
  *
  *     struct ar_live live;
  *     if (ar_live_open(&live, path, &err) < 0) ...

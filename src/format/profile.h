@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * profile: all that is known about a run, in memory. What is merged, written to a run file and analysed.
+ * profile: all that is known about a run, in memory. What is merged, written to a run file and
+ * analysed.
  *
  *     strings     each text once
  *     facts       (key, value) about the run: command line, versions
  *     functions   kind, name, file, first line
- *     nodes       one tree for all: (parent, function, line it was called from); node 0 is the root, parents come first
+ *     nodes       one tree for all: parent, function, line of the call; root and parents first
  *     processes   one a process: rank, host, pid, when, what was lost
  *     locations   one a thread: process and name; the columns of everything measured
  *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value
  *
- * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was recorded; a thread
- * other than the main one hangs below the root as a node of kind THREAD.
+ * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
+ * recorded; a thread other than the main one hangs below the root as a node of kind THREAD.
  *
- * Life cycle: ar_profile_init, then any number of ar_profile_add_live / ar_profile_merge, then ar_profile_free.
- * Threads: one owner. On AR_NOMEM a profile is only fit to be freed.
+ * Life cycle: ar_profile_init, then any number of ar_profile_add_live / ar_profile_merge, then
+ * ar_profile_free. Threads: one owner. On AR_NOMEM a profile is only fit to be freed.
  */
 #pragma once
 
@@ -122,12 +123,15 @@ AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
                                               struct ar_value value);
 
-/* Puts every metric in order of node and location, one value each. Linear; encoding and analysis call it. */
+/*
+ * Puts every metric in order of node and location, one value each. Linear; encoding and analysis
+ * call it.
+ */
 AR_MUST_CHECK enum ar_status ar_profile_sort(struct ar_profile *p);
 
 /*
- * Adds one process from its live file. Calls still open are closed at `now_ticks`, or, if that is 0, at the newest
- * stamp in the file.
+ * Adds one process from its live file. Calls still open are closed at `now_ticks`, or, if that is
+ * 0, at the newest stamp in the file.
  */
 AR_MUST_CHECK enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,
                                                  uint64_t now_ticks, struct ar_error *err);

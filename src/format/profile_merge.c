@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Merging two profiles: every table of the other one is added to ours, which says what its numbers become here;
- * then the values follow with their numbers replaced. Linear in what is added, whatever is there already, so that a
- * merge of P ranks in any order costs the sum of their sizes.
+ * Merging two profiles: every table of the other one is added to ours, which says what its numbers
+ * become here; then the values follow with their numbers replaced. Linear in what is added,
+ * whatever is there already, so that a merge of P ranks in any order costs the sum of their sizes.
  */
 #include "format/profile.h"
 

@@ -36,7 +36,7 @@ struct encoding {
     size_t n_sections;
 };
 
-/* ---- encoding ------------------------------------------------------------------------------------------ */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static void begin_section(struct encoding *e, enum section_kind kind)
 {
@@ -151,8 +151,8 @@ static void encode_locations(struct encoding *e)
 }
 
 /*
- * A sparse matrix, row by row: how far this node is from the last one, how many locations have a value, their
- * distances from each other, and then in a column of its own the values.
+ * A sparse matrix, row by row: how far this node is from the last one, how many locations have a
+ * value, their distances from each other, and then in a column of its own the values.
  */
 static void encode_metric(struct encoding *e, enum ar_metric_id id)
 {
@@ -227,7 +227,7 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
     return status;
 }
 
-/* ---- decoding ------------------------------------------------------------------------------------------ */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 /* Reads a column of numbers that have to be below `limit`. */
 static void get_column(struct ar_cursor *in, void *items, size_t n, size_t item_bytes,
@@ -448,7 +448,10 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
     }
 }
 
-/* Merging adds to what is there, so the numbers that were read must be found again by what they stand for. */
+/*
+ * Merging adds to what is there, so the numbers that were read must be found again by what they
+ * stand for.
+ */
 static enum ar_status index_tables(struct ar_profile *p)
 {
     struct ar_function *functions = p->functions;
@@ -547,7 +550,7 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
     return status;
 }
 
-/* ---- files --------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * runfile: a profile as bytes. The file that a run leaves, and what ranks send each other when they merge.
+ * runfile: a profile as bytes. The file that a run leaves, and what ranks send each other when they
+ * merge.
  *
- *     "ALLRANKS"  version  n_sections   { kind, codec, offset, stored bytes, plain bytes, crc } …   section …
+ *     "ALLRANKS" version n_sections  { kind codec offset n_stored n_plain crc } …  section …
  *
- * Sections are columns of varints, each column on its own, so that equal things lie together; docs/file-format.md
- * specifies every byte. Readers skip kinds of section that they do not know.
+ * Sections are columns of varints, each column on its own, so that equal things lie together;
+ * docs/file-format.md specifies every byte. Readers skip kinds of section that they do not know.
  *
  * Threads: none of this is shared. ar_run_decode trusts nothing in the bytes.
  *
@@ -22,13 +23,17 @@
 #define AR_RUN_VERSION 1
 
 AR_MUST_CHECK enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out);
-/* Into a profile that is not initialised yet; on failure there is nothing to free. `name` is for messages. */
+/*
+ * Into a profile that is not initialised yet; on failure there is nothing to free. `name` is for
+ * messages.
+ */
 AR_MUST_CHECK enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes,
                                            size_t n_bytes, const char *name, struct ar_error *err);
 
 /*
- * Writes a file that appears whole or not at all, and never in place of another: if `path` exists already,
- * "name.allranks" becomes "name-2.allranks" and so on. `written` receives the name that was used.
+ * Writes a file that appears whole or not at all, and never in place of another: if `path` exists
+ * already, "name.allranks" becomes "name-2.allranks" and so on. `written` receives the name that
+ * was used.
  */
 AR_MUST_CHECK enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path,
                                           char *written, size_t n_written, struct ar_error *err);

@@ -24,9 +24,9 @@ static bool is_slot(uint32_t type)
 #endif
 
 struct tables {
-    const ElfW(Sym) *symbols;
+    const ElfW(Sym) * symbols;
     const char *strings;
-    const ElfW(Rela) *relocations[2]; /* calls, data */
+    const ElfW(Rela) * relocations[2]; /* calls, data */
     size_t n_relocations[2];
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Frame evaluation (PEP 523), CPython 3.9 to 3.11: the interpreter calls us in place of its evaluator, once a call,
- * resume or throw. Enter and leave are one C function, so exceptions and yields need no events of their own.
+ * Frame evaluation (PEP 523), CPython 3.9 to 3.11: the interpreter calls us in place of its
+ * evaluator, once a call, resume or throw. Enter and leave are one C function, so exceptions and
+ * yields need no events of their own.
  *
- * On 3.11 a custom evaluator makes each Python call recurse on the C stack, which plain 3.11 does not: a depth of
- * 100,000 would crash. With less than the guard left, the interpreter's own evaluator is put back until the frame
- * that did so returns; calls inside it are not recorded, and are counted as lost.
+ * On 3.11 a custom evaluator makes each Python call recurse on the C stack, which plain 3.11 does
+ * not: a depth of 100,000 would crash. With less than the guard left, the interpreter's own
+ * evaluator is put back until the frame that did so returns; calls inside it are not recorded, and
+ * are counted as lost.
  */
 #include "runtime/engine.h"
 

@@ -2,12 +2,14 @@
 /*
  * sys.monitoring (PEP 669), CPython 3.12 and later.
  *
- * The interpreter calls whatever object is registered through its vectorcall slot: a bare object with a C function in
- * that slot is 5 to 9 ns a call cheaper than a built-in function. Events are per interpreter, so all threads are seen.
+ * The interpreter calls whatever object is registered through its vectorcall slot: a bare object
+ * with a C function in that slot is 5 to 9 ns a call cheaper than a built-in function. Events are
+ * per interpreter, so all threads are seen.
  *
- * Enter and leave are separate events here. A leave names the code that is left: where that is not the innermost open
- * function, returns were missed, and the tree is set right; where it is not open at all, the recording began inside
- * it. While the file is full, calls that were not recorded are counted, so that their returns close nothing.
+ * Enter and leave are separate events here. A leave names the code that is left: where that is not
+ * the innermost open function, returns were missed, and the tree is set right; where it is not open
+ * at all, the recording began inside it. While the file is full, calls that were not recorded are
+ * counted, so that their returns close nothing.
  */
 #include "runtime/engine.h"
 
@@ -18,12 +20,13 @@
 
 const char *const ar_engine_name = "sys.monitoring (PEP 669)";
 
-/* Ids 0, 1, 2 and 5 are meant for debuggers, coverage, profilers such as cProfile, and optimisers. */
+/*
+ * Ids 0, 1, 2 and 5 are meant for debuggers, coverage, profilers such as cProfile, and optimisers.
+ */
 static const int wanted_tool_ids[] = {4, 3};
 
 struct callback {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
 };
 
 static PyTypeObject callback_type = {
@@ -36,7 +39,7 @@ static PyTypeObject callback_type = {
 
 static int tool_id = -1;
 
-/* ---- events -------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
@@ -93,14 +96,14 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, 
     Py_RETURN_NONE;
 }
 
-/* ---- registration, once, through the module: there is no C interface ------------------------------------- */
+/* ---- registration, once, through the module: there is no C interface ------------------------- */
 
 static const struct {
     const char *name;
     vectorcallfunc call;
 } events[] = {
-    {"PY_START", on_enter}, {"PY_RESUME", on_enter}, {"PY_THROW", on_enter},
-    {"PY_RETURN", on_leave}, {"PY_YIELD", on_leave}, {"PY_UNWIND", on_leave},
+    {"PY_START", on_enter},  {"PY_RESUME", on_enter}, {"PY_THROW", on_enter},
+    {"PY_RETURN", on_leave}, {"PY_YIELD", on_leave},  {"PY_UNWIND", on_leave},
 };
 
 static bool call_and_forget(PyObject *result)
@@ -152,8 +155,8 @@ bool ar_engine_start(void)
     for (size_t i = 0; done && i < sizeof events / sizeof *events; i++)
         done = register_event(monitoring, names, i, &event_set);
     Py_XDECREF(names);
-    return done && call_and_forget(PyObject_CallMethod(monitoring, "set_events", "il", tool_id,
-                                                       event_set));
+    return done &&
+           call_and_forget(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, event_set));
 }
 
 void ar_engine_stop(void)

@@ -6,7 +6,10 @@
 
 #include <stdlib.h>
 
-/* Ranks may come to MPI_Finalize hours apart: as long as the other one lives there is no reason to give up. */
+/*
+ * Ranks may come to MPI_Finalize hours apart: as long as the other one lives there is no reason to
+ * give up.
+ */
 static bool keep_waiting(int rank)
 {
     return ar_rollcall_alive((uint32_t)rank);
@@ -26,7 +29,10 @@ static enum ar_status send_profile(const struct ar_mpi_link *link, int to, struc
     return status;
 }
 
-/* `p` is NULL when there is no use for it any more: it is received all the same, since the sender waits. */
+/*
+ * `p` is NULL when there is no use for it any more: it is received all the same, since the sender
+ * waits.
+ */
 static enum ar_status receive_profile(const struct ar_mpi_link *link, int from,
                                       struct ar_profile *p, struct ar_error *err)
 {
@@ -52,7 +58,10 @@ static enum ar_status receive_profile(const struct ar_mpi_link *link, int from,
     return status;
 }
 
-/* Receives from below; returns the bit that leads up. On failure it goes on without: those above must be told. */
+/*
+ * Receives from below; returns the bit that leads up. On failure it goes on without: those above
+ * must be told.
+ */
 static int gather(const struct ar_mpi_link *link, int rank, int size, struct ar_profile **p,
                   struct ar_error *err)
 {

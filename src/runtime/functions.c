@@ -28,14 +28,17 @@ static struct {
     size_t n_own_directory;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Two functions with one 64-bit hash would share a number: at a million functions the odds are 1 in 30 million. */
+/*
+ * Two functions with one 64-bit hash would share a number: at a million functions the odds are 1 in
+ * 30 million.
+ */
 static uint32_t number_of(const struct ar_record *head, const char *name, const char *file,
                           const void *linetable)
 {
-    uint64_t hash = ar_pair_key(ar_pair_key(ar_hash_bytes(name, head->n_name),
-                                            ar_hash_bytes(file, head->n_file)),
-                                ar_pair_key(ar_hash_bytes(linetable, head->n_linetable),
-                                            (uint64_t)head->first_line << 8 | head->function_kind));
+    uint64_t hash = ar_pair_key(
+        ar_pair_key(ar_hash_bytes(name, head->n_name), ar_hash_bytes(file, head->n_file)),
+        ar_pair_key(ar_hash_bytes(linetable, head->n_linetable),
+                    (uint64_t)head->first_line << 8 | head->function_kind));
     uint32_t number;
 
     pthread_mutex_lock(&known.lock);
@@ -126,8 +129,8 @@ static bool layout_is_known(PyCodeObject *code)
 
 bool ar_functions_init(const char *own_directory)
 {
-    known.n_own_directory = (size_t)snprintf(known.own_directory, sizeof known.own_directory, "%s/",
-                                             own_directory);
+    known.n_own_directory =
+        (size_t)snprintf(known.own_directory, sizeof known.own_directory, "%s/", own_directory);
 
     PyCodeObject *probe = PyCode_NewEmpty("allranks", "probe", 1);
 

@@ -2,9 +2,10 @@
 /*
  * functions: the number of a code object, and of anything else that has a name.
  *
- * A number is given at first sight, when name, file and line table are copied into the live file, and kept in the code
- * object's co_extra, which dies with it: an address that comes again is never taken for the old function. Equal
- * functions get equal numbers, so that a program which makes the same function a million times is recorded once.
+ * A number is given at first sight, when name, file and line table are copied into the live file,
+ * and kept in the code object's co_extra, which dies with it: an address that comes again is never
+ * taken for the old function. Equal functions get equal numbers, so that a program which makes the
+ * same function a million times is recorded once.
  *
  * Threads: ar_function_of_code under the GIL; ar_function_named anywhere.
  */
@@ -17,7 +18,10 @@
 
 #define AR_FUNCTION_LOST UINT32_MAX /* could not be recorded: its time is its caller's */
 
-/* Functions in files below `own_directory` are ours and are not recorded. Returns false with a Python exception set. */
+/*
+ * Functions in files below `own_directory` are ours and are not recorded. Returns false with a
+ * Python exception set.
+ */
 bool ar_functions_init(const char *own_directory);
 void ar_functions_forget(void);
 uint32_t ar_function_first_seen(PyCodeObject *code);

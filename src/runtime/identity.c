@@ -13,7 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In the order in which they are believed. Slurm sets its own even where another launcher runs below it. */
+/*
+ * In the order in which they are believed. Slurm sets its own even where another launcher runs
+ * below it.
+ */
 static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                              "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
 static const char *const size_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -45,30 +48,63 @@ static uint32_t number_or(const char *text, uint32_t otherwise)
     return *end == '\0' && value < UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-uint64_t ar_process_start(uint32_t pid)
+struct process_stat {
+    char name[64];
+    uint32_t parent;
+    unsigned long long start;
+};
+
+static bool read_stat(uint32_t pid, struct process_stat *out)
 {
     char path[64], text[1024];
-    unsigned long long start = 0;
 
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return 0;
+        return false;
     ssize_t n = read(fd, text, sizeof text - 1);
 
     close(fd);
     text[n > 0 ? n : 0] = '\0';
 
     /* The second field is a name that may hold blanks and brackets; the fields after it do not. */
-    const char *after_name = strrchr(text, ')');
+    const char *name = strchr(text, '('), *after_name = strrchr(text, ')');
 
-    if (!after_name ||
+    if (!name || !after_name ||
         sscanf(after_name + 1,
-               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &start) != 1)
-        return 0;
-    return start;
+               " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &out->parent, &out->start) != 2)
+        return false;
+    snprintf(out->name, sizeof out->name, "%.*s", (int)(after_name - name - 1), name + 1);
+    return true;
+}
+
+uint64_t ar_process_start(uint32_t pid)
+{
+    struct process_stat stat;
+
+    return read_stat(pid, &stat) ? stat.start : 0;
+}
+
+/*
+ * Ranks may be started through a shell or another wrapper: then their parents differ, but not what
+ * is above.
+ */
+static uint32_t launcher_above(uint32_t parent)
+{
+    static const char *const launchers[] = {"hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec",
+                                            "mpirun", "pmi_proxy"};
+    struct process_stat stat;
+    uint32_t pid = parent;
+
+    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+        for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+            if (strncmp(stat.name, launchers[i], strlen(launchers[i])) == 0)
+                return pid;
+        pid = stat.parent;
+    }
+    return parent;
 }
 
 /* A file name: whatever else a job id may hold becomes '_'. */
@@ -85,15 +121,17 @@ static void find_job(struct ar_identity *id)
     const char *job = FIRST_SET(job_variables);
 
     if (id->world_rank == AR_RANK_NONE)
-        snprintf(id->job, sizeof id->job, "pid%u-%llu", id->pid,
-                 (unsigned long long)id->pid_start);
+        snprintf(id->job, sizeof id->job, "pid%u-%llu", id->pid, (unsigned long long)id->pid_start);
     else if (job)
         snprintf(id->job, sizeof id->job, "job%.48s", job);
     else if (slurm && step)
         snprintf(id->job, sizeof id->job, "slurm%.24s.%.24s", slurm, step);
-    else
-        snprintf(id->job, sizeof id->job, "launcher%u-%llu", id->parent_pid,
-                 (unsigned long long)ar_process_start(id->parent_pid));
+    else {
+        uint32_t launcher = launcher_above(id->parent_pid);
+
+        snprintf(id->job, sizeof id->job, "launcher%u-%llu", launcher,
+                 (unsigned long long)ar_process_start(launcher));
+    }
     clean_name(id->job);
 }
 
@@ -185,7 +223,7 @@ enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, s
     at += snprintf(at, (size_t)(end - at), "%s/", out->job_dir);
     if (out->world_rank != AR_RANK_NONE)
         at += snprintf(at, (size_t)(end - at), "r%u-", out->world_rank);
-    snprintf(at, (size_t)(end - at), "p%u.live", out->pid);
+    snprintf(at, (size_t)(end - at), "p%u-%llu.live", out->pid, (unsigned long long)out->pid_start);
     return AR_OK;
 }
 

@@ -2,13 +2,17 @@
 /*
  * identity: who this process is, before MPI says so, and where its live file goes.
  *
- * The rank comes from the launcher's environment and is confirmed in MPI_Init. Ranks of one job agree on its name,
- * and so on the directory of their live files, without talking: the scheduler's or launcher's job id, or, where
- * there is none (hydra), the process that started us, by pid and start time. A process without a launcher is a job of its own.
+ * The rank comes from the launcher's environment and is confirmed in MPI_Init. Ranks of one job
+ * agree on its name, and so on the directory of their live files, without talking: the scheduler's
+ * or launcher's job id, or, where there is none (hydra), the launcher's process on this node, by
+ * pid and start time. A process without a launcher is a job of its own.
  *
- *     <live dir>/<job>/r<rank>-p<pid>.live          default live dir: /dev/shm/allranks-<uid>, else $TMPDIR, /tmp
+ *     <live dir>/<job>/r<rank>-p<pid>-<start>.live
  *
- * Directories are made with mode 0700 and used only if they are ours: /dev/shm and /tmp are shared places.
+ * The default live dir is /dev/shm/allranks-<uid>, or the same below $TMPDIR or /tmp.
+ *
+ * Directories are made with mode 0700 and used only if they are ours: /dev/shm and /tmp are shared
+ * places.
  */
 #pragma once
 

@@ -29,9 +29,12 @@ static struct {
     uint32_t n_functions;
 } map = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- the file ------------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
-/* tmpfs and every disk file system of note do this at once; where the call is not known it is emulated by writes. */
+/*
+ * tmpfs and every disk file system of note do this at once; where the call is not known it is
+ * emulated by writes.
+ */
 static bool allocate(int fd, uint64_t from, uint64_t n_bytes)
 {
     int rc;
@@ -78,7 +81,10 @@ static bool grow_to(uint64_t n_bytes_needed)
     return grown;
 }
 
-/* A small limit on address space is no reason not to record: what can be mapped is the file's limit. */
+/*
+ * A small limit on address space is no reason not to record: what can be mapped is the file's
+ * limit.
+ */
 static bool map_file(int fd, uint64_t n_bytes_max)
 {
     for (; n_bytes_max >= FIRST_BYTES; n_bytes_max /= 2) {
@@ -121,7 +127,7 @@ enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_
                                  struct ar_error *err)
 {
     enum ar_status status = AR_OK;
-    struct stat st;
+    struct stat st = {0};
 
     n_bytes_max &= ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1);
     snprintf(map.path, sizeof map.path, "%s", identity->live_path);
@@ -166,7 +172,7 @@ void ar_livemap_forget(void)
     pthread_mutex_init(&map.lock, NULL); /* another thread may have held it at the fork */
 }
 
-/* ---- extents ------------------------------------------------------------------------------------------- */
+/* ---- extents --------------------------------------------------------------------------------- */
 
 static struct ar_extent *new_extent(enum ar_extent_kind kind, uint32_t owner, size_t n_payload)
 {
@@ -209,7 +215,7 @@ void ar_extent_publish(struct ar_extent *extent, size_t n_bytes)
     __atomic_store_n(&extent->n_bytes_used, extent->n_bytes_used + n_bytes, __ATOMIC_RELEASE);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static struct ar_record *reserve_record(size_t n_bytes)
 {
@@ -266,9 +272,8 @@ uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const
 
 void ar_livemap_fact(const char *key, const char *value)
 {
-    struct ar_record head = {.kind = AR_RECORD_FACT,
-                             .n_name = (uint32_t)strlen(key),
-                             .n_file = (uint32_t)strlen(value)};
+    struct ar_record head = {
+        .kind = AR_RECORD_FACT, .n_name = (uint32_t)strlen(key), .n_file = (uint32_t)strlen(value)};
 
     ar_livemap_record(&head, key, value, NULL);
 }
@@ -279,7 +284,10 @@ void ar_livemap_lost(enum ar_live_loss what, uint64_t n)
         __atomic_fetch_add(&ar_live_header()->n_lost[what], n, __ATOMIC_RELAXED);
 }
 
-/* `start` and `latest` are read together by nobody who cares: a torn stamp is off by the time between two. */
+/*
+ * `start` and `latest` are read together by nobody who cares: a torn stamp is off by the time
+ * between two.
+ */
 void ar_livemap_stamp(void)
 {
     if (ar_live_base)

@@ -2,13 +2,14 @@
 /*
  * livemap: this process's live file, mapped and growing.
  *
- * The whole range that the file may ever have is mapped at once, so that addresses never change; the file itself
- * grows in chunks that are allocated for real before they are touched (a hole in a full file system would be a
- * SIGBUS in the user's program). No descriptor stays open: programs count, close and pass on descriptors. To grow, the
- * file is opened again by name, and only used if it is still the same one.
+ * The whole range that the file may ever have is mapped at once, so that addresses never change;
+ * the file itself grows in chunks that are allocated for real before they are touched (a hole in a
+ * full file system would be a SIGBUS in the user's program). No descriptor stays open: programs
+ * count, close and pass on descriptors. To grow, the file is opened again by name, and only used if
+ * it is still the same one.
  *
  * Life cycle: ar_livemap_create, then use, then ar_livemap_remove or nothing: the file stays.
- * Threads:    all functions take the process lock; bytes within an extent belong to whoever asked for it.
+ * Threads:    functions take the process lock; an extent's bytes belong to whoever asked for it.
  * Fork:       the child calls ar_livemap_forget, after which the parent's file is out of its reach.
  * Failure:    every function says so and leaves things as they were; errno is preserved.
  */
@@ -46,7 +47,10 @@ void ar_livemap_forget(void);
 
 /* A new extent of at least `n_bytes` payload, zeroed; NULL when the file is full. */
 struct ar_extent *ar_livemap_extent(enum ar_extent_kind kind, uint32_t owner, size_t n_bytes);
-/* Takes `n_bytes` (a multiple of 8) of an extent; NULL when they do not fit. Publish once they are filled in. */
+/*
+ * Takes `n_bytes` (a multiple of 8) of an extent; NULL when they do not fit. Publish once they are
+ * filled in.
+ */
 void *ar_extent_reserve(struct ar_extent *extent, size_t n_bytes);
 void ar_extent_publish(struct ar_extent *extent, size_t n_bytes);
 
@@ -57,5 +61,8 @@ void ar_livemap_fact(const char *key, const char *value);
 
 /* Counts what could not be recorded. */
 void ar_livemap_lost(enum ar_live_loss what, uint64_t n);
-/* Notes the time on all clocks, for the length of a tick. Costs about 200 ns: on rare occasions only. */
+/*
+ * Notes the time on all clocks, for the length of a tick. Costs about 200 ns: on rare occasions
+ * only.
+ */
 void ar_livemap_stamp(void);

@@ -48,7 +48,10 @@ static PyObject *fact(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* SystemExit is the interpreter's to handle; all else is printed here, where the traceback has the program's frames only. */
+/*
+ * SystemExit is the interpreter's to handle; all else is printed here, where the traceback has the
+ * program's frames only.
+ */
 static PyObject *print_error(void)
 {
     int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
@@ -59,13 +62,17 @@ static PyObject *print_error(void)
     return Py_BuildValue("(sO)", interrupted ? "interrupted" : "failed", Py_None);
 }
 
-PyDoc_STRVAR(call_main_doc,
-             "call_main(function_or_code, *args)\n--\n\n"
-             "Call a function, or run code in a namespace, at the bottom of an empty stack, as the\n"
-             "interpreter runs the main module.\n"
-             "Returns ('done', result), or 'failed' or 'interrupted' with the traceback printed.");
+PyDoc_STRVAR(
+    call_main_doc,
+    "call_main(function_or_code, *args)\n--\n\n"
+    "Call a function, or run code in a namespace, at the bottom of an empty stack, as the\n"
+    "interpreter runs the main module.\n"
+    "Returns ('done', result), or 'failed' or 'interrupted' with the traceback printed.");
 
-/* Code is evaluated without a call of exec in between, which would take a level of the recursion limit. */
+/*
+ * Code is evaluated without a call of exec in between, which would take a level of the recursion
+ * limit.
+ */
 static PyObject *call_or_run(PyObject *what, PyObject *args)
 {
     if (PyCode_Check(what) && PyTuple_GET_SIZE(args) == 1)

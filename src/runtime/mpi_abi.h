@@ -2,9 +2,10 @@
 /*
  * mpi_abi: an MPI library as we use it, whatever its handles look like.
  *
- * MPI fixes its functions but not its types: a communicator is a pointer in Open MPI and an int in MPICH. Each family
- * is a file of its own (mpi_openmpi.c, mpi_mpich.c) that gives the types and includes the generated wrappers and the
- * few calls we make ourselves (mpi_link.inc). Nothing of any MPI is needed to build them, and none is linked.
+ * MPI fixes its functions but not its types: a communicator is a pointer in Open MPI and an int in
+ * MPICH. Each family is a file of its own (mpi_openmpi.c, mpi_mpich.c) that gives the types and
+ * includes the generated wrappers and the few calls we make ourselves (mpi_link.inc). Nothing of
+ * any MPI is needed to build them, and none is linked.
  */
 #pragma once
 

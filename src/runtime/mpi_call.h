@@ -2,8 +2,9 @@
 /*
  * mpi_call: one MPI call as a node of the tree, below the Python line that made it.
  *
- * The wrappers of every ABI call these around the real function. The clock starts after our work and stops before it.
- * What MPI calls inside one of its own functions is not the user's call and is not recorded.
+ * The wrappers of every ABI call these around the real function. The clock starts after our work
+ * and stops before it. What MPI calls inside one of its own functions is not the user's call and is
+ * not recorded.
  *
  * Threads: any, with or without the GIL; a thread that is not known yet is attached.
  */

@@ -33,7 +33,7 @@ void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name)
     return abi->library ? dlsym(abi->library, name) : NULL;
 }
 
-/* ---- which library is it --------------------------------------------------------------------------------- */
+/* ---- which library is it --------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -67,22 +67,33 @@ static struct ar_mpi_abi *recognise(const struct ar_object *object, const char *
     return NULL;
 }
 
-/* What the report shows: the first line, without the colon and tabs that MPICH puts into it. */
+/* "MPICH Version:\t4.3.2" becomes "MPICH 4.3.2". */
+static void short_version(const char *version, char *text, size_t n_text)
+{
+    size_t n = 0;
+
+    for (const char *c = version; *c && *c != '\n' && *c != ',' && n + 1 < n_text; c++) {
+        bool blank = *c == ' ' || *c == '\t' || *c == ':';
+
+        if (strncmp(c, "Version", 7) == 0)
+            c += 6;
+        else if (!blank)
+            text[n++] = *c;
+        else if (n && text[n - 1] != ' ')
+            text[n++] = ' ';
+    }
+    text[n] = '\0';
+}
+
 static void note_library(const struct ar_object *object, const char *version, bool recognised)
 {
     char text[256];
-    size_t n = strcspn(version, "\n,");
 
-    if (!recognised) {
+    if (recognised)
+        short_version(version, text, sizeof text);
+    else
         snprintf(text, sizeof text, "%s: not recognised, its calls are not recorded",
                  base_name(object->name));
-        ar_livemap_fact("mpi", text);
-        return;
-    }
-    snprintf(text, sizeof text, "%.*s", (int)n, version);
-    for (char *c = text; *c; c++)
-        if (*c == '\t' || *c == ':')
-            *c = ' ';
     ar_livemap_fact("mpi", text);
 }
 
@@ -133,7 +144,7 @@ static struct ar_mpi_abi *abi_of(const void *function)
     return hook.n_libraries == 1 ? hook.libraries[0].abi : NULL;
 }
 
-/* ---- slots ----------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static uint32_t id_of(const char *name)
 {
@@ -153,7 +164,10 @@ static void *wrapper_for(const char *name, void *target)
     return abi->wrappers[id];
 }
 
-/* What a lazy slot would be bound to: the global scope comes first, then the object's own libraries. */
+/*
+ * What a lazy slot would be bound to: the global scope comes first, then the object's own
+ * libraries.
+ */
 static void *resolve(const struct ar_object *object, const char *name)
 {
     void *target = dlsym(RTLD_DEFAULT, name);
@@ -182,11 +196,14 @@ static void redirect(const struct ar_object *object, const char *name, void **sl
         ar_slot_set(object, slot, wrapper);
 }
 
-/* ---- dlsym ----------------------------------------------------------------------------------------------- */
+/* ---- dlsym ----------------------------------------------------------------------------------- */
 
 static void look_at_new_objects(void);
 
-/* For the two special handles the answer depends on who asks: the call is passed on with the caller's return address. */
+/*
+ * For the two special handles the answer depends on who asks: the call is passed on with the
+ * caller's return address.
+ */
 __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char *name)
 {
     if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
@@ -225,7 +242,7 @@ static bool loads_for_python(const struct ar_object *object)
            strncmp(name, "_ctypes.", 8) == 0 || strncmp(name, "_cffi_backend.", 14) == 0;
 }
 
-/* ---- scanning -------------------------------------------------------------------------------------------- */
+/* ---- scanning -------------------------------------------------------------------------------- */
 
 static bool seen_before(const struct ar_object *object)
 {
@@ -253,7 +270,10 @@ static size_t new_ones_first(struct ar_object *objects, size_t n_objects)
     return n_new;
 }
 
-/* Libraries first, so that what uses one finds it recognised; with a new one everything is looked at again. */
+/*
+ * Libraries first, so that what uses one finds it recognised; with a new one everything is looked
+ * at again.
+ */
 static void scan(void)
 {
     size_t n_objects, n_known = hook.n_libraries;

@@ -2,10 +2,11 @@
 /*
  * mpi_hook: puts our wrappers into the import slots of everything that calls MPI.
  *
- * Objects are looked at when recording starts and whenever Python has loaded an extension module: it then asks dlsym
- * for the module's PyInit_ function, which is after loading and before MPI_Init. dlsym is redirected for Python and for the
- * foreign function interfaces (ctypes, cffi), which also get their wrappers there; dlopen is not, since it would then search
- * with our RUNPATH instead of its caller's.
+ * Objects are looked at when recording starts and whenever Python has loaded an extension module:
+ * it then asks dlsym for the module's PyInit_ function, which is after loading and before MPI_Init.
+ * dlsym is redirected for Python and for the foreign function interfaces (ctypes, cffi), which also
+ * get their wrappers there; dlopen is not, since it would then search with our RUNPATH instead of
+ * its caller's.
  *
  * Threads: any; there is a lock.
  */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* MPICH and its relatives (Intel MPI, MVAPICH, Cray MPICH): handles are ints. Facts from its mpi.h; the ABI they share. */
+/*
+ * MPICH and its relatives (Intel MPI, MVAPICH, Cray MPICH): handles are ints. Facts from its mpi.h;
+ * the ABI they share.
+ */
 #include "runtime/mpi_abi.h"
 
 #include <stdint.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Open MPI: handles are pointers to objects of the library. Facts from its mpi.h, versions 4.0 to 5.0. */
+/*
+ * Open MPI: handles are pointers to objects of the library. Facts from its mpi.h, versions 4.0 to
+ * 5.0.
+ */
 #include "runtime/mpi_abi.h"
 
 #include <stdint.h>

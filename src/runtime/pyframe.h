@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * pyframe: what differs from one CPython to the next about frames. The only place that knows their layouts.
+ * pyframe: what differs from one CPython to the next about frames. The only place that knows their
+ * layouts.
  *
- * Reading is safe for the thread that the frames belong to, with or without the GIL: a thread that is inside a
- * C function cannot move its own frames.
+ * Reading is safe for the thread that the frames belong to, with or without the GIL: a thread that
+ * is inside a C function cannot move its own frames.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ typedef struct _PyInterpreterFrame ar_frame;
 typedef PyFrameObject ar_frame;
 #endif
 
-/* ---- frames -------------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static inline ar_frame **ar_frame_top_slot(PyThreadState *ts)
 {
@@ -44,7 +45,10 @@ static inline ar_frame **ar_frame_top_slot(PyThreadState *ts)
 #endif
 }
 
-/* From 3.12 on there are frames that stand for a call from C: they have no code of their own to speak of. */
+/*
+ * From 3.12 on there are frames that stand for a call from C: they have no code of their own to
+ * speak of.
+ */
 static inline ar_frame *ar_frame_skip_shims(ar_frame *frame)
 {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -99,7 +103,10 @@ static inline uint32_t ar_frame_site(ar_frame *frame)
     return units < 0 ? 0 : (uint32_t)units * 2 + 1;
 }
 
-/* On 3.11 calling a generator function evaluates its frame for a moment, to make the generator. That is not a call of it. */
+/*
+ * On 3.11 calling a generator function evaluates its frame for a moment, to make the generator.
+ * That is not a call of it.
+ */
 static inline bool ar_frame_makes_generator(ar_frame *frame)
 {
 #if PY_VERSION_HEX >= 0x030B0000
@@ -111,7 +118,7 @@ static inline bool ar_frame_makes_generator(ar_frame *frame)
 #endif
 }
 
-/* ---- code objects -------------------------------------------------------------------------------------- */
+/* ---- code objects ---------------------------------------------------------------------------- */
 
 /* The line table as the interpreter has it; a borrowed bytes object. */
 static inline PyObject *ar_code_linetable(PyCodeObject *code)
@@ -140,11 +147,12 @@ static inline PyObject *ar_code_name(PyCodeObject *code)
 #endif
 }
 
-/* ---- an empty stack ------------------------------------------------------------------------------------ */
+/* ---- an empty stack -------------------------------------------------------------------------- */
 
 /*
- * The program's main module is to be the bottom of the stack, as it is without us: for sys._getframe, for
- * tracebacks, and for how deep it may recurse. So our own frames are taken off while it runs.
+ * The program's main module is to be the bottom of the stack, as it is without us: for
+ * sys._getframe, for tracebacks, and for how deep it may recurse. So our own frames are taken off
+ * while it runs.
  */
 struct ar_hidden_frames {
     ar_frame *top;

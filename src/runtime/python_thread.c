@@ -3,7 +3,8 @@
 
 static bool is_thread_start(PyCodeObject *code)
 {
-    return PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") == 0 && code->co_argcount > 0;
+    return PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") == 0 &&
+           code->co_argcount > 0;
 }
 
 static PyObject *name_of_thread(PyObject *thread)

@@ -2,8 +2,9 @@
 /*
  * python_thread: this thread's tree, under the name that the program gave the thread.
  *
- * A thread of the threading module begins in Thread._bootstrap, so at its first event its first argument is the Thread
- * object. Its name is read as an attribute that is simply there: no code of the program runs.
+ * A thread of the threading module begins in Thread._bootstrap, so at its first event its first
+ * argument is the Thread object. Its name is read as an attribute that is simply there: no code of
+ * the program runs.
  *
  * Threads: under the GIL, by the thread itself.
  */

@@ -12,25 +12,53 @@
 #include "runtime/rollcall.h"
 #include "runtime/tree.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
     struct ar_identity identity;
     char output[AR_PATH_BYTES];
     bool quiet;
-    bool finished; /* written, or given up with a word: nothing is left to do at exit */
+    bool finished;             /* written, or given up with a word: nothing is left to do at exit */
     struct ar_mpi_abi *linked; /* MPI on which all ranks can merge */
+    dev_t stderr_device;
+    ino_t stderr_inode;
 } recording;
+
+/* The program may have closed its stderr, and the number may be a file of its own by now. */
+static bool stderr_is_as_it_was(void)
+{
+    struct stat st;
+
+    return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == recording.stderr_device &&
+           st.st_ino == recording.stderr_inode;
+}
+
+/* A reader of stderr that has gone must not kill the program, whatever it does with SIGPIPE. */
+static void write_without_signal(const char *text, size_t n_bytes)
+{
+    struct timespec at_once = {0};
+    sigset_t pipe, before;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    if (write(STDERR_FILENO, text, n_bytes) < 0 && errno == EPIPE && !sigismember(&before, SIGPIPE))
+        sigtimedwait(&pipe, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 /* One line on stderr, in one write so that ranks do not mix. */
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
-    char line[2 * AR_PATH_BYTES];
+    char line[4 * AR_PATH_BYTES];
     va_list ap;
 
     va_start(ap, fmt);
@@ -38,8 +66,8 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
     va_end(ap);
     if (n > (int)sizeof line - 1)
         n = (int)sizeof line - 1;
-    if (write(STDERR_FILENO, line, (size_t)n) < 0)
-        return; /* stderr is closed: there is nobody to tell */
+    if (n > 0 && stderr_is_as_it_was())
+        write_without_signal(line, (size_t)n);
 }
 
 /* The first rank speaks for all. */
@@ -70,9 +98,12 @@ static void say_written(const char *path, const struct ar_profile *p)
         p->n_processes == 1 ? "process" : "ranks", path, path);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
-/* Stops this thread's events and makes the file final. Other threads may go on: what they add is not read. */
+/*
+ * Stops this thread's events and makes the file final. Other threads may go on: what they add is
+ * not read.
+ */
 static void close_live_file(void)
 {
     ar_threads_stop();
@@ -143,11 +174,16 @@ static void at_exit(void)
         end_alone();
         return;
     }
+
+    bool initialized = ar_live_header()->rank_confirmed;
+
     close_live_file();
-    say_what_is_left(recording.linked ? "MPI_Finalize was not called" : "not all ranks were merged");
+    say_what_is_left(!initialized       ? "MPI was not used, so ranks were not merged"
+                     : recording.linked ? "MPI_Finalize was not called"
+                                        : "not all ranks run allranks, so they were not merged");
 }
 
-/* ---- MPI ----------------------------------------------------------------------------------------------- */
+/* ---- MPI ------------------------------------------------------------------------------------- */
 
 void ar_mpi_initialized(struct ar_mpi_abi *abi)
 {
@@ -185,7 +221,7 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
     ar_profile_free(&p);
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void in_forked_child(void)
 {
@@ -195,12 +231,23 @@ static void in_forked_child(void)
     recording.finished = true;
 }
 
+static void remember_stderr(void)
+{
+    struct stat st;
+
+    if (fstat(STDERR_FILENO, &st) == 0) {
+        recording.stderr_device = st.st_dev;
+        recording.stderr_inode = st.st_ino;
+    }
+}
+
 enum ar_status ar_recording_start(const struct ar_options *options, struct ar_error *err)
 {
     enum ar_status status;
 
     snprintf(recording.output, sizeof recording.output, "%s", options->output);
     recording.quiet = options->quiet;
+    remember_stderr();
     ar_clock_choose();
     status = ar_identity_find(&recording.identity, options->live_dir, err);
     if (status == AR_OK)

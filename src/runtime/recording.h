@@ -2,12 +2,13 @@
 /*
  * recording: from the first event to the file that the user gets.
  *
- *     start ── events ──> MPI_Finalize: all ranks merge, rank 0 writes the run file, live files are removed
+ *     start ── events ──> MPI_Finalize: ranks merge, rank 0 writes, live files are removed
  *                    └──> exit without MPI: this process writes it
- *                    └──> killed, or MPI never finalized: the live file stays, and says how to go on
+ *                    └──> killed, or MPI never finalized: the live file stays
  *
- * Life cycle: start once; the end is found by itself. A forked child records nothing (its parent's file is not its own).
- * Threads: start under the GIL. The end may come after the interpreter is gone.
+ * Life cycle: start once; the end is found by itself. A forked child records nothing (its parent's
+ * file is not its own). Threads: start under the GIL. The end may come after the interpreter is
+ * gone.
  */
 #pragma once
 

@@ -13,7 +13,10 @@
 #define LARGEST_NODES_BYTES ((size_t)256 << 10)
 #define THREADS_BYTES ((size_t)4000)
 #define GUARD_BYTES ((size_t)2 << 20)
-/* From here on new nodes are for calls from all places together; 3 MiB of them are more than anybody reads. */
+/*
+ * From here on new nodes are for calls from all places together; 3 MiB of them are more than
+ * anybody reads.
+ */
 #define MANY_NODES 50000
 
 __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
@@ -28,7 +31,7 @@ static struct {
     bool full;                 /* no further thread is recorded: do not try at each of its events */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
-/* ---- nodes --------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Takes room in the thread's current extent of a kind, or in a new one twice as large. */
 static void *take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t owner,
@@ -160,8 +163,7 @@ struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
         ref = values->next_ref;
     }
 
-    struct ar_values *values =
-        take(&t->values, AR_EXTENT_VALUES, t->slot->number, sizeof *values);
+    struct ar_values *values = take(&t->values, AR_EXTENT_VALUES, t->slot->number, sizeof *values);
 
     if (!values)
         return NULL;
@@ -172,8 +174,9 @@ struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
 }
 
 /*
- * Normally `node` is an ancestor and what is open inside it missed its return. If it is not (a program that switches
- * C stacks, as greenlets do), it is left alone where it is: its own clock is right, whatever the current node is.
+ * Normally `node` is an ancestor and what is open inside it missed its return. If it is not (a
+ * program that switches C stacks, as greenlets do), it is left alone where it is: its own clock is
+ * right, whatever the current node is.
  */
 void ar_tree_unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
@@ -193,7 +196,7 @@ void ar_tree_unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
     ar_livemap_lost(AR_LOST_FRAMES, n_missed);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void thread_ended(void *thread)
 {
@@ -253,8 +256,8 @@ static bool open_tree(struct ar_thread *t)
     t->slot->os_tid = (uint32_t)syscall(SYS_gettid);
     t->slot->start_ticks = now;
     ar_tree_move(t, t->root, now);
-    snprintf(t->slot->name, sizeof t->slot->name,
-             t->slot->number ? "thread %u" : "MainThread", t->slot->number);
+    snprintf(t->slot->name, sizeof t->slot->name, t->slot->number ? "thread %u" : "MainThread",
+             t->slot->number);
     __atomic_store_n(&t->slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
     return true;
 }

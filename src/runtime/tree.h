@@ -2,22 +2,25 @@
 /*
  * tree: one calling-context tree a thread, in the live file; the path that every event takes.
  *
- * Entering finds the child of the current node by its key and opens it, leaving closes it. Both are inline: they
- * are what an event costs beyond the interpreter's hook and the clock. Programs do things in the order they did them last
- * time, so each node remembers the sibling that followed it; a guess that fails is looked up in a hash map of the thread's own.
+ * Entering finds the child of the current node by its key and opens it, leaving closes it. Both are
+ * inline: they are what an event costs beyond the interpreter's hook and the clock. Programs do
+ * things in the order they did them last time, so each node remembers the sibling that followed it;
+ * a guess that fails is looked up in a hash map of the thread's own.
  *
- * A key says from where a function was called. In recursion that would make a node of every sequence of places, 2^n of them
- * for a function that calls itself twice (tried: fib(23) took 92,735 nodes and twice the time), so a function that is
- * already open above has one node for all places. So has everything below functions that are marked, which are those of the
- * import system: modules call from hundreds of lines, once. And so has every new node once the tree is large.
+ * A key says from where a function was called. In recursion that would make a node of every
+ * sequence of places, 2^n of them for a function that calls itself twice (tried: fib(23) took
+ * 92,735 nodes and twice the time), so a function that is already open above has one node for all
+ * places. So has everything below functions that are marked, which are those of the import system:
+ * modules call from hundreds of lines, once. And so has every new node once the tree is large.
  *
- *     struct ar_thread *t = ar_thread_self();            // attaches the thread at first sight; NULL: not recorded
+ *     struct ar_thread *t = ar_thread_self();      // attached at first sight; NULL: not recorded
  *     struct ar_node *node = ar_tree_enter(t, key, ar_ticks());
  *     ...
  *     ar_tree_leave(t, node, ar_ticks());
  *
- * When the file is full ar_tree_enter returns NULL: the call is not recorded, its time is its caller's, and it is
- * counted. A node must be left by the thread that entered it; leaving one that is not the innermost closes those inside it.
+ * When the file is full ar_tree_enter returns NULL: the call is not recorded, its time is its
+ * caller's, and it is counted. A node must be left by the thread that entered it; leaving one that
+ * is not the innermost closes those inside it.
  *
  * Threads: a tree belongs to its thread alone. Signals: not from a handler.
  */
@@ -35,13 +38,16 @@ struct ar_thread {
     uint32_t n_unseen; /* calls open inside `current` that found no room; see engine_monitoring.c */
     bool in_mpi;       /* inside a wrapper: what MPI calls by itself is not the user's call */
     struct ar_node *root;
-    char *stack_guard; /* below this address the C stack is nearly used up */
+    char *stack_guard;        /* below this address the C stack is nearly used up */
     struct ar_idmap children; /* (parent, key) to node */
     uint32_t n_nodes;
     struct ar_extent *nodes, *values;
 };
 
-/* Initial-exec: one instruction instead of a call into the dynamic linker. It takes eight bytes of static TLS. */
+/*
+ * Initial-exec: one instruction instead of a call into the dynamic linker. It takes eight bytes of
+ * static TLS.
+ */
 extern __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
 
 struct ar_thread *ar_thread_attach(void);

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""On what the tests run.
+
+    def test_x(python):   once for each version of Python there is a stack of, without MPI
+    def test_y(mpi):      once for each stack of a small selection that has every Python, every MPI and every mpi4py
+    @pytest.mark.every_stack
+    def test_z(mpi):      once for each stack
+
+Both fixtures are a harness.Sandbox. With ALLRANKS_TEST_ALL=1 every test that takes `mpi` runs on every stack.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from harness import ROOT, Sandbox, Stack
+
+STACKS_FILE = ROOT / ".stacks" / "stacks.json"
+
+
+def read_stacks() -> tuple[list[Stack], list[dict[str, str]]]:
+    if not STACKS_FILE.exists():
+        raise pytest.UsageError(f"{STACKS_FILE} is missing: make test prepares the stacks")
+    listed = json.loads(STACKS_FILE.read_text())
+    stacks = [Stack(**{**entry, "mpiexec": tuple(entry["mpiexec"])}) for entry in listed["stacks"]]
+    return stacks, listed["skipped"]
+
+
+def versions_of(stack: Stack) -> set[str]:
+    return {f"Python {stack.python_version}", stack.mpi, f"mpi4py {stack.mpi4py_major}"}
+
+
+def fewest(stacks: list[Stack]) -> list[Stack]:
+    """One after the other the stack that adds most of what is not covered yet."""
+    missing = set().union(*map(versions_of, stacks))
+    chosen: list[Stack] = []
+    while missing:
+        best = max(stacks, key=lambda stack: len(versions_of(stack) & missing))
+        chosen.append(best)
+        missing -= versions_of(best)
+    return chosen
+
+
+def one_for_each_python(stacks: list[Stack]) -> list[Stack]:
+    first: dict[str, Stack] = {}
+    for stack in stacks:
+        first.setdefault(stack.python_version, stack)
+    return list(first.values())
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "every_stack: runs on all stacks, not only on a selection")
+    config.stash[STACKS], config.stash[SKIPPED] = read_stacks()
+
+
+STACKS: pytest.StashKey[list[Stack]] = pytest.StashKey()
+SKIPPED: pytest.StashKey[list[dict[str, str]]] = pytest.StashKey()
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    ready = " ".join(stack.name for stack in config.stash[STACKS])
+    return [f"stacks: {ready}"] + [
+        f"stack {skipped['name']} skipped: {skipped['reason']}" for skipped in config.stash[SKIPPED]
+    ]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    stacks = metafunc.config.stash[STACKS]
+    if "mpi" in metafunc.fixturenames:
+        everywhere = metafunc.definition.get_closest_marker("every_stack")
+        everywhere = everywhere or os.environ.get("ALLRANKS_TEST_ALL", "0") != "0"
+        chosen = stacks if everywhere else fewest(stacks)
+        metafunc.parametrize("mpi", chosen, ids=lambda stack: stack.name, indirect=True)
+    elif "python" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "python", one_for_each_python(stacks),
+            ids=lambda stack: f"py{stack.python_version}", indirect=True,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def python(request: pytest.FixtureRequest, tmp_path) -> Sandbox:
+    return Sandbox(request.param, tmp_path)
+
+
+@pytest.fixture
+def mpi(request: pytest.FixtureRequest, tmp_path) -> Sandbox:
+    return Sandbox(request.param, tmp_path)

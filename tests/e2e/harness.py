@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs programs with and without allranks: each test has a directory, an interpreter and, if it wants, an MPI.
+
+Nothing here can block: every process has a time limit, and output goes to files, since a pipe that an orphan holds
+open is never read to its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from readings import Calls, Info, Report, read_pstats
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WORKLOADS = ROOT / "tests" / "workloads"
+TIME_LIMIT_S = 120
+
+# What a launcher, a scheduler or a developer may have set, and what decides how Python starts.
+FOREIGN_VARIABLES = (
+    "ALLRANKS", "MPI", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PRTE_", "PMI_", "HYDRA_", "HYDI_",
+    "MPIEXEC_", "MPIR_", "MV2_", "SLURM_", "PYTHON", "NO_COLOR", "LD_PRELOAD",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One Python with one MPI and one mpi4py, as tools/stacks.py made it."""
+
+    name: str
+    python_version: str
+    mpi: str
+    mpi4py_version: str
+    python: str
+    mpiexec: tuple[str, ...]
+
+    @property
+    def mpi4py_major(self) -> str:
+        return self.mpi4py_version.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    argv: list[str]
+    code: int  # negative: ended by that signal
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def out(self) -> str:
+        return self.stdout.decode()
+
+    @property
+    def err(self) -> str:
+        return self.stderr.decode()
+
+    def __str__(self) -> str:
+        return f"$ {' '.join(self.argv)}\nexit {self.code}\n{self.out}---- stderr\n{self.err}"
+
+
+def clean_environment() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN_VARIABLES)}
+
+
+def processes_of_session(session: int) -> Iterator[int]:
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                yield int(entry.name)
+
+
+def end_session(process: subprocess.Popen[bytes]) -> None:
+    """A launcher that is asked to stop takes its ranks along; what is left of its session is killed."""
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+    for pid in processes_of_session(process.pid):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+class Running:
+    """A command on its way, in a session of its own."""
+
+    def __init__(self, argv: list[str], cwd: Path, env: dict[str, str], stdin: bytes) -> None:
+        self.argv = argv
+        self.stdin, self.stdout, self.stderr = (tempfile.TemporaryFile() for _ in range(3))  # noqa: SIM115
+        self.stdin.write(stdin)
+        self.stdin.seek(0)
+        self.process = subprocess.Popen(
+            argv, cwd=cwd, env=env, start_new_session=True,
+            stdin=self.stdin, stdout=self.stdout, stderr=self.stderr,
+        )  # fmt: skip
+
+    def result(self) -> Done:
+        done = []
+        for file in (self.stdout, self.stderr):
+            file.seek(0)
+            done.append(file.read())
+        return Done(self.argv, self.process.returncode, done[0], done[1])
+
+    def wait(self) -> Done:
+        try:
+            self.process.wait(TIME_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            end_session(self.process)
+            raise AssertionError(f"still running after {TIME_LIMIT_S} s:\n{self.result()}") from None
+        return self.result()
+
+    def wait_until(self, condition: Callable[[], bool], what: str) -> None:
+        """Until something is true while the command runs."""
+        deadline = time.monotonic() + TIME_LIMIT_S
+        while not condition():
+            if self.process.poll() is not None:
+                raise AssertionError(f"ended before {what}:\n{self.result()}")
+            if time.monotonic() > deadline:
+                end_session(self.process)
+                raise AssertionError(f"{what}: not within {TIME_LIMIT_S} s:\n{self.result()}")
+            time.sleep(0.005)
+
+    def kill(self) -> Done:
+        """The end that nobody can prepare for."""
+        self.process.kill()
+        return self.wait()
+
+
+def workload(name: str) -> str:
+    return str(WORKLOADS / name)
+
+
+def is_closing_line(line: str) -> bool:
+    return line.startswith("allranks: ") and "recorded in" in line and "see: allranks report" in line
+
+
+class Sandbox:
+    """A directory to work in, a directory for live files, an interpreter and its MPI."""
+
+    def __init__(self, stack: Stack, directory: Path) -> None:
+        self.stack = stack
+        self.cwd = directory / "work"
+        self.live = directory / "live"
+        self.cwd.mkdir()
+
+    # ---- running ----
+
+    def start(self, argv: list[str], *, env: dict[str, str] | None = None, stdin: bytes = b"",
+              cwd: Path | None = None) -> Running:  # fmt: skip
+        return Running(argv, cwd or self.cwd, {**clean_environment(), **(env or {})}, stdin)
+
+    def run(self, argv: list[str], **how) -> Done:
+        return self.start(argv, **how).wait()
+
+    def recorder(self, *options: str) -> list[str]:
+        """The words in front of a program that have it recorded."""
+        return [self.stack.python, "-m", "allranks", "--live-dir", str(self.live), *options]
+
+    def plain(self, *program: str, **how) -> Done:
+        return self.run([self.stack.python, *program], **how)
+
+    def recorded(self, *program: str, options: tuple[str, ...] = (), **how) -> Done:
+        return self.run([*self.recorder(*options), *program], **how)
+
+    def ranks(self, n: int, *argv: str) -> list[str]:
+        return [*self.stack.mpiexec, "-n", str(n), *argv]
+
+    def plain_ranks(self, n: int, *program: str, **how) -> Done:
+        return self.run(self.ranks(n, self.stack.python, *program), **how)
+
+    def recorded_ranks(self, n: int, *program: str, options: tuple[str, ...] = (), **how) -> Done:
+        return self.run(self.ranks(n, *self.recorder(*options), *program), **how)
+
+    @property
+    def command(self) -> str:
+        return str(Path(self.stack.python).with_name("allranks"))
+
+    def allranks(self, *words: str | Path, **how) -> Done:
+        return self.run([self.command, *map(str, words)], **how)
+
+    # ---- looking ----
+
+    def files(self) -> set[str]:
+        """All that is in the working directory, by relative path, directories left out."""
+        return {str(p.relative_to(self.cwd)) for p in self.cwd.rglob("*") if not p.is_dir()}
+
+    def live_files(self) -> list[Path]:
+        return sorted(self.live.rglob("*.live")) if self.live.exists() else []
+
+    def read_json(self, name: str):
+        return json.loads((self.cwd / name).read_text())
+
+    def answer(self, *words: str | Path) -> bytes:
+        """What allranks prints, which must go well and without complaint."""
+        done = self.allranks(*words)
+        assert (done.code, done.err) == (0, ""), done
+        return done.stdout
+
+    def report(self, path: str | Path) -> Report:
+        return Report(json.loads(self.answer("report", "--json", path)))
+
+    def info(self, path: str | Path) -> Info:
+        return Info(json.loads(self.answer("info", "--json", path)))
+
+    def pstats(self, path: str | Path, *options: str) -> dict[tuple[str, int, str], Calls]:
+        target = self.cwd.parent / "exported.pstats"
+        self.answer("export", path, "-f", "pstats", "-o", target, *options)
+        return read_pstats(target)
