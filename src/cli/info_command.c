@@ -54,7 +54,7 @@ static void print_processes(const struct ar_profile *p)
 
         printf("%-14s %-16.16s %8u  %-19s %9s  %s\n", ar_show_process(p, i),
                ar_strtab_text(&p->strings, process->host), process->pid,
-               ar_show_date(process->start_real_ns), ar_show_seconds(process->wall_ns),
+               ar_show_date(process->start_real_ns), ar_show_time((double)process->wall_ns, 1e9),
                process->finished ? "finished" : "unfinished");
     }
 }
@@ -84,8 +84,12 @@ static void print_info(const struct ar_profile *p, const char *path)
     for (size_t i = 0; i < p->n_facts; i++)
         printf("%-10s %s\n", ar_strtab_text(&p->strings, p->facts[i].key),
                ar_strtab_text(&p->strings, p->facts[i].value));
-    printf("%-10s %zu processes, %zu threads, %zu functions, %zu call paths, %zu values\n", "holds",
-           p->n_processes, p->n_locations, p->n_functions - 1, p->n_nodes - 1, n_values(p));
+    printf("%-10s %s, %s, %s, %s, %s\n", "holds",
+           ar_show_items(p->n_processes, "process", "processes"),
+           ar_show_items(p->n_locations, "thread", "threads"),
+           ar_show_items(p->n_functions - 1, "function", "functions"),
+           ar_show_items(p->n_nodes - 1, "call path", "call paths"),
+           ar_show_items(n_values(p), "value", "values"));
     print_processes(p);
     print_losses(p);
 }

@@ -30,8 +30,8 @@ static int merge(struct ar_profile *p, const char *output)
     else if (ar_run_write(&bytes, output, written, sizeof written, &err) < 0)
         status = ar_complain("%s", err.text);
     else
-        fprintf(stderr, "allranks: %zu processes in %s; see: allranks report %s\n", p->n_processes,
-                written, written);
+        fprintf(stderr, "allranks: %s in %s; see: allranks report %s\n",
+                ar_show_items(p->n_processes, "process", "processes"), written, written);
     ar_bytes_free(&bytes);
     return status;
 }

@@ -29,6 +29,8 @@ struct report {
     struct ar_profile p; /* call sites folded */
     struct ar_totals t;
     const char *path;
+    const char *unit; /* of all times in the tables */
+    double unit_ns;
     size_t n_rows;
     double min_share;
     bool json;
@@ -83,14 +85,11 @@ static void print_head(const struct report *r)
     bool ranks = p->n_processes && p->processes[0].world_rank != AR_RANK_NONE;
     const char *program = ar_profile_fact_text(p, "program");
     const char *slash = strrchr(program, '/');
-    size_t hosts = n_hosts(p);
 
-    printf("%s%s%s   %zu %s%s on %zu host%s   %s\n", ar_bold(), slash ? slash + 1 : program,
-           ar_plain(), p->n_processes, ranks ? "rank" : "process",
-           p->n_processes == 1 ? ""
-           : ranks             ? "s"
-                               : "es",
-           hosts, hosts == 1 ? "" : "s", ar_show_duration(r->t.mean_wall_ns));
+    printf("%s%s%s   %s on %s   %s\n", ar_bold(), slash ? slash + 1 : program, ar_plain(),
+           ranks ? ar_show_items(p->n_processes, "rank", "ranks")
+                 : ar_show_items(p->n_processes, "process", "processes"),
+           ar_show_items(n_hosts(p), "host", "hosts"), ar_show_duration(r->t.mean_wall_ns));
     print_version(r, "Python ", "python", "");
     print_version(r, "", "mpi", ", ");
     print_version(r, "mpi4py ", "mpi4py", ", ");
@@ -158,9 +157,9 @@ static void show_extreme(const struct report *r, uint64_t ns, uint32_t process, 
     const struct ar_process *which = &r->p.processes[process];
 
     if (name_rank && which->world_rank != AR_RANK_NONE)
-        snprintf(text, n_text, "%s (%u)", ar_show_seconds(ns), which->world_rank);
+        snprintf(text, n_text, "%s (%u)", ar_show_time((double)ns, r->unit_ns), which->world_rank);
     else
-        snprintf(text, n_text, "%s", ar_show_seconds(ns));
+        snprintf(text, n_text, "%s", ar_show_time((double)ns, r->unit_ns));
 }
 
 static void print_range(const struct report *r, const struct ar_spread *s)
@@ -182,12 +181,18 @@ static void print_title(const char *title, const char *where, const char *a, con
     printf("\n%s%-25s%s %-16s %8s %8s%s\n", ar_bold(), title, ar_plain(), where, a, b, rest);
 }
 
+/* Of a long place the end is what matters: the line. */
 static void print_label(const struct report *r, uint32_t node, int indent)
 {
+    const char *place = ar_show_place(&r->p, node);
+    size_t n = strlen(place);
     char label[256];
 
     snprintf(label, sizeof label, "%*s%s", indent, "", name_of(&r->p, node));
-    printf(" %-24.24s %-16.16s", label, ar_show_place(&r->p, node));
+    if (n > 16)
+        printf(" %-24.24s ..%s", label, place + n - 14);
+    else
+        printf(" %-24.24s %-16s", label, place);
 }
 
 static void print_imbalance(const struct report *r)
@@ -202,11 +207,11 @@ static void print_imbalance(const struct report *r)
         if (node == AR_NO_ID || gain_ns(r, node) < r->min_share * r->t.mean_wall_ns)
             break;
         if (i == 0)
-            print_title("Imbalance", "self seconds", "max-mean", "mean", "   min-max (rank)");
+            print_title("Imbalance", r->unit, "max-mean", "self", "   min-max (rank)");
         below = gain_ns(r, node);
         print_label(r, node, 0);
-        printf(" %8s %8s", ar_show_seconds((uint64_t)below),
-               ar_show_seconds((uint64_t)r->t.self[node].mean));
+        printf(" %8s %8s", ar_show_time(below, r->unit_ns),
+               ar_show_time(r->t.self[node].mean, r->unit_ns));
         print_range(r, &r->t.self[node]);
         printf("\n");
     }
@@ -221,8 +226,8 @@ struct rows {
 static void print_row(const struct report *r, uint32_t node, int depth)
 {
     print_label(r, node, depth < 12 ? depth : 12);
-    printf(" %8s %8s", ar_show_seconds((uint64_t)r->t.time[node].mean),
-           ar_show_seconds((uint64_t)r->t.self[node].mean));
+    printf(" %8s %8s", ar_show_time(r->t.time[node].mean, r->unit_ns),
+           ar_show_time(r->t.self[node].mean, r->unit_ns));
     print_range(r, &r->t.time[node]);
     printf("\n");
 }
@@ -240,7 +245,7 @@ static struct rows walk_tree(const struct report *r, size_t n_rows)
     int depth = 0;
 
     while (node != AR_NO_ID && node != 0) {
-        bool worth = worth_a_row(r, node);
+        bool worth = depth == 0 || worth_a_row(r, node);
 
         if (worth && (n_rows == 0 || rows.n_shown < n_rows)) {
             print_row(r, node, depth);
@@ -272,14 +277,14 @@ static void print_tree(const struct report *r)
 {
     bool several = r->p.n_processes > 1;
 
-    print_title("Where the time goes", several ? "seconds, mean" : "seconds", "total", "self",
+    print_title("Where the time goes", r->unit, "total", "self",
                 several ? "   min-max (rank)" : "");
 
     struct rows rows = walk_tree(r, r->n_rows);
 
     if (rows.n_cut)
-        printf(" %s%zu more call paths: allranks report --rows 0 --min 0 %s%s\n", ar_dim(),
-               rows.n_cut, r->path, ar_plain());
+        printf(" %s%s: allranks report --rows 0 --min 0 %s%s\n", ar_dim(),
+               ar_show_items(rows.n_cut, "more call path", "more call paths"), r->path, ar_plain());
 }
 
 /* ---- MPI ------------------------------------------------------------------------------------- */
@@ -302,7 +307,7 @@ static void print_mpi_row(const struct report *r, uint32_t node)
 
     print_label(r, node, 0);
     printf(" %8s %8s %9s %9s\n", ar_show_count(r->t.n_calls[node]),
-           ar_show_seconds((uint64_t)time->mean), ar_show_bytes(r->t.bytes_out[node]),
+           ar_show_time(time->mean, r->unit_ns), ar_show_bytes(r->t.bytes_out[node]),
            ar_show_bytes(r->t.bytes_in[node]));
 }
 
@@ -318,7 +323,7 @@ static int print_mpi(const struct report *r)
             rows[n++] = (struct mpi_row){node, r->t.time[node].sum};
     qsort(rows, n, sizeof *rows, longest_first);
     if (n)
-        print_title("MPI", "", "calls", "mean s", "       out        in");
+        print_title("MPI", r->unit, "calls", "time", "       out        in");
     for (size_t i = 0; i < n && (r->n_rows == 0 || i < 3); i++)
         print_mpi_row(r, rows[i].node);
     free(rows);
@@ -364,8 +369,21 @@ static int parse(int argc, char **argv, struct report *r)
     return -1;
 }
 
-static int print_report(const struct report *r)
+/* Short runs in milliseconds. Where there are several ranks the numbers are their mean. */
+static void choose_unit(struct report *r)
 {
+    bool several = r->p.n_processes > 1;
+
+    r->unit_ns = r->t.mean_wall_ns < 1e9 ? 1e6 : 1e9;
+    if (r->unit_ns == 1e9)
+        r->unit = several ? "seconds, mean" : "seconds";
+    else
+        r->unit = several ? "ms, mean" : "milliseconds";
+}
+
+static int print_report(struct report *r)
+{
+    choose_unit(r);
     print_head(r);
     print_imbalance(r);
     print_tree(r);

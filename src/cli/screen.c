@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define N_BUFFERS 8
+#define N_BUFFERS 16
 #define BUFFER_BYTES 256
 
 static char *next_buffer(void)
@@ -32,14 +32,13 @@ int ar_complain(const char *fmt, ...)
     return AR_EXIT_BAD;
 }
 
-const char *ar_show_seconds(uint64_t ns)
+const char *ar_show_time(double ns, double unit_ns)
 {
     char *text = next_buffer();
-    double seconds = (double)ns / 1e9;
+    double value = ns / unit_ns;
+    int n_decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 9999.5 ? 1 : 0;
 
-    int n_decimals = seconds < 9.9995 ? 3 : seconds < 99.995 ? 2 : seconds < 9999.5 ? 1 : 0;
-
-    snprintf(text, BUFFER_BYTES, "%.*f", n_decimals, seconds);
+    snprintf(text, BUFFER_BYTES, "%.*f", n_decimals, value);
     return text;
 }
 
@@ -88,6 +87,14 @@ const char *ar_show_count(uint64_t n)
         *to++ = digits[i];
     }
     *to = '\0';
+    return text;
+}
+
+const char *ar_show_items(uint64_t n, const char *one, const char *many)
+{
+    char *text = next_buffer();
+
+    snprintf(text, BUFFER_BYTES, "%s %s", ar_show_count(n), n == 1 ? one : many);
     return text;
 }
 

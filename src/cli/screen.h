@@ -3,7 +3,7 @@
  * screen: how numbers, names and errors look, the same in every subcommand.
  *
  * Colour only on a terminal and never with NO_COLOR. Functions that format return one of a few
- * static buffers: use the result before asking four more times.
+ * static buffers: use the result before asking a dozen more times.
  */
 #pragma once
 
@@ -18,10 +18,12 @@
 /* allranks: error: <text>; returns AR_EXIT_BAD, so that a failure is one line. */
 int ar_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-const char *ar_show_seconds(uint64_t ns); /* "1.234", "107.4": without unit, for columns */
+/* "1.234", "107.4": for columns; in seconds for a unit of 1e9. */
+const char *ar_show_time(double ns, double unit_ns);
 const char *ar_show_duration(double ns);  /* "12.3 s", "4.56 ms" */
 const char *ar_show_bytes(uint64_t n);    /* "3.2 MB" */
 const char *ar_show_count(uint64_t n);    /* "12,345" */
+const char *ar_show_items(uint64_t n, const char *one, const char *many); /* "1 rank", "4 ranks" */
 const char *ar_show_date(uint64_t real_ns);
 
 /* "rank 3", or "process 4711" where there are no ranks. */

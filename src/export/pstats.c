@@ -11,6 +11,8 @@
  */
 #include "export/pstats.h"
 
+#include "export/marshal.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,91 +62,6 @@ struct span {
     const struct ar_value *at, *end;
 };
 
-/* --- marshal --- */
-
-static void put_int(struct ar_bytes *out, uint64_t value)
-{
-    uint32_t n_digits = 0;
-
-    if (value <= INT32_MAX) {
-        ar_bytes_u8(out, 'i');
-        ar_bytes_u32(out, (uint32_t)value);
-        return;
-    }
-    for (uint64_t rest = value; rest; rest >>= 15)
-        n_digits++;
-    ar_bytes_u8(out, 'l');
-    ar_bytes_u32(out, n_digits);
-    for (; value; value >>= 15)
-        ar_bytes_u16(out, value & 0x7fff);
-}
-
-static void put_seconds(struct ar_bytes *out, uint64_t ns)
-{
-    double seconds = (double)ns / 1e9;
-    uint64_t bits;
-
-    memcpy(&bits, &seconds, sizeof bits);
-    ar_bytes_u8(out, 'g');
-    ar_bytes_u64(out, bits);
-}
-
-static void put_tuple(struct ar_bytes *out, uint32_t n_items)
-{
-    ar_bytes_u8(out, '(');
-    ar_bytes_u32(out, n_items);
-}
-
-static void put_dict(struct ar_bytes *out)
-{
-    ar_bytes_u8(out, '{');
-}
-
-static void put_dict_end(struct ar_bytes *out)
-{
-    ar_bytes_u8(out, '0');
-}
-
-/*
- * Each byte that is not UTF-8 becomes U+FFFD. Python would load surrogates, but then fail to print
- * them.
- */
-static void put_utf8(struct ar_bytes *out, struct ar_str s)
-{
-    const unsigned char *at = (const unsigned char *)s.text;
-
-    for (size_t n_left = s.n_bytes; n_left;) {
-        size_t n = ar_utf8_length(at, n_left);
-
-        if (n)
-            ar_bytes_put(out, at, n);
-        else
-            ar_bytes_put(out, "\xef\xbf\xbd", 3);
-        n = n ? n : 1;
-        at += n;
-        n_left -= n;
-    }
-}
-
-static void put_text(struct ar_bytes *out, const char *before, struct ar_str s, const char *after)
-{
-    ar_bytes_u8(out, 'u');
-
-    size_t length_at = out->n;
-
-    ar_bytes_u32(out, 0);
-    ar_bytes_put(out, before, strlen(before));
-    put_utf8(out, s);
-    ar_bytes_put(out, after, strlen(after));
-    if (out->bad)
-        return;
-
-    size_t n_bytes = out->n - length_at - 4;
-
-    for (size_t i = 0; i < 4; i++)
-        out->data[length_at + i] = (unsigned char)(n_bytes >> (8 * i));
-}
-
 /* --- names --- */
 
 /*
@@ -174,15 +91,15 @@ static void put_key(struct ar_bytes *out, const struct ar_profile *p,
     struct ar_str name = ar_strtab_get(&p->strings, function->name);
     bool is_mpi = function->kind == AR_FUNCTION_MPI;
 
-    put_tuple(out, 3);
+    ar_marshal_tuple(out, 3);
     if (function->kind == AR_FUNCTION_PYTHON) {
-        put_text(out, "", ar_strtab_get(&p->strings, function->file), "");
-        put_int(out, function->first_line);
-        put_text(out, "", last_component(name), "");
+        ar_marshal_text(out, "", ar_strtab_get(&p->strings, function->file), "");
+        ar_marshal_int(out, function->first_line);
+        ar_marshal_text(out, "", last_component(name), "");
     } else {
-        put_text(out, "~", (struct ar_str){"", 0}, "");
-        put_int(out, 0);
-        put_text(out, is_mpi ? "<" : "", name, is_mpi ? ">" : "");
+        ar_marshal_text(out, "~", (struct ar_str){"", 0}, "");
+        ar_marshal_int(out, 0);
+        ar_marshal_text(out, is_mpi ? "<" : "", name, is_mpi ? ">" : "");
     }
 }
 
@@ -430,18 +347,19 @@ static void put_known_key(const struct work *w, uint32_t entry, struct ar_bytes 
 
 static void put_callers(const struct work *w, const struct entry *entry, struct ar_bytes *out)
 {
-    put_dict(out);
+    ar_marshal_dict(out);
     for (uint32_t i = entry->first_pair; i; i = w->pairs[i].next) {
         const struct counts *c = &w->pairs[i].counts;
 
         put_known_key(w, w->pairs[i].caller, out);
-        put_tuple(out, 4);
-        put_int(out, c->n_calls); /* the other way round than in an entry: pstats wants it so */
-        put_int(out, c->n_primitive);
-        put_seconds(out, c->self_ns);
-        put_seconds(out, c->total_ns);
+        ar_marshal_tuple(out, 4);
+        ar_marshal_int(out,
+                       c->n_calls); /* the other way round than in an entry: pstats wants it so */
+        ar_marshal_int(out, c->n_primitive);
+        ar_marshal_seconds(out, c->self_ns);
+        ar_marshal_seconds(out, c->total_ns);
     }
-    put_dict_end(out);
+    ar_marshal_dict_end(out);
 }
 
 /* Returns how many entries there were. */
@@ -449,22 +367,22 @@ static size_t put_entries(const struct work *w, struct ar_bytes *out)
 {
     size_t n_written = 0;
 
-    put_dict(out);
+    ar_marshal_dict(out);
     for (uint32_t i = 1; i < w->keys.n_strings; i++) {
         const struct entry *entry = &w->entries[i];
 
         if (!is_written(entry))
             continue;
         put_known_key(w, i, out);
-        put_tuple(out, 5);
-        put_int(out, entry->counts.n_primitive);
-        put_int(out, entry->counts.n_calls);
-        put_seconds(out, entry->counts.self_ns);
-        put_seconds(out, entry->counts.total_ns);
+        ar_marshal_tuple(out, 5);
+        ar_marshal_int(out, entry->counts.n_primitive);
+        ar_marshal_int(out, entry->counts.n_calls);
+        ar_marshal_seconds(out, entry->counts.self_ns);
+        ar_marshal_seconds(out, entry->counts.total_ns);
         put_callers(w, entry, out);
         n_written++;
     }
-    put_dict_end(out);
+    ar_marshal_dict_end(out);
     return n_written;
 }
 

@@ -1,233 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "format/runfile.h"
+#include "format/runfile_layout.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum section_kind {
-    SECTION_STRINGS = 1,
-    SECTION_FACTS = 2,
-    SECTION_FUNCTIONS = 3,
-    SECTION_NODES = 4,
-    SECTION_PROCESSES = 5,
-    SECTION_LOCATIONS = 6,
-    SECTION_METRIC = 7, /* one a metric */
-};
-
-enum { CODEC_PLAIN = 0 };
-
-#define HEADER_BYTES 16
-#define ENTRY_BYTES 40
-#define MAX_SECTIONS 64
-
-struct section {
-    uint32_t kind;
-    size_t offset, n_bytes; /* in the buffer of all sections */
-};
-
-struct encoding {
-    struct ar_profile *p;
-    struct ar_bytes body;
-    struct section sections[MAX_SECTIONS];
-    size_t n_sections;
-};
-
-/* ---- encoding -------------------------------------------------------------------------------- */
-
-static void begin_section(struct encoding *e, enum section_kind kind)
-{
-    e->sections[e->n_sections] = (struct section){.kind = kind, .offset = e->body.n};
-}
-
-static void end_section(struct encoding *e)
-{
-    struct section *s = &e->sections[e->n_sections++];
-
-    s->n_bytes = e->body.n - s->offset;
-}
-
-/* A column: one field of all items of an array of structs. */
-static void put_column(struct ar_bytes *out, const void *items, size_t n, size_t item_bytes,
-                       size_t field_offset)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t field;
-
-        memcpy(&field, (const char *)items + i * item_bytes + field_offset, sizeof field);
-        ar_bytes_varint(out, field);
-    }
-}
-
-#define PUT_COLUMN(out, items, n, type, field)                                                     \
-    put_column(out, items, n, sizeof(type), offsetof(type, field))
-
-static void encode_strings(struct encoding *e)
-{
-    const struct ar_strtab *strings = &e->p->strings;
-
-    begin_section(e, SECTION_STRINGS);
-    ar_bytes_varint(&e->body, strings->n_strings);
-    for (size_t i = 0; i < strings->n_strings; i++)
-        ar_bytes_string(&e->body, strings->strings[i].text, strings->strings[i].n_bytes);
-    end_section(e);
-}
-
-static void encode_facts(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, SECTION_FACTS);
-    ar_bytes_varint(&e->body, p->n_facts);
-    PUT_COLUMN(&e->body, p->facts, p->n_facts, struct ar_fact, key);
-    PUT_COLUMN(&e->body, p->facts, p->n_facts, struct ar_fact, value);
-    end_section(e);
-}
-
-static void encode_functions(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, SECTION_FUNCTIONS);
-    ar_bytes_varint(&e->body, p->n_functions);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, kind);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, name);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, file);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, first_line);
-    end_section(e);
-}
-
-/* Parents as distances: most nodes hang below one of the last few. */
-static void encode_nodes(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, SECTION_NODES);
-    ar_bytes_varint(&e->body, p->n_nodes);
-    for (size_t i = 1; i < p->n_nodes; i++)
-        ar_bytes_varint(&e->body, i - p->nodes[i].parent);
-    PUT_COLUMN(&e->body, p->nodes, p->n_nodes, struct ar_profile_node, function);
-    PUT_COLUMN(&e->body, p->nodes, p->n_nodes, struct ar_profile_node, line);
-    end_section(e);
-}
-
-/* Ranks are stored plus one, so that "not known" is 0. */
-static void encode_processes(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, SECTION_PROCESSES);
-    ar_bytes_varint(&e->body, p->n_processes);
-    ar_bytes_varint(&e->body, AR_N_LOSSES);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, (uint32_t)(p->processes[i].world_rank + 1));
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, world_size);
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, host);
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, pid);
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, finished);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, p->processes[i].start_real_ns);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, p->processes[i].wall_ns);
-    for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        for (size_t i = 0; i < p->n_processes; i++)
-            ar_bytes_varint(&e->body, p->processes[i].n_lost[loss]);
-    end_section(e);
-}
-
-static void encode_locations(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, SECTION_LOCATIONS);
-    ar_bytes_varint(&e->body, p->n_locations);
-    PUT_COLUMN(&e->body, p->locations, p->n_locations, struct ar_location, process);
-    PUT_COLUMN(&e->body, p->locations, p->n_locations, struct ar_location, thread);
-    PUT_COLUMN(&e->body, p->locations, p->n_locations, struct ar_location, name);
-    end_section(e);
-}
-
-/*
- * A sparse matrix, row by row: how far this node is from the last one, how many locations have a
- * value, their distances from each other, and then in a column of its own the values.
- */
-static void encode_metric(struct encoding *e, enum ar_metric_id id)
-{
-    const struct ar_metric *m = &e->p->metrics[id];
-    uint32_t node = 0;
-
-    begin_section(e, SECTION_METRIC);
-    ar_bytes_string(&e->body, ar_metric_names[id], strlen(ar_metric_names[id]));
-    ar_bytes_string(&e->body, ar_metric_units[id], strlen(ar_metric_units[id]));
-    ar_bytes_varint(&e->body, ar_metric_combine[id]);
-    ar_bytes_varint(&e->body, m->n_values);
-    for (size_t i = 0, end; i < m->n_values; i = end) {
-        uint32_t location = 0;
-
-        for (end = i; end < m->n_values && m->values[end].node == m->values[i].node; end++)
-            ;
-        ar_bytes_varint(&e->body, m->values[i].node - node);
-        ar_bytes_varint(&e->body, end - i);
-        for (size_t k = i; k < end; k++) {
-            ar_bytes_varint(&e->body, m->values[k].location - location);
-            location = m->values[k].location;
-        }
-        node = m->values[i].node;
-    }
-    for (size_t i = 0; i < m->n_values; i++)
-        ar_bytes_varint(&e->body, m->values[i].value);
-    end_section(e);
-}
-
-static void put_head(const struct encoding *e, struct ar_bytes *out)
-{
-    size_t at = HEADER_BYTES + e->n_sections * ENTRY_BYTES;
-
-    ar_bytes_put(out, AR_RUN_MAGIC, 8);
-    ar_bytes_u32(out, AR_RUN_VERSION);
-    ar_bytes_u32(out, (uint32_t)e->n_sections);
-    for (size_t i = 0; i < e->n_sections; i++) {
-        const struct section *s = &e->sections[i];
-
-        ar_bytes_u32(out, s->kind);
-        ar_bytes_u32(out, CODEC_PLAIN);
-        ar_bytes_u64(out, at);
-        ar_bytes_u64(out, s->n_bytes);
-        ar_bytes_u64(out, s->n_bytes);
-        ar_bytes_u32(out, e->body.bad ? 0 : ar_crc32(e->body.data + s->offset, s->n_bytes));
-        ar_bytes_u32(out, 0);
-        at += s->n_bytes;
-    }
-}
-
-enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
-{
-    struct encoding e = {.p = p};
-    enum ar_status status = ar_profile_sort(p);
-
-    if (status < 0)
-        return status;
-    encode_strings(&e);
-    encode_facts(&e);
-    encode_functions(&e);
-    encode_nodes(&e);
-    encode_processes(&e);
-    encode_locations(&e);
-    for (int id = 0; id < AR_N_METRICS; id++)
-        if (p->metrics[id].n_values)
-            encode_metric(&e, (enum ar_metric_id)id);
-    put_head(&e, out);
-    ar_bytes_put(out, e.body.data, e.body.n);
-    if (e.body.bad || out->bad)
-        status = AR_NOMEM;
-    ar_bytes_free(&e.body);
-    return status;
-}
-
-/* ---- decoding -------------------------------------------------------------------------------- */
+/* A later version may know more kinds of loss than we do, but not without end. */
+#define MAX_LOSSES 64
 
 /* Reads a column of numbers that have to be below `limit`. */
 static void get_column(struct ar_cursor *in, void *items, size_t n, size_t item_bytes,
@@ -327,6 +106,9 @@ static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
     uint32_t n = ar_cursor_count(in, 7);
     uint32_t n_losses = ar_cursor_varint32(in);
 
+    if (n_losses > MAX_LOSSES)
+        in->bad = true;
+
     if (!make_items(in, (void **)&p->processes, &p->n_processes, &p->cap_processes, n,
                     sizeof *p->processes))
         return;
@@ -422,25 +204,25 @@ static void decode_metric(struct ar_profile *p, struct ar_cursor *in)
 static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor *in)
 {
     switch (kind) {
-    case SECTION_STRINGS:
+    case AR_SECTION_STRINGS:
         decode_strings(p, in);
         break;
-    case SECTION_FACTS:
+    case AR_SECTION_FACTS:
         decode_facts(p, in);
         break;
-    case SECTION_FUNCTIONS:
+    case AR_SECTION_FUNCTIONS:
         decode_functions(p, in);
         break;
-    case SECTION_NODES:
+    case AR_SECTION_NODES:
         decode_nodes(p, in);
         break;
-    case SECTION_PROCESSES:
+    case AR_SECTION_PROCESSES:
         decode_processes(p, in);
         break;
-    case SECTION_LOCATIONS:
+    case AR_SECTION_LOCATIONS:
         decode_locations(p, in);
         break;
-    case SECTION_METRIC:
+    case AR_SECTION_METRIC:
         decode_metric(p, in);
         break;
     default: /* of a later version */
@@ -501,7 +283,7 @@ static enum ar_status decode_entry(struct ar_profile *p, const struct entry *e,
 {
     if (e->offset > n_bytes || e->n_stored > n_bytes - e->offset)
         return ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
-    if (e->codec != CODEC_PLAIN)
+    if (e->codec != AR_CODEC_PLAIN)
         return ar_fail(err, AR_UNSUPPORTED, "%s: written by a newer allranks (upgrade to read it)",
                        name);
     if (ar_crc32(bytes + e->offset, e->n_stored) != e->crc)
@@ -547,79 +329,5 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
         status = ar_fail(err, AR_BAD, "%s: run file is damaged (repeated entries)", name);
     if (status < 0)
         ar_profile_free(out);
-    return status;
-}
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
-{
-    for (size_t done = 0; done < bytes->n;) {
-        ssize_t n = write(fd, bytes->data + done, bytes->n - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return AR_IO;
-        done += (size_t)n;
-    }
-    return AR_OK;
-}
-
-/* The n-th name to try: heat.allranks, heat-2.allranks, heat-3.allranks. */
-static void numbered_name(const char *path, int n, char *name, size_t n_name)
-{
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
-    int stem = dot ? (int)(dot - path) : (int)strlen(path);
-
-    if (n == 1)
-        snprintf(name, n_name, "%s", path);
-    else
-        snprintf(name, n_name, "%.*s-%d%s", stem, path, n, path + stem);
-}
-
-/* link() fails where the name exists, which rename() does not. */
-static enum ar_status give_name(const char *temporary, const char *path, char *written,
-                                size_t n_written)
-{
-    for (int n = 1; n < 10000; n++) {
-        numbered_name(path, n, written, n_written);
-        if (link(temporary, written) == 0)
-            return AR_OK;
-        if (errno == EEXIST)
-            continue;
-        /* File systems without hard links: a rename after a look is the best there is. */
-        if ((errno == EPERM || errno == EOPNOTSUPP) && access(written, F_OK) != 0)
-            return rename(temporary, written) == 0 ? AR_OK : AR_IO;
-        return AR_IO;
-    }
-    return AR_EXISTS;
-}
-
-enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char *written,
-                            size_t n_written, struct ar_error *err)
-{
-    char temporary[4096];
-    enum ar_status status;
-
-    if (snprintf(temporary, sizeof temporary, "%s.%d.part", path, (int)getpid()) >=
-        (int)sizeof temporary)
-        return ar_fail(err, AR_IO, "%s: name too long", path);
-
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-    if (fd < 0)
-        return ar_fail(err, AR_IO, "%s: cannot write: %s", path, strerror(errno));
-    status = write_all(fd, bytes);
-    if (status == AR_OK && fsync(fd) < 0 && errno != EINVAL)
-        status = AR_IO;
-    if (close(fd) < 0)
-        status = AR_IO;
-    if (status == AR_OK)
-        status = give_name(temporary, path, written, n_written);
-    if (status < 0)
-        ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
-    unlink(temporary);
     return status;
 }

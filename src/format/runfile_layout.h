@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* runfile_layout: the numbers that writer and reader of a run file share; see docs/file-format.md. */
+#pragma once
+
+enum ar_section_kind {
+    AR_SECTION_STRINGS = 1,
+    AR_SECTION_FACTS = 2,
+    AR_SECTION_FUNCTIONS = 3,
+    AR_SECTION_NODES = 4,
+    AR_SECTION_PROCESSES = 5,
+    AR_SECTION_LOCATIONS = 6,
+    AR_SECTION_METRIC = 7, /* one a metric */
+};
+
+enum { AR_CODEC_PLAIN = 0 };
+
+#define AR_RUN_HEADER_BYTES 16
+#define AR_RUN_ENTRY_BYTES 40

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "format/runfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
+{
+    for (size_t done = 0; done < bytes->n;) {
+        ssize_t n = write(fd, bytes->data + done, bytes->n - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return AR_IO;
+        done += (size_t)n;
+    }
+    return AR_OK;
+}
+
+/* The n-th name to try: heat.allranks, heat-2.allranks, heat-3.allranks. */
+static void numbered_name(const char *path, int n, char *name, size_t n_name)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    int stem = dot ? (int)(dot - path) : (int)strlen(path);
+
+    if (n == 1)
+        snprintf(name, n_name, "%s", path);
+    else
+        snprintf(name, n_name, "%.*s-%d%s", stem, path, n, path + stem);
+}
+
+/* link() fails where the name exists, which rename() does not. */
+static enum ar_status give_name(const char *temporary, const char *path, char *written,
+                                size_t n_written)
+{
+    for (int n = 1; n < 10000; n++) {
+        numbered_name(path, n, written, n_written);
+        if (link(temporary, written) == 0)
+            return AR_OK;
+        if (errno == EEXIST)
+            continue;
+        /* File systems without hard links: a rename after a look is the best there is. */
+        if ((errno == EPERM || errno == EOPNOTSUPP) && access(written, F_OK) != 0)
+            return rename(temporary, written) == 0 ? AR_OK : AR_IO;
+        return AR_IO;
+    }
+    return AR_EXISTS;
+}
+
+enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char *written,
+                            size_t n_written, struct ar_error *err)
+{
+    char temporary[4096];
+    enum ar_status status;
+
+    if (snprintf(temporary, sizeof temporary, "%s.%d.part", path, (int)getpid()) >=
+        (int)sizeof temporary)
+        return ar_fail(err, AR_IO, "%s: name too long", path);
+
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        return ar_fail(err, AR_IO, "%s: cannot write: %s", path, strerror(errno));
+    status = write_all(fd, bytes);
+    if (status == AR_OK && fsync(fd) < 0 && errno != EINVAL)
+        status = AR_IO;
+    if (close(fd) < 0)
+        status = AR_IO;
+    if (status == AR_OK)
+        status = give_name(temporary, path, written, n_written);
+    if (status < 0)
+        ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
+    unlink(temporary);
+    return status;
+}
