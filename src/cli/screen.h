@@ -20,9 +20,9 @@ int ar_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* "1.234", "107.4": for columns; in seconds for a unit of 1e9. */
 const char *ar_show_time(double ns, double unit_ns);
-const char *ar_show_duration(double ns);  /* "12.3 s", "4.56 ms" */
-const char *ar_show_bytes(uint64_t n);    /* "3.2 MB" */
-const char *ar_show_count(uint64_t n);    /* "12,345" */
+const char *ar_show_duration(double ns);                                  /* "12.3 s", "4.56 ms" */
+const char *ar_show_bytes(uint64_t n);                                    /* "3.2 MB" */
+const char *ar_show_count(uint64_t n);                                    /* "12,345" */
 const char *ar_show_items(uint64_t n, const char *one, const char *many); /* "1 rank", "4 ranks" */
 const char *ar_show_date(uint64_t real_ns);
 
