@@ -17,8 +17,7 @@
 
 void ar_marshal_int(struct ar_bytes *out, uint64_t value);
 void ar_marshal_seconds(struct ar_bytes *out, uint64_t ns); /* as a float */
-void ar_marshal_text(struct ar_bytes *out, const char *before, struct ar_str text,
-                     const char *after);
+void ar_marshal_text(struct ar_bytes *out, const char *before, struct ar_str s, const char *after);
 void ar_marshal_tuple(struct ar_bytes *out, uint32_t n_items);
 void ar_marshal_dict(struct ar_bytes *out);
 void ar_marshal_dict_end(struct ar_bytes *out);
