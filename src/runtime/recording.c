@@ -79,8 +79,8 @@ static bool speaks(void)
 static void say_what_is_left(const char *why)
 {
     if (speaks())
-        say("allranks: %s; what was recorded is in %s: allranks merge %s -o %s\n", why,
-            recording.identity.job_dir, recording.identity.job_dir, recording.output);
+        say("allranks: %s; what was recorded can be had by: allranks merge %s -o %s\n", why,
+            recording.identity.job_dir, recording.output);
 }
 
 static void say_written(const char *path, const struct ar_profile *p)
@@ -166,6 +166,23 @@ static void end_alone(void)
     ar_profile_free(&p);
 }
 
+static void say_why_not_merged(void)
+{
+    const struct ar_live_header *h = ar_live_header();
+    char why[256];
+
+    if (!h->rank_confirmed)
+        snprintf(why, sizeof why, "MPI was not used, so the ranks were not merged");
+    else if (recording.linked)
+        snprintf(why, sizeof why, "MPI_Finalize was not called, so the ranks were not merged");
+    else
+        snprintf(why, sizeof why,
+                 "only %u of %u ranks were found here, so they were not merged (are all run with "
+                 "allranks? on several nodes, give a shared --live-dir)",
+                 ar_rollcall_found(), h->world_size);
+    say_what_is_left(why);
+}
+
 static void at_exit(void)
 {
     if (!ar_live_base || recording.finished)
@@ -175,12 +192,8 @@ static void at_exit(void)
         return;
     }
 
-    bool initialized = ar_live_header()->rank_confirmed;
-
     close_live_file();
-    say_what_is_left(!initialized       ? "MPI was not used, so ranks were not merged"
-                     : recording.linked ? "MPI_Finalize was not called"
-                                        : "not all ranks run allranks, so they were not merged");
+    say_why_not_merged();
 }
 
 /* ---- MPI ------------------------------------------------------------------------------------- */

@@ -111,6 +111,15 @@ bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32
     return yes;
 }
 
+uint32_t ar_rollcall_found(void)
+{
+    uint32_t n = 0;
+
+    for (uint32_t rank = 0; roll.members && rank < roll.n_ranks; rank++)
+        n += roll.members[rank].path != NULL;
+    return n;
+}
+
 bool ar_rollcall_alive(uint32_t rank)
 {
     if (!roll.members || rank >= roll.n_ranks)

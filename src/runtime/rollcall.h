@@ -18,5 +18,7 @@
 #include <stdbool.h>
 
 bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size);
+/* How many ranks were found. */
+uint32_t ar_rollcall_found(void);
 /* Is that rank's process still there? Ranks of other hosts are taken to be. */
 bool ar_rollcall_alive(uint32_t rank);
