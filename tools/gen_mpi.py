@@ -29,9 +29,14 @@ SCALARS = {
     "message": "MPI_Message",
     "status": "MPI_Status",
 }
+COUNTS = {  # as int, and in the large-count form
+    "count": ("int", "MPI_Count"),
+    "counts": ("const int *", "const MPI_Count *"),
+    "displs": ("const int *", "const MPI_Aint *"),
+}
 HOOKS = {  # what happens around the call besides measuring it
-    "Init": ("", "ar_mpi_initialized(&AR_ABI);"),
-    "Init_thread": ("", "ar_mpi_initialized(&AR_ABI);"),
+    "Init": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
+    "Init_thread": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
     "Finalize": ("ar_mpi_finalizing(&AR_ABI);", ""),
 }
 
@@ -59,8 +64,8 @@ def parse_parameter(text: str, large: bool, where: str) -> Parameter:
     kind, _, name = text.strip().rpartition(" ")
     base = kind.rstrip("*")
     stars = kind[len(base) :]
-    if base == "count":
-        ctype = "MPI_Count" if large else "int"
+    if base in COUNTS:
+        ctype = COUNTS[base][large]
     elif base in SCALARS:
         ctype = SCALARS[base]
     else:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from types import CodeType, ModuleType
-from typing import NoReturn, Union
 
 from allranks import __version__, _runtime
+
+TYPE_CHECKING = False  # typing itself would bring modules along that the program may have its own of
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType
+    from typing import NoReturn
 
 USAGE = """\
 usage: allranks run [options] [--] SCRIPT [arguments]
@@ -119,7 +122,7 @@ def default_output(options: Options) -> str:
 
 def become_main(options: Options) -> ModuleType:
     """Puts a fresh __main__ module, sys.argv and sys.path in place, as the interpreter does."""
-    main_module = ModuleType("__main__")
+    main_module = type(sys)("__main__")
     namespace = main_module.__dict__
     namespace["__builtins__"] = sys.modules["builtins"]
     namespace["__annotations__"] = {}
@@ -136,55 +139,66 @@ def become_main(options: Options) -> ModuleType:
     return main_module
 
 
-def note_libraries() -> None:
-    """Called at exit: what the program has imported by then."""
+def at_exit() -> None:
+    """The last of Python's exit functions: the program's own, registered later, have run."""
     for name in ("mpi4py", "numpy", "petsc4py", "h5py"):
         version = getattr(sys.modules.get(name), "__version__", None)
         if isinstance(version, str):
-            _runtime.fact(name, version)
+            _runtime.fact(name, os.fsencode(version))
+    _runtime.finish()
+
+
+def current_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it has been removed
+        return "."
+
+
+def facts_about(options: Options) -> dict[str, str]:
+    program = {"script": "", "module": "-m ", "code": "-c "}[options.kind] + options.target
+    return {
+        "program": program,
+        "command": " ".join([program, *options.arguments]),
+        "python": sys.version.split()[0],
+        "allranks": __version__,
+        "directory": current_directory(),
+    }
 
 
 def start_recording(options: Options) -> None:
     import atexit
 
-    output = os.path.abspath(options.output or default_output(options))
-    program = {"script": "", "module": "-m ", "code": "-c "}[options.kind] + options.target
-    facts = {
-        "program": program,
-        "command": " ".join([program, *options.arguments]),
-        "python": sys.version.split()[0],
-        "allranks": __version__,
-        "directory": os.getcwd(),
-    }
-    own_directory = os.path.dirname(os.path.abspath(__file__))
-    live_dir = os.path.abspath(options.live_dir) if options.live_dir else None
+    directory = current_directory()
+    output = os.path.join(directory, options.output or default_output(options))
+    live_dir = os.path.join(directory, options.live_dir) if options.live_dir else ""
+    facts = [(key, os.fsencode(value)) for key, value in facts_about(options).items()]
     try:
         _runtime.start(
-            output, live_dir, options.max_bytes, options.quiet, own_directory
+            os.fsencode(output),
+            os.fsencode(live_dir),
+            options.max_bytes,
+            options.quiet,
+            os.fsencode(os.path.dirname(os.path.abspath(__file__))),
         )
-    except RuntimeError as error:
+    except Exception as error:  # whatever it is, the program is to run
         complain(f"{error}; the program runs without being recorded")
         return
-    for key, value in facts.items():
+    for key, value in facts:
         _runtime.fact(key, value)
-    atexit.register(note_libraries)
+    atexit.register(at_exit)
 
 
-# A program as what the interpreter is to run: code and its namespace, or a function of its own and what to pass.
-Call = tuple[Union[CodeType, Callable[..., object]], tuple[object, ...]]
-
-
-def prepare_source(source: bytes | str, path: str, main_module: ModuleType) -> Call:
+# What the interpreter is to run: code and its namespace, or a function of its own and what to pass.
+def prepare_source(source: bytes | str, path: str, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
     outcome, code = _runtime.call_main(compile, source, path, "exec", 0, True)
     if outcome != "done":
         sys.exit(1)
     return code, (main_module.__dict__,)
 
 
-def prepare_script(options: Options, main_module: ModuleType) -> Call:
-    import importlib.machinery
-
-    path = os.path.join(os.getcwd(), options.target)
+def prepare_script(options: Options, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
+    path = os.path.join(current_directory(), options.target)
     try:
         with open(options.target, "rb") as file:
             source = file.read()
@@ -194,19 +208,17 @@ def prepare_script(options: Options, main_module: ModuleType) -> Call:
     main_module.__dict__.update(
         __file__=path,
         __cached__=None,
-        __loader__=importlib.machinery.SourceFileLoader("__main__", path),
+        __loader__=sys.modules["_frozen_importlib_external"].SourceFileLoader("__main__", path),
     )
     return prepare_source(source, path, main_module)
 
 
-def prepare_code(options: Options, main_module: ModuleType) -> Call:
-    from importlib.machinery import BuiltinImporter
-
-    main_module.__dict__["__loader__"] = BuiltinImporter
+def prepare_code(options: Options, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
+    main_module.__dict__["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
     return prepare_source(options.target, "<string>", main_module)
 
 
-def prepare_module(options: Options, main_module: ModuleType) -> Call:
+def prepare_module(options: Options, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
     import runpy
 
     return runpy._run_module_as_main, (options.target,)  # type: ignore[attr-defined]

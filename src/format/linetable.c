@@ -35,10 +35,6 @@
  */
 #include "format/linetable.h"
 
-#include "base/bytes.h"
-
-#include <stdbool.h>
-
 #define PEP626_NO_LINE 0x80 /* the byte for -128 */
 
 #define PEP657_ENTRY_START 0x80
@@ -50,35 +46,40 @@ static uint32_t sign_extended(uint8_t byte)
     return byte < 0x80 ? byte : byte - 0x100u;
 }
 
-static uint32_t line_in_lnotab(struct ar_cursor in, uint32_t line, uint32_t code_offset)
+/* A pair says how far it is to the next line's code, and to that line. */
+static bool next_in_lnotab(struct ar_linetable *t)
 {
-    uint64_t start = 0;
+    if (t->ended)
+        return false;
+    t->line += t->pending_delta;
+    while (ar_cursor_left(&t->in) >= 2) {
+        uint8_t n_bytes = ar_cursor_u8(&t->in);
+        uint32_t delta = sign_extended(ar_cursor_u8(&t->in));
 
-    while (ar_cursor_left(&in) >= 2) {
-        start += ar_cursor_u8(&in);
-        if (start > code_offset)
-            break;
-        line += sign_extended(ar_cursor_u8(&in));
+        if (n_bytes) {
+            t->end += n_bytes;
+            t->pending_delta = delta;
+            return true;
+        }
+        t->line += delta;
     }
-    return line;
+    t->ended = true;
+    t->end = UINT64_MAX; /* the table does not say where the code ends */
+    return true;
 }
 
-static uint32_t line_in_pep626(struct ar_cursor in, uint32_t line, uint32_t code_offset)
+static bool next_in_pep626(struct ar_linetable *t)
 {
-    uint64_t end = 0;
+    if (ar_cursor_left(&t->in) < 2)
+        return false;
+    t->end += ar_cursor_u8(&t->in);
 
-    while (ar_cursor_left(&in) >= 2) {
-        end += ar_cursor_u8(&in);
+    uint8_t delta = ar_cursor_u8(&t->in);
 
-        uint8_t delta = ar_cursor_u8(&in);
-        bool has_line = delta != PEP626_NO_LINE;
-
-        if (has_line)
-            line += sign_extended(delta);
-        if (code_offset < end)
-            return has_line ? line : 0;
-    }
-    return 0;
+    t->has_line = delta != PEP626_NO_LINE;
+    if (t->has_line)
+        t->line += sign_extended(delta);
+    return true;
 }
 
 /* Six bits a byte, lowest first, bit 6 set when more follow; not the varint of base/bytes.h. */
@@ -123,47 +124,69 @@ static void skip_to_entry(struct ar_cursor *in)
         in->at++;
 }
 
-static uint32_t line_in_pep657(struct ar_cursor in, uint32_t line, uint32_t code_offset)
+static bool next_in_pep657(struct ar_linetable *t)
 {
-    uint64_t end = 0;
+    if (ar_cursor_left(&t->in) == 0)
+        return false;
 
-    while (ar_cursor_left(&in) > 0) {
-        uint8_t head = ar_cursor_u8(&in);
-        unsigned form = head >> 3 & 0xf;
-        uint64_t n_units = (head & 7u) + 1;
+    uint8_t head = ar_cursor_u8(&t->in);
+    unsigned form = head >> 3 & 0xf;
+    uint64_t n_units = (head & 7u) + 1;
 
-        end += n_units * PEP657_UNIT_BYTES;
-        line += take_line_delta(&in, form);
-        if (in.bad || !(head & PEP657_ENTRY_START))
-            return 0;
-        if (code_offset < end)
-            return form == NO_LOCATION ? 0 : line;
-        skip_to_entry(&in);
+    t->end += n_units * PEP657_UNIT_BYTES;
+    t->line += take_line_delta(&t->in, form);
+    t->has_line = form != NO_LOCATION;
+    if (t->in.bad || !(head & PEP657_ENTRY_START)) {
+        t->in.at = t->in.end; /* damaged: nothing that follows can be trusted */
+        return false;
     }
-    return 0;
+    skip_to_entry(&t->in);
+    return true;
 }
 
-static uint32_t line_in_table(enum ar_linetable_kind kind, struct ar_cursor in, uint32_t first_line,
-                              uint32_t code_offset)
+struct ar_linetable ar_linetable_over(enum ar_linetable_kind kind, const void *table,
+                                      size_t n_bytes, uint32_t first_line)
 {
-    switch (kind) {
+    return (struct ar_linetable){
+        .kind = kind,
+        .in = ar_cursor_over(n_bytes ? table : "", n_bytes),
+        .line = first_line,
+        .has_line = true,
+    };
+}
+
+static bool next_entry(struct ar_linetable *t)
+{
+    switch (t->kind) {
     case AR_LINETABLE_LNOTAB:
-        return line_in_lnotab(in, first_line, code_offset);
+        return next_in_lnotab(t);
     case AR_LINETABLE_PEP626:
-        return line_in_pep626(in, first_line, code_offset);
+        return next_in_pep626(t);
     case AR_LINETABLE_PEP657:
-        return line_in_pep657(in, first_line, code_offset);
+        return next_in_pep657(t);
     case AR_LINETABLE_NONE:
         break;
     }
-    return 0;
+    return false;
+}
+
+bool ar_linetable_next(struct ar_linetable *t, struct ar_line_range *range)
+{
+    if (!next_entry(t))
+        return false;
+    range->end_offset = t->end < UINT32_MAX ? (uint32_t)t->end : UINT32_MAX;
+    range->line = t->has_line && t->line <= INT32_MAX ? t->line : 0;
+    return true;
 }
 
 uint32_t ar_linetable_line(enum ar_linetable_kind kind, const void *table, size_t n_bytes,
                            uint32_t first_line, uint32_t code_offset)
 {
-    struct ar_cursor in = ar_cursor_over(n_bytes ? table : "", n_bytes);
-    uint32_t line = line_in_table(kind, in, first_line, code_offset);
+    struct ar_linetable t = ar_linetable_over(kind, table, n_bytes, first_line);
+    struct ar_line_range range;
 
-    return line <= INT32_MAX ? line : 0;
+    while (ar_linetable_next(&t, &range))
+        if (code_offset < t.end)
+            return range.line;
+    return 0;
 }

@@ -25,6 +25,7 @@
  */
 #pragma once
 
+#include "base/bytes.h"
 #include "format/livefile.h"
 
 #include <stddef.h>
@@ -32,3 +33,24 @@
 
 uint32_t ar_linetable_line(enum ar_linetable_kind kind, const void *table, size_t n_bytes,
                            uint32_t first_line, uint32_t code_offset);
+
+/*
+ * The same for many offsets: all ranges in the order of the code, each from the end of the one
+ * before it. There are at most as many as bytes, and one more.
+ */
+struct ar_line_range {
+    uint32_t end_offset;
+    uint32_t line; /* 0: none */
+};
+
+struct ar_linetable {
+    enum ar_linetable_kind kind;
+    struct ar_cursor in;
+    uint64_t end;
+    uint32_t line, pending_delta;
+    bool has_line, ended;
+};
+
+struct ar_linetable ar_linetable_over(enum ar_linetable_kind kind, const void *table,
+                                      size_t n_bytes, uint32_t first_line);
+bool ar_linetable_next(struct ar_linetable *t, struct ar_line_range *range); /* false: no more */

@@ -16,7 +16,9 @@
 
 struct source_function {
     const struct ar_record *record;
-    uint32_t id; /* in the profile */
+    uint32_t id;                  /* in the profile */
+    struct ar_line_range *ranges; /* of its line table, when first asked for: scripts are long */
+    size_t n_ranges, cap_ranges;
 };
 
 /* What a node of the live file became. */
@@ -121,9 +123,12 @@ static enum ar_status note_thread(struct reading *r, const struct ar_live_thread
     return AR_OK;
 }
 
+/* A damaged file may hold any number of ticks: what no clock can have counted is cut off. */
 static uint64_t nanoseconds(const struct reading *r, uint64_t ticks)
 {
-    return (uint64_t)((double)ticks * r->ns_per_tick + 0.5);
+    double ns = (double)ticks * r->ns_per_tick + 0.5;
+
+    return ns < 0x1p62 ? (uint64_t)ns : (uint64_t)1 << 62;
 }
 
 static enum ar_status add_process(struct reading *r, uint32_t *id)
@@ -172,18 +177,46 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
     return ar_profile_location(r->p, &location, &r->locations[thread->number]);
 }
 
-static uint32_t call_line(const struct reading *r, const struct ar_node *node, uint32_t python)
+static enum ar_status decode_lines(struct source_function *f)
 {
-    uint32_t offset = (uint32_t)(node->key >> 32);
+    const struct ar_record *record = f->record;
+    struct ar_linetable table = ar_linetable_over(
+        record->linetable_kind, record_text(record) + record->n_name + record->n_file,
+        record->n_linetable, record->first_line);
+    struct ar_line_range range;
 
-    if (!offset || !python)
-        return 0;
+    while (ar_linetable_next(&table, &range)) {
+        if (ar_grow((void **)&f->ranges, &f->cap_ranges, f->n_ranges + 1, sizeof *f->ranges) < 0)
+            return AR_NOMEM;
+        f->ranges[f->n_ranges++] = range;
+    }
+    return AR_OK;
+}
 
-    const struct ar_record *record = r->functions[python].record;
+/* The line of the call that made `node`, in the Python function `python`. */
+static enum ar_status call_line(struct reading *r, const struct ar_node *node, uint32_t python,
+                                uint32_t *line)
+{
+    uint32_t site = (uint32_t)(node->key >> 32);
+    struct source_function *f = &r->functions[python];
+    size_t low = 0;
 
-    return ar_linetable_line(record->linetable_kind,
-                             record_text(record) + record->n_name + record->n_file,
-                             record->n_linetable, record->first_line, offset - 1);
+    *line = 0;
+    if (!site || !python)
+        return AR_OK;
+    if (f->n_ranges == 0 && decode_lines(f) < 0)
+        return AR_NOMEM;
+    for (size_t high = f->n_ranges; low < high;) {
+        size_t middle = low + (high - low) / 2;
+
+        if (f->ranges[middle].end_offset > site - 1)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low < f->n_ranges)
+        *line = f->ranges[low].line;
+    return AR_OK;
 }
 
 static enum ar_status add_value(struct reading *r, enum ar_metric_id metric, uint32_t node,
@@ -257,16 +290,12 @@ static enum ar_status add_node(struct reading *r, const struct ar_node *node, ui
         }
 
         const struct source_function *source = &r->functions[function];
+        struct ar_profile_node made = {.parent = parent->node, .function = source->id};
 
         self->python =
             source->record->function_kind == AR_FUNCTION_PYTHON ? function : parent->python;
-        if (ar_profile_node(r->p,
-                            (struct ar_profile_node){
-                                .parent = parent->node,
-                                .function = source->id,
-                                .line = call_line(r, node, parent->python),
-                            },
-                            &self->node) < 0)
+        if (call_line(r, node, parent->python, &made.line) < 0 ||
+            ar_profile_node(r->p, made, &self->node) < 0)
             return AR_NOMEM;
         if (add_value(r, AR_METRIC_CALLS, self->node, location, node->n_calls) < 0)
             return AR_NOMEM;
@@ -339,6 +368,8 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
     else
         ar_fail(err, status, "live file of process %u on %s: %s", h->pid, h->host,
                 status == AR_BAD ? "damaged" : ar_status_text(status));
+    for (size_t i = 1; i <= r.n_functions; i++)
+        free(r.functions[i].ranges);
     free(r.functions);
     free(r.nodes);
     free(r.locations);

@@ -33,47 +33,59 @@ static bool extent_is_sound(const struct ar_extent *extent, size_t n_left)
            extent->n_bytes_used >= sizeof *extent && extent->n_bytes_used <= extent->n_bytes;
 }
 
+/* Extents as they were when they were checked: the file may change under us. */
 struct extent_list {
-    size_t *offsets;
+    struct listed {
+        size_t offset;
+        uint32_t kind;
+        uint64_t n_bytes;
+    } * items;
     size_t n;
 };
 
 static enum ar_status list_extents(const unsigned char *from, size_t n_bytes,
                                    struct extent_list *list, const char *name, struct ar_error *err)
 {
-    list->offsets = malloc((n_bytes / AR_LIVE_PAGE_BYTES + 1) * sizeof *list->offsets);
-    if (!list->offsets)
+    list->items = malloc((n_bytes / AR_LIVE_PAGE_BYTES + 1) * sizeof *list->items);
+    if (!list->items)
         return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
     for (size_t at = AR_LIVE_HEADER_BYTES; at < n_bytes;) {
-        struct ar_extent extent;
+        struct ar_extent extent = {0};
 
-        copy_words((unsigned char *)&extent, from + at, sizeof extent);
+        if (n_bytes - at >= sizeof extent)
+            copy_words((unsigned char *)&extent, from + at, sizeof extent);
         if (!extent_is_sound(&extent, n_bytes - at))
             return ar_fail(err, AR_BAD, "%s: damaged live file (bad extent at byte %zu)", name, at);
-        list->offsets[list->n++] = at;
+        list->items[list->n++] = (struct listed){at, extent.kind, extent.n_bytes};
         at += extent.n_bytes;
     }
     return AR_OK;
 }
 
-static void copy_extent(struct ar_live *out, const unsigned char *from, size_t at)
+/* More may have been written since the list was made, but not more than there is room for. */
+static void copy_extent(struct ar_live *out, const unsigned char *from, const struct listed *item)
 {
-    struct ar_extent *extent = (struct ar_extent *)(out->bytes + at);
+    struct ar_extent *extent = (struct ar_extent *)(out->bytes + item->offset);
+    size_t n_head = sizeof *extent;
 
-    copy_words(out->bytes + at, from + at, sizeof *extent);
-    copy_words(out->bytes + at + sizeof *extent, from + at + sizeof *extent,
-               extent->n_bytes_used - sizeof *extent);
+    copy_words((unsigned char *)extent, from + item->offset, n_head);
+    extent->kind = item->kind;
+    extent->n_bytes = item->n_bytes;
+    if (extent->n_bytes_used < n_head || extent->n_bytes_used > item->n_bytes)
+        extent->n_bytes_used = n_head;
+    copy_words((unsigned char *)extent + n_head, from + item->offset + n_head,
+               extent->n_bytes_used - n_head);
 }
 
 static void copy_extents(struct ar_live *out, const unsigned char *from,
                          const struct extent_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (((const struct ar_extent *)(from + list->offsets[i]))->kind == AR_EXTENT_THREADS)
-            copy_extent(out, from, list->offsets[i]);
+        if (list->items[i].kind == AR_EXTENT_THREADS)
+            copy_extent(out, from, &list->items[i]);
     for (size_t i = list->n; i-- > 0;)
-        if (((const struct ar_extent *)(from + list->offsets[i]))->kind != AR_EXTENT_THREADS)
-            copy_extent(out, from, list->offsets[i]);
+        if (list->items[i].kind != AR_EXTENT_THREADS)
+            copy_extent(out, from, &list->items[i]);
 }
 
 static enum ar_status check_header(const struct ar_live_header *header, size_t n_bytes,
@@ -128,7 +140,7 @@ enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t
     out->header = (const struct ar_live_header *)out->bytes;
     copy_extents(out, from, &list);
 out:
-    free(list.offsets);
+    free(list.items);
     return status;
 }
 

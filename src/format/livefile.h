@@ -54,7 +54,7 @@ enum ar_live_state {
     AR_LIVE_FINISHED = 2, /* the process ended its recording in good order */
 };
 
-/* Answers to "do all ranks of this job run allranks?", see runtime/rollcall.h. */
+/* Has this rank seen all others? Written once; see runtime/rollcall.h. */
 enum ar_live_vote { AR_VOTE_NONE = 0, AR_VOTE_YES = 1, AR_VOTE_NO = 2 };
 
 /* What was not recorded, and why. Each is shown by `allranks info`. */

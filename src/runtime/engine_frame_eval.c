@@ -21,41 +21,64 @@ static bool started;
 
 static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing);
 
+/* With whatever stood in front of us: another tool may have put itself there. */
 static PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame, int throwing)
 {
+    _PyFrameEvalFunction before = _PyInterpreterState_GetEvalFrameFunc(ts->interp);
+
     ar_livemap_lost(AR_LOST_NODES, 1);
+    ar_tree_has_holes = true;
     _PyInterpreterState_SetEvalFrameFunc(ts->interp, next_evaluator);
 
     PyObject *result = next_evaluator(ts, frame, throwing);
 
     if (started)
-        _PyInterpreterState_SetEvalFrameFunc(ts->interp, evaluate);
+        _PyInterpreterState_SetEvalFrameFunc(ts->interp, before);
     return result;
 }
 
-static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
+/* The node of the call, or NULL where it is not recorded. */
+static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_frame *frame)
 {
     struct ar_thread *t = ar_python_thread(frame);
-    char here;
 
     if (__builtin_expect(!t || ar_frame_makes_generator(frame), 0))
-        return next_evaluator(ts, frame, throwing);
-    if (__builtin_expect(&here < t->stack_guard, 0))
-        return evaluate_unseen(ts, frame, throwing);
+        return NULL;
 
     uint32_t function = ar_function_of_code(ar_frame_code(frame));
-    /* The frame is not linked to its caller yet: that is still the innermost one. */
-    uint64_t key = (uint64_t)ar_frame_site(*ar_frame_top_slot(ts)) << 32 | function;
 
     if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
-        return next_evaluator(ts, frame, throwing);
+        return NULL;
 
-    struct ar_node *node = ar_tree_enter(t, key, ar_ticks());
+    /* The frame is not linked to its caller yet: that is still the innermost one. */
+    uint64_t place = ar_call_place(*ar_frame_top_slot(ts), t->current);
+
+    return ar_tree_enter(t, place | function, ar_ticks());
+}
+
+/* The recording may have ended, or the process forked, since the node was entered. */
+static __attribute__((noinline)) void leave(struct ar_node *node)
+{
+    struct ar_thread *t = ar_self;
+
+    if (__builtin_expect(t != NULL, 1))
+        ar_tree_leave(t, node, ar_ticks());
+}
+
+/*
+ * Every byte of stack that this function uses is taken from the program's recursion: it keeps
+ * nothing but the node, and leaves the rest to functions that have returned when it matters.
+ */
+static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
+{
+    if (__builtin_expect(ar_self && (char *)__builtin_frame_address(0) < ar_self->stack_guard, 0))
+        return evaluate_unseen(ts, frame, throwing);
+
+    struct ar_node *node = enter(ts, frame);
     PyObject *result = next_evaluator(ts, frame, throwing);
 
-    /* The recording may have ended, or the process forked, while we were inside. */
-    if (__builtin_expect(node != NULL && ar_self == t, 1))
-        ar_tree_leave(t, node, ar_ticks());
+    if (__builtin_expect(node != NULL, 1))
+        leave(node);
     return result;
 }
 

@@ -52,14 +52,16 @@ static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, 
 
     uint32_t function = ar_function_of_code((PyCodeObject *)args[0]);
 
-    if (__builtin_expect(t->n_unseen || function == AR_FUNCTION_LOST, 0)) {
+    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+        Py_RETURN_NONE; /* what it calls is its caller's */
+    if (__builtin_expect(t->n_unseen, 0)) {
         t->n_unseen++;
         Py_RETURN_NONE;
     }
 
-    uint64_t key = (uint64_t)ar_frame_site(ar_frame_caller(frame)) << 32 | function;
+    uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
 
-    if (__builtin_expect(!ar_tree_enter(t, key, ar_ticks()), 0))
+    if (__builtin_expect(!ar_tree_enter(t, place | function, ar_ticks()), 0))
         t->n_unseen++;
     Py_RETURN_NONE;
 }
@@ -81,13 +83,16 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, 
 
     if (__builtin_expect(!t, 0))
         Py_RETURN_NONE;
+
+    struct ar_node *node = t->current;
+    uint32_t function = ar_function_of_code((PyCodeObject *)args[0]);
+
+    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+        Py_RETURN_NONE;
     if (__builtin_expect(t->n_unseen, 0)) {
         t->n_unseen--;
         Py_RETURN_NONE;
     }
-
-    struct ar_node *node = t->current;
-    uint32_t function = ar_function_of_code((PyCodeObject *)args[0]);
 
     if (__builtin_expect((uint32_t)node->key != function, 0))
         node = find_open(t, function);

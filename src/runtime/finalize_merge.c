@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/finalize_merge.h"
 
+#include "base/clock.h"
 #include "format/runfile.h"
 #include "runtime/rollcall.h"
 
 #include <stdlib.h>
 
 /*
- * Ranks may come to MPI_Finalize hours apart: as long as the other one lives there is no reason to
- * give up.
+ * Ranks may come to MPI_Finalize minutes apart; but one that comes by a way that we do not see
+ * waits for us as we wait for it, so there is an end.
  */
+#define PATIENCE_NS ((uint64_t)300 * 1000000000u)
+static uint64_t deadline_ns;
+
 static bool keep_waiting(int rank)
 {
-    return ar_rollcall_alive((uint32_t)rank);
+    return ar_rollcall_alive((uint32_t)rank) && ar_clock_ns(CLOCK_MONOTONIC) < deadline_ns;
 }
 
 /* Length 0 means: something went wrong below, there is no whole profile. */
@@ -41,11 +45,13 @@ static enum ar_status receive_profile(const struct ar_mpi_link *link, int from,
     enum ar_status status = link->receive(from, &n, sizeof n, keep_waiting);
 
     if (status < 0 || n == 0)
-        return ar_fail(err, AR_IO, "rank %d sent no profile", from);
+        return p ? ar_fail(err, AR_IO, "rank %d sent no profile", from) : AR_IO;
 
     void *bytes = p ? malloc(n) : NULL;
 
     status = link->receive(from, bytes, n, keep_waiting);
+    if (!p)
+        return AR_IO; /* why has been said already */
     if (status == AR_OK && !bytes)
         status = ar_fail(err, AR_NOMEM, "no memory for the profile of rank %d", from);
     if (status == AR_OK)
@@ -97,6 +103,7 @@ enum ar_status ar_finalize_merge(const struct ar_mpi_link *link, struct ar_profi
     if (link->rank_and_size(&rank, &size) < 0)
         return ar_fail(err, AR_IO, "MPI does not say which rank this is");
 
+    deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
     int bit = gather(link, rank, size, &own, err);
 
     if (rank == 0)

@@ -7,7 +7,7 @@
  * there is one way of merging for ranks and for files. When rank 0 has written the file, the word
  * goes down the same tree, and only then may a rank drop its live file.
  *
- * A rank that has ended is not waited for. Then nothing is written, every rank is told so, and the
+ * A rank that has ended is not waited for, and a living one for five minutes. Then nothing is written, every rank is told so, and the
  * files stay.
  */
 #pragma once

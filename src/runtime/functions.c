@@ -3,7 +3,6 @@
 
 #include "base/idmap.h"
 #include "runtime/livemap.h"
-#include "runtime/tree.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -52,34 +51,46 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
     return number;
 }
 
-static uint32_t number_of_code(PyCodeObject *code)
+/* Names may hold what is not UTF-8: directories from another time, written as Python reads them. */
+static PyObject *bytes_of(PyObject *text)
 {
-    Py_ssize_t n_name, n_file;
-    const char *name = PyUnicode_AsUTF8AndSize(ar_code_name(code), &n_name);
-    const char *file = name ? PyUnicode_AsUTF8AndSize(code->co_filename, &n_file) : NULL;
+    return PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
+}
+
+static uint32_t number_of_text(PyCodeObject *code, PyObject *name, PyObject *file)
+{
     PyObject *table = ar_code_linetable(code);
-
-    if (!name || !file || !PyBytes_Check(table)) {
-        PyErr_Clear(); /* lone surrogates in a name */
-        return 0;
-    }
-    if (strncmp(file, known.own_directory, known.n_own_directory) == 0)
-        return AR_FUNCTION_LOST;
-
     struct ar_record head = {
         .kind = AR_RECORD_FUNCTION,
         .function_kind = AR_FUNCTION_PYTHON,
         .linetable_kind = AR_LINETABLE_HERE,
         .first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
-        .n_name = (uint32_t)n_name,
-        .n_file = (uint32_t)n_file,
+        .n_name = (uint32_t)PyBytes_GET_SIZE(name),
+        .n_file = (uint32_t)PyBytes_GET_SIZE(file),
         .n_linetable = (uint32_t)PyBytes_GET_SIZE(table),
     };
+    const char *path = PyBytes_AS_STRING(file);
 
-    uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
+    if (strncmp(path, known.own_directory, known.n_own_directory) == 0)
+        return AR_FUNCTION_LOST;
 
-    if (number && strncmp(file, "<frozen importlib", 17) == 0)
+    uint32_t number = number_of(&head, PyBytes_AS_STRING(name), path, PyBytes_AS_STRING(table));
+
+    if (number && strncmp(path, "<frozen importlib", 17) == 0)
         ar_tree_mark_any_place(number);
+    return number;
+}
+
+static uint32_t number_of_code(PyCodeObject *code)
+{
+    PyObject *name = bytes_of(ar_code_name(code));
+    PyObject *file = name ? bytes_of(code->co_filename) : NULL;
+    uint32_t number = name && file ? number_of_text(code, name, file) : 0;
+
+    Py_XDECREF(name);
+    Py_XDECREF(file);
+    if (PyErr_Occurred())
+        PyErr_Clear();
     return number;
 }
 
@@ -93,6 +104,7 @@ uint32_t ar_function_first_seen(PyCodeObject *code)
     number = number_of_code(code);
     if (!number) {
         ar_livemap_lost(AR_LOST_FUNCTIONS, 1);
+        ar_tree_has_holes = true;
         number = AR_FUNCTION_LOST;
     }
     if (SET_EXTRA((PyObject *)code, ar_code_extra_index, (void *)(uintptr_t)number) < 0)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "runtime/pyframe.h"
+#include "runtime/tree.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,15 +36,31 @@ struct ar_code_extra {
     void *items[];
 };
 
-static inline uint32_t ar_function_of_code(PyCodeObject *code)
+/* 0: not seen yet. Without the GIL too, for code that this thread is in. */
+static inline uint32_t ar_function_known(PyCodeObject *code)
 {
     const struct ar_code_extra *extra = code->co_extra;
 
-    if (__builtin_expect(extra != NULL && extra->n > ar_code_extra_index, 1)) {
-        uint32_t id = (uint32_t)(uintptr_t)extra->items[ar_code_extra_index];
+    if (__builtin_expect(extra == NULL || extra->n <= ar_code_extra_index, 0))
+        return 0;
+    return (uint32_t)(uintptr_t)extra->items[ar_code_extra_index];
+}
 
-        if (__builtin_expect(id != 0, 1))
-            return id;
-    }
-    return ar_function_first_seen(code);
+static inline uint32_t ar_function_of_code(PyCodeObject *code)
+{
+    uint32_t number = ar_function_known(code);
+
+    return __builtin_expect(number != 0, 1) ? number : ar_function_first_seen(code);
+}
+
+/*
+ * Where in `caller` a call comes from, for the key of a node below `current`. Where calls went
+ * unrecorded the caller may not be that node's function: then the place would be another's line.
+ */
+static inline uint64_t ar_call_place(ar_frame *caller, const struct ar_node *current)
+{
+    if (__builtin_expect(ar_tree_has_holes, 0) && caller &&
+        ar_function_known(ar_frame_code(caller)) != (uint32_t)current->key)
+        return 0;
+    return (uint64_t)ar_frame_site(caller) << 32;
 }

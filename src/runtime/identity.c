@@ -4,6 +4,7 @@
 #include "format/livefile.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@
  */
 static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                              "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+#define N_SLURM_VARIABLES 1 /* the last of each list; Slurm sets them in batch scripts too */
 static const char *const size_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                              "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS"};
 static const char *const job_variables[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
@@ -35,7 +37,13 @@ static const char *first_set(const char *const *names, size_t n)
     return NULL;
 }
 
-#define FIRST_SET(names) first_set(names, sizeof(names) / sizeof *(names))
+#define N_OF(names) (sizeof(names) / sizeof *(names))
+
+/* Only a step of a Slurm job has ranks. */
+static size_t n_believed(size_t n_names)
+{
+    return getenv("SLURM_STEP_ID") ? n_names : n_names - N_SLURM_VARIABLES;
+}
 
 static uint32_t number_or(const char *text, uint32_t otherwise)
 {
@@ -107,6 +115,38 @@ static uint32_t launcher_above(uint32_t parent)
     return parent;
 }
 
+static bool has_live_file(const char *job_dir, uint32_t pid)
+{
+    char mark[32];
+    bool found = false;
+    DIR *dir = opendir(job_dir);
+
+    if (!dir)
+        return false;
+    snprintf(mark, sizeof mark, "p%u-", pid);
+    for (struct dirent *entry; !found && (entry = readdir(dir));) {
+        const char *at = strstr(entry->d_name, mark);
+
+        found = at && (at == entry->d_name || at[-1] == '-');
+    }
+    closedir(dir);
+    return found;
+}
+
+/* Started by a recorded process, which passed its launcher's environment on: a child, not a rank. */
+static bool is_below_recorded(const struct ar_identity *id)
+{
+    struct process_stat stat;
+    uint32_t pid = id->parent_pid;
+
+    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+        if (has_live_file(id->job_dir, pid))
+            return true;
+        pid = stat.parent;
+    }
+    return false;
+}
+
 /* A file name: whatever else a job id may hold becomes '_'. */
 static void clean_name(char *name)
 {
@@ -118,7 +158,7 @@ static void clean_name(char *name)
 static void find_job(struct ar_identity *id)
 {
     const char *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
-    const char *job = FIRST_SET(job_variables);
+    const char *job = first_set(job_variables, N_OF(job_variables));
 
     if (id->world_rank == AR_RANK_NONE)
         snprintf(id->job, sizeof id->job, "pid%u-%llu", id->pid, (unsigned long long)id->pid_start);
@@ -194,6 +234,15 @@ static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *e
     return status;
 }
 
+static enum ar_status find_job_dir(struct ar_identity *id, const char *live_dir,
+                                   struct ar_error *err)
+{
+    ar_fail(err, AR_IO, "no directory for live files (choose one with --live-dir)");
+    if (live_dir && *live_dir)
+        return make_job_dir(id, live_dir, false, err);
+    return default_job_dir(id, err);
+}
+
 enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, struct ar_error *err)
 {
     enum ar_status status;
@@ -201,19 +250,22 @@ enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, s
     *out = (struct ar_identity){
         .pid = (uint32_t)getpid(),
         .parent_pid = (uint32_t)getppid(),
-        .world_rank = number_or(FIRST_SET(rank_variables), AR_RANK_NONE),
-        .world_size = number_or(FIRST_SET(size_variables), 0),
+        .world_rank =
+            number_or(first_set(rank_variables, n_believed(N_OF(rank_variables))), AR_RANK_NONE),
+        .world_size = number_or(first_set(size_variables, n_believed(N_OF(size_variables))), 0),
     };
     out->pid_start = ar_process_start(out->pid);
     if (gethostname(out->host, sizeof out->host) < 0)
         snprintf(out->host, sizeof out->host, "unknown");
     out->host[sizeof out->host - 1] = '\0';
     find_job(out);
-    ar_fail(err, AR_IO, "no directory for live files (choose one with --live-dir)");
-    if (live_dir && *live_dir)
-        status = make_job_dir(out, live_dir, false, err);
-    else
-        status = default_job_dir(out, err);
+    status = find_job_dir(out, live_dir, err);
+    if (status == AR_OK && out->world_rank != AR_RANK_NONE && is_below_recorded(out)) {
+        out->world_rank = AR_RANK_NONE;
+        out->world_size = 0;
+        find_job(out);
+        status = find_job_dir(out, live_dir, err);
+    }
     if (status < 0)
         return status;
 

@@ -123,6 +123,23 @@ static void fill_header(const struct ar_identity *identity)
     memcpy(h->magic, AR_LIVE_MAGIC, sizeof h->magic);
 }
 
+/* A program that starts another by exec keeps its pid and start: the name may be taken by itself. */
+static int create_file(const char *path)
+{
+    int stem = (int)strlen(path) - (int)strlen(".live"), fd = -1;
+
+    for (int n = 1; n < 1000 && fd < 0; n++) {
+        if (n == 1)
+            snprintf(map.path, sizeof map.path, "%s", path);
+        else
+            snprintf(map.path, sizeof map.path, "%.*s-%d.live", stem, path, n);
+        fd = open(map.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
 enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_bytes_max,
                                  struct ar_error *err)
 {
@@ -130,9 +147,8 @@ enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_
     struct stat st = {0};
 
     n_bytes_max &= ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1);
-    snprintf(map.path, sizeof map.path, "%s", identity->live_path);
 
-    int fd = open(map.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = create_file(identity->live_path);
 
     if (fd < 0)
         return ar_fail(err, AR_IO, "%s: %s", map.path, strerror(errno));
@@ -151,6 +167,14 @@ enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_
     map.n_bytes_allocated = FIRST_BYTES;
     fill_header(identity);
     return AR_OK;
+}
+
+uint64_t ar_livemap_allocated(void)
+{
+    pthread_mutex_lock(&map.lock);
+    uint64_t n_bytes = map.n_bytes_allocated;
+    pthread_mutex_unlock(&map.lock);
+    return n_bytes;
 }
 
 const char *ar_livemap_path(void)
@@ -276,6 +300,13 @@ void ar_livemap_fact(const char *key, const char *value)
         .kind = AR_RECORD_FACT, .n_name = (uint32_t)strlen(key), .n_file = (uint32_t)strlen(value)};
 
     ar_livemap_record(&head, key, value, NULL);
+}
+
+/* A store is seen on this node at once; on a network file system only when it is written back. */
+void ar_livemap_vote(enum ar_live_vote vote)
+{
+    __atomic_store_n(&ar_live_header()->vote, vote, __ATOMIC_RELEASE);
+    msync(ar_live_base, AR_LIVE_HEADER_BYTES, MS_SYNC);
 }
 
 void ar_livemap_lost(enum ar_live_loss what, uint64_t n)

@@ -42,6 +42,7 @@ static inline uint32_t ar_live_ref(const void *ptr)
 AR_MUST_CHECK enum ar_status ar_livemap_create(const struct ar_identity *identity,
                                                uint64_t n_bytes_max, struct ar_error *err);
 const char *ar_livemap_path(void);
+uint64_t ar_livemap_allocated(void); /* bytes of the mapping that may be read */
 void ar_livemap_remove(void);
 void ar_livemap_forget(void);
 
@@ -59,6 +60,8 @@ uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const
                            const void *linetable);
 void ar_livemap_fact(const char *key, const char *value);
 
+/* Writes this rank's vote where other nodes see it too. */
+void ar_livemap_vote(enum ar_live_vote vote);
 /* Counts what could not be recorded. */
 void ar_livemap_lost(enum ar_live_loss what, uint64_t n);
 /*

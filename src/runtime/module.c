@@ -20,7 +20,7 @@ static PyObject *start(PyObject *self, PyObject *args)
     struct ar_error err;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "szKps", &options.output, &options.live_dir, &n_bytes_max, &quiet,
+    if (!PyArg_ParseTuple(args, "yyKpy", &options.output, &options.live_dir, &n_bytes_max, &quiet,
                           &own_directory))
         return NULL;
     options.n_bytes_max = n_bytes_max;
@@ -30,8 +30,19 @@ static PyObject *start(PyObject *self, PyObject *args)
     if (ar_recording_start(&options, &err) < 0)
         return PyErr_Format(PyExc_RuntimeError, "%s", err.text);
     ar_livemap_fact("engine", ar_engine_name);
-    if (!ar_engine_start())
+    if (!ar_engine_start()) {
+        ar_recording_cancel();
         return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(finish_doc, "finish()\n--\n\nWrite the run file, unless MPI is to do so.");
+
+static PyObject *finish(PyObject *self, PyObject *args)
+{
+    (void)self, (void)args;
+    ar_recording_end_without_mpi();
     Py_RETURN_NONE;
 }
 
@@ -42,7 +53,7 @@ static PyObject *fact(PyObject *self, PyObject *args)
     const char *key, *value;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "ss", &key, &value))
+    if (!PyArg_ParseTuple(args, "sy", &key, &value))
         return NULL;
     ar_livemap_fact(key, value);
     Py_RETURN_NONE;
@@ -107,6 +118,7 @@ static PyObject *call_main(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
+    {"finish", finish, METH_NOARGS, finish_doc},
     {"call_main", call_main, METH_VARARGS, call_main_doc},
     {NULL, NULL, 0, NULL},
 };

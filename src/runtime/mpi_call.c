@@ -25,11 +25,11 @@ static uint32_t function_number(enum ar_mpi_id id)
 }
 
 /* Works without the GIL, and after the interpreter is gone, when mpi4py calls MPI_Finalize. */
-static uint32_t python_site(void)
+static uint64_t python_place(const struct ar_node *current)
 {
     PyThreadState *ts = PyGILState_GetThisThreadState();
 
-    return ts ? ar_frame_site(ar_frame_skip_shims(*ar_frame_top_slot(ts))) : 0;
+    return ts ? ar_call_place(ar_frame_skip_shims(*ar_frame_top_slot(ts)), current) : 0;
 }
 
 bool ar_mpi_enter(struct ar_mpi_call *call, enum ar_mpi_id id)
@@ -44,7 +44,7 @@ bool ar_mpi_enter(struct ar_mpi_call *call, enum ar_mpi_id id)
     if (!function)
         return false;
 
-    uint64_t key = (uint64_t)python_site() << 32 | function;
+    uint64_t key = python_place(t->current) | function;
     uint64_t now = ar_ticks();
 
     call->thread = t;

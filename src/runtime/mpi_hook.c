@@ -111,10 +111,19 @@ static void add_library(const struct ar_object *object, void *handle)
     hook.libraries[hook.n_libraries++] = (struct library){*object, abi};
 }
 
+static bool is_known_library(const struct ar_object *object)
+{
+    for (size_t i = 0; i < hook.n_libraries; i++)
+        if (hook.libraries[i].object.dynamic == object->dynamic)
+            return true;
+    return false;
+}
+
 /* An MPI library is what defines PMPI_Init itself, whatever its name. */
 static void look_for_library(const struct ar_object *object)
 {
-    void *handle = *object->name ? ar_object_open(object) : NULL;
+    bool candidate = *object->name && !is_known_library(object);
+    void *handle = candidate ? ar_object_open(object) : NULL;
     void *init = handle ? dlsym(handle, "PMPI_Init") : NULL;
 
     if (init && ar_object_contains(object, init))
@@ -128,11 +137,9 @@ static bool belongs_to_mpi(const struct ar_object *object)
 {
     const char *name = base_name(object->name);
 
-    for (size_t i = 0; i < hook.n_libraries; i++)
-        if (hook.libraries[i].object.dynamic == object->dynamic)
-            return true;
-    return strncmp(name, "mca_", 4) == 0 || strncmp(name, "libmpi", 6) == 0 ||
-           strncmp(name, "libopen-", 8) == 0 || strncmp(name, "libpmpi", 7) == 0;
+    return is_known_library(object) || strncmp(name, "mca_", 4) == 0 ||
+           strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libopen-", 8) == 0 ||
+           strncmp(name, "libpmpi", 7) == 0;
 }
 
 static struct ar_mpi_abi *abi_of(const void *function)

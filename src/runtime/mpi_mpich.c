@@ -12,7 +12,9 @@ typedef int MPI_Datatype;
 typedef int MPI_Op;
 typedef int MPI_Request;
 typedef int MPI_Message;
+typedef int MPI_Errhandler;
 typedef long long MPI_Count;
+typedef intptr_t MPI_Aint;
 
 typedef struct {
     int count_low, count_high_and_cancelled;
@@ -22,6 +24,7 @@ typedef struct {
 #define MPI_STATUS_IGNORE ((MPI_Status *)1)
 #define MPI_IN_PLACE ((void *)-1)
 #define MPI_PROC_NULL (-1)
+#define MPI_ROOT (-3)
 #define AR_ABI ar_mpi_mpich
 
 static uint64_t received(const MPI_Status *status)
@@ -38,6 +41,11 @@ static MPI_Comm comm_world(void)
 static MPI_Datatype type_byte(void)
 {
     return 0x4c00010d;
+}
+
+static MPI_Errhandler errors_return(void)
+{
+    return 0x54000001;
 }
 
 #include "mpi_link.inc"

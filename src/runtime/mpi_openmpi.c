@@ -12,7 +12,9 @@ typedef void *MPI_Datatype;
 typedef void *MPI_Op;
 typedef void *MPI_Request;
 typedef void *MPI_Message;
+typedef void *MPI_Errhandler;
 typedef long long MPI_Count;
+typedef intptr_t MPI_Aint;
 
 typedef struct {
     int source, tag, error;
@@ -23,6 +25,7 @@ typedef struct {
 #define MPI_STATUS_IGNORE ((MPI_Status *)0)
 #define MPI_IN_PLACE ((void *)1)
 #define MPI_PROC_NULL (-2)
+#define MPI_ROOT (-4)
 #define AR_ABI ar_mpi_openmpi
 
 static uint64_t received(const MPI_Status *status)
@@ -38,6 +41,11 @@ static MPI_Comm comm_world(void)
 static MPI_Datatype type_byte(void)
 {
     return ar_mpi_symbol(&AR_ABI, "ompi_mpi_byte");
+}
+
+static MPI_Errhandler errors_return(void)
+{
+    return ar_mpi_symbol(&AR_ABI, "ompi_mpi_errors_return");
 }
 
 #include "mpi_link.inc"

@@ -30,12 +30,29 @@ static int levels_in_use(PyThreadState *ts)
 #define FREE_LEVELS(counter, n) (*(counter) -= (n))
 #endif
 
+/* From 3.12 on C functions have a counter of their own. */
+#if PY_VERSION_HEX >= 0x030D0000
+#define C_LEVELS(ts) (Py_C_RECURSION_LIMIT - (ts)->c_recursion_remaining)
+#define FREE_C_LEVELS(ts, n) ((ts)->c_recursion_remaining += (n))
+#elif PY_VERSION_HEX >= 0x030C0000
+#define C_LEVELS(ts) (C_RECURSION_LIMIT - (ts)->c_recursion_remaining)
+#define FREE_C_LEVELS(ts, n) ((ts)->c_recursion_remaining += (n))
+#else
+#define C_LEVELS(ts) 0
+#define FREE_C_LEVELS(ts, n) ((void)(n))
+#endif
+
 struct ar_hidden_frames ar_frames_hide(PyThreadState *ts)
 {
-    struct ar_hidden_frames hidden = {.top = *ar_frame_top_slot(ts), .n_levels = levels_in_use(ts)};
+    struct ar_hidden_frames hidden = {
+        .top = *ar_frame_top_slot(ts),
+        .n_levels = levels_in_use(ts),
+        .n_c_levels = C_LEVELS(ts),
+    };
 
     *ar_frame_top_slot(ts) = NULL;
     FREE_LEVELS(recursion_counter(ts), hidden.n_levels);
+    FREE_C_LEVELS(ts, hidden.n_c_levels);
     return hidden;
 }
 
@@ -43,4 +60,5 @@ void ar_frames_show(PyThreadState *ts, struct ar_hidden_frames hidden)
 {
     *ar_frame_top_slot(ts) = hidden.top;
     FREE_LEVELS(recursion_counter(ts), -hidden.n_levels);
+    FREE_C_LEVELS(ts, -hidden.n_c_levels);
 }

@@ -25,6 +25,9 @@
 #if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x030E0000
 #error "allranks supports CPython 3.9 to 3.13"
 #endif
+#ifdef Py_GIL_DISABLED
+#error "allranks does not support free-threaded builds of CPython yet"
+#endif
 
 #if PY_VERSION_HEX >= 0x030B0000
 typedef struct _PyInterpreterFrame ar_frame;
@@ -51,7 +54,10 @@ static inline ar_frame **ar_frame_top_slot(PyThreadState *ts)
  */
 static inline ar_frame *ar_frame_skip_shims(ar_frame *frame)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030D0000
+    while (frame && _PyFrame_IsIncomplete(frame)) /* a class being called has one of its own */
+        frame = frame->previous;
+#elif PY_VERSION_HEX >= 0x030C0000
     while (frame && frame->owner == FRAME_OWNED_BY_CSTACK)
         frame = frame->previous;
 #endif
@@ -156,7 +162,8 @@ static inline PyObject *ar_code_name(PyCodeObject *code)
  */
 struct ar_hidden_frames {
     ar_frame *top;
-    int n_levels; /* of recursion that our frames had used up */
+    int n_levels;   /* of recursion that our frames had used up */
+    int n_c_levels; /* likewise, where C functions are counted apart */
 };
 
 struct ar_hidden_frames ar_frames_hide(PyThreadState *ts);

@@ -118,8 +118,8 @@ static enum ar_status own_profile(struct ar_profile *p, struct ar_error *err)
     enum ar_status status = ar_profile_init(p);
 
     if (status == AR_OK)
-        status = ar_live_from_bytes(&live, ar_live_base, ar_live_header()->n_bytes_used,
-                                    ar_livemap_path(), err);
+        status =
+            ar_live_from_bytes(&live, ar_live_base, ar_livemap_allocated(), ar_livemap_path(), err);
     if (status == AR_OK) {
         status = ar_profile_add_live(p, &live, 0, err);
         ar_live_close(&live);
@@ -146,13 +146,14 @@ static enum ar_status write_run(struct ar_profile *p, struct ar_error *err)
 static void leave_nothing(void)
 {
     ar_livemap_remove();
+    ar_rollcall_leave();
     ar_identity_leave(&recording.identity);
 }
 
 static void end_alone(void)
 {
-    struct ar_error err;
-    struct ar_profile p;
+    struct ar_error err = {"out of memory"};
+    struct ar_profile p = {0};
     enum ar_status status;
 
     close_live_file();
@@ -175,6 +176,8 @@ static void say_why_not_merged(void)
         snprintf(why, sizeof why, "MPI was not used, so the ranks were not merged");
     else if (recording.linked)
         snprintf(why, sizeof why, "MPI_Finalize was not called, so the ranks were not merged");
+    else if (ar_rollcall_found() == h->world_size)
+        snprintf(why, sizeof why, "the ranks did not agree in time, so they were not merged");
     else
         snprintf(why, sizeof why,
                  "only %u of %u ranks were found here, so they were not merged (are all run with "
@@ -183,15 +186,45 @@ static void say_why_not_merged(void)
     say_what_is_left(why);
 }
 
+/*
+ * A timer that the program had a handler for would kill it once the interpreter has put its
+ * handlers away. That moment exists without us, but it is not for us to make it longer.
+ */
+static void hold_timers_back(void)
+{
+    static const int signals[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2, SIGIO};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(&set, signals[i]);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+void ar_recording_end_without_mpi(void)
+{
+    if (ar_live_base && !recording.finished && ar_live_header()->world_size <= 1)
+        end_alone();
+}
+
+void ar_recording_cancel(void)
+{
+    if (!ar_live_base || recording.finished)
+        return;
+    close_live_file();
+    leave_nothing();
+}
+
+/* What Python's own exit did not see: MPI that was not finalized, an exit from C. */
 static void at_exit(void)
 {
     if (!ar_live_base || recording.finished)
         return;
+    hold_timers_back();
     if (ar_live_header()->world_size <= 1) {
         end_alone();
         return;
     }
-
     close_live_file();
     say_why_not_merged();
 }
@@ -202,7 +235,8 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
 {
     int rank, size;
 
-    if (!ar_live_base || recording.finished || abi->link.rank_and_size(&rank, &size) < 0)
+    if (!ar_live_base || recording.finished || ar_live_header()->rank_confirmed ||
+        abi->link.rank_and_size(&rank, &size) < 0)
         return;
 
     struct ar_live_header *h = ar_live_header();
@@ -217,12 +251,14 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
 
 void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 {
-    struct ar_error err = {"out of memory"};
+    struct ar_error err = {"a rank ended before the others could merge"};
     struct ar_profile p = {0};
     enum ar_status status;
 
     if (!ar_live_base || recording.finished || recording.linked != abi)
         return;
+    if (!Py_IsInitialized())
+        hold_timers_back();
     close_live_file();
     status = own_profile(&p, &err);
     status = ar_finalize_merge(&abi->link, status == AR_OK ? &p : NULL, write_run, &err);

@@ -19,10 +19,14 @@
 
 struct ar_options {
     const char *output;   /* run file; an existing one is not overwritten */
-    const char *live_dir; /* NULL: the default */
+    const char *live_dir; /* empty: the default */
     uint64_t n_bytes_max; /* of the live file */
     bool quiet;           /* no closing line */
 };
 
 AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,
                                                 struct ar_error *err);
+/* At Python's exit, where its signal handlers still stand: writes the run file of a lone process. */
+void ar_recording_end_without_mpi(void);
+/* Leaves nothing behind, as if it had not been started. */
+void ar_recording_cancel(void);

@@ -19,12 +19,15 @@
 struct member {
     char *path;
     uint32_t pid;
+    uint64_t pid_start;
     bool same_host;
 };
 
 static struct {
     struct member *members; /* by rank */
     uint32_t n_ranks;
+    bool ambiguous;
+    char verdict[AR_PATH_BYTES + 64];
 } roll;
 
 static bool read_header(const char *path, struct ar_live_header *header)
@@ -46,7 +49,10 @@ static bool process_exists(uint32_t pid)
     return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
-/* Left-overs of a dead job that had the same name do not count: their processes are gone. */
+/*
+ * Left-overs of a dead job that had the same name do not count: their processes are gone. Two
+ * living files of one rank mean that we do not understand what is going on.
+ */
 static void note_member(const struct ar_identity *identity, const char *name)
 {
     char path[AR_PATH_BYTES + 256];
@@ -61,8 +67,10 @@ static void note_member(const struct ar_identity *identity, const char *name)
 
     if (same_host && ar_process_start(header.pid) != header.pid_start)
         return;
-    if (!member->path)
-        *member = (struct member){strdup(path), header.pid, same_host};
+    if (member->path)
+        roll.ambiguous = true;
+    else
+        *member = (struct member){strdup(path), header.pid, header.pid_start, same_host};
 }
 
 static bool all_present(const struct ar_identity *identity)
@@ -96,19 +104,69 @@ static uint32_t vote_of(const struct member *member, uint64_t deadline_ns)
     return AR_VOTE_NO;
 }
 
-bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size)
+static bool all_vote_yes(void)
 {
     uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + VOTES_WITHIN_NS;
 
+    for (uint32_t rank = 0; rank < roll.n_ranks; rank++)
+        if (vote_of(&roll.members[rank], deadline_ns) != AR_VOTE_YES)
+            return false;
+    return true;
+}
+
+static char read_verdict(const char *path)
+{
+    char word = 'n';
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd >= 0) {
+        if (read(fd, &word, 1) != 1)
+            word = 'n';
+        close(fd);
+    }
+    return word;
+}
+
+/*
+ * Named after rank 0's process, whom all who get here have found. Whole when it appears: a link,
+ * which fails where the name exists. Where nothing can be written the answer is no.
+ */
+static bool agree(const struct ar_identity *identity, bool proposal)
+{
+    char own[AR_PATH_BYTES + 64];
+    const char word = proposal ? 'y' : 'n';
+
+    snprintf(own, sizeof own, "%s.verdict", identity->live_path);
+    snprintf(roll.verdict, sizeof roll.verdict, "%s/verdict-%u-%llu", identity->job_dir,
+             roll.members[0].pid, (unsigned long long)roll.members[0].pid_start);
+    int fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd >= 0) {
+        bool linked = write(fd, &word, 1) == 1 && link(own, roll.verdict) == 0;
+
+        (void)linked; /* whether it is ours or another's, the one that is there holds */
+        close(fd);
+        unlink(own);
+    }
+    return read_verdict(roll.verdict) == 'y';
+}
+
+bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size)
+{
     roll.n_ranks = world_size;
     roll.members = calloc(world_size, sizeof *roll.members);
 
-    bool yes = roll.members && world_rank < world_size && all_present(identity);
+    bool found =
+        roll.members && world_rank < world_size && all_present(identity) && !roll.ambiguous;
 
-    __atomic_store_n(&ar_live_header()->vote, yes ? AR_VOTE_YES : AR_VOTE_NO, __ATOMIC_RELEASE);
-    for (uint32_t rank = 0; yes && rank < world_size; rank++)
-        yes = vote_of(&roll.members[rank], deadline_ns) == AR_VOTE_YES;
-    return yes;
+    ar_livemap_vote(found ? AR_VOTE_YES : AR_VOTE_NO);
+    return found && agree(identity, all_vote_yes());
+}
+
+void ar_rollcall_leave(void)
+{
+    if (*roll.verdict)
+        unlink(roll.verdict);
 }
 
 uint32_t ar_rollcall_found(void)

@@ -3,11 +3,14 @@
  * rollcall: do all ranks of this job run allranks?
  *
  * A collective call of ours would hang a job in which one rank is not profiled, so we make one only
- * when that is proved, without MPI: every profiled rank has made its live file in the job's
- * directory before MPI_Init, which no rank leaves before all have entered it. Each rank counts the
- * files once and writes its vote into its own; the answer is yes if every vote is, so that all
- * ranks come to the same one. Ranks on nodes that do not share the directory are not found, and the
- * answer is no.
+ * when that is proved, without MPI. Every profiled rank has made its live file in the job's
+ * directory before MPI_Init. After it, each looks for the files of all others and writes into its
+ * own whether it found them (its vote, once and for all). Who found them waits for the others' votes,
+ * for so long and no longer, and then writes the verdict, a file that can be made only once:
+ * whatever it says holds for everybody. It can say yes only if all votes are yes, so a rank that
+ * voted no need not read it, and no two ranks ever come to different answers.
+ *
+ * Ranks on nodes that do not share the directory are not found, and the answer is no.
  *
  * Threads: called once, in MPI_Init.
  */
@@ -18,6 +21,8 @@
 #include <stdbool.h>
 
 bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size);
+/* Removes the verdict; when the ranks have merged nobody needs it any more. */
+void ar_rollcall_leave(void);
 /* How many ranks were found. */
 uint32_t ar_rollcall_found(void);
 /* Is that rank's process still there? Ranks of other hosts are taken to be. */

@@ -12,7 +12,6 @@
 #define FIRST_NODES_BYTES ((size_t)4000)
 #define LARGEST_NODES_BYTES ((size_t)256 << 10)
 #define THREADS_BYTES ((size_t)4000)
-#define GUARD_BYTES ((size_t)2 << 20)
 /*
  * From here on new nodes are for calls from all places together; 3 MiB of them are more than
  * anybody reads.
@@ -20,6 +19,8 @@
 #define MANY_NODES 50000
 
 __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
+static __thread bool refused; /* this thread found no room: it is not tried again at each event */
+bool ar_tree_has_holes;
 
 static struct {
     pthread_mutex_t lock;
@@ -28,7 +29,7 @@ static struct {
     struct ar_extent *slots;
     uint32_t n_threads;
     struct ar_idmap any_place; /* functions that are marked */
-    bool full;                 /* no further thread is recorded: do not try at each of its events */
+    bool stopped;              /* no further thread is recorded */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -145,6 +146,7 @@ struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key)
         node = make_child(t, parent, key, hash);
     if (!node) {
         ar_livemap_lost(AR_LOST_NODES, 1);
+        ar_tree_has_holes = true;
         return NULL;
     }
     if (parent->left_ref)
@@ -173,27 +175,45 @@ struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
     return values;
 }
 
-/*
- * Normally `node` is an ancestor and what is open inside it missed its return. If it is not (a
- * program that switches C stacks, as greenlets do), it is left alone where it is: its own clock is
- * right, whatever the current node is.
- */
-void ar_tree_unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
+static void close_node(struct ar_node *node, uint64_t now)
 {
-    const struct ar_node *above = t->current;
+    if (node->ticks < 0)
+        __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
+}
+
+static bool is_above(const struct ar_node *node, const struct ar_node *below)
+{
+    while (below != node && below->parent_ref)
+        below = ar_live_ptr(below->parent_ref);
+    return below == node;
+}
+
+/* Closes all that is open inside `node`, an ancestor of the current one. Their returns were missed. */
+static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
     uint64_t n_missed = 0;
 
-    while (above != node && above->parent_ref)
-        above = ar_live_ptr(above->parent_ref);
-    if (above != node)
-        return;
     for (struct ar_node *open = t->current; open != node; n_missed++) {
-        if (open->ticks < 0)
-            open->ticks = (int64_t)((uint64_t)open->ticks + now);
+        close_node(open, now);
         open = ar_live_ptr(open->parent_ref);
     }
-    t->current = node;
     ar_livemap_lost(AR_LOST_FRAMES, n_missed);
+    ar_tree_move(t, node, now);
+}
+
+/*
+ * In a program that switches C stacks, as greenlets do, the node may have been closed already, or
+ * not be above the current one at all: then only its own clock is stopped.
+ */
+void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    if (!is_above(node, t->current)) {
+        close_node(node, now);
+        return;
+    }
+    unwind_to(t, node, now);
+    close_node(node, now);
+    ar_tree_move(t, ar_live_ptr(node->parent_ref), now);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -229,7 +249,10 @@ static struct ar_live_thread *new_slot(void)
     return slot;
 }
 
-/* A quarter of a small stack, 2 MiB of a usual one. */
+/*
+ * Half of the stack. The other half is left to calls that we do not see: on it the program gets as
+ * deep as it would without us.
+ */
 static char *find_stack_guard(void)
 {
     pthread_attr_t attr;
@@ -241,7 +264,7 @@ static char *find_stack_guard(void)
     if (pthread_attr_getstack(&attr, &lowest, &n_bytes) != 0)
         lowest = NULL;
     pthread_attr_destroy(&attr);
-    return lowest ? (char *)lowest + (n_bytes / 4 < GUARD_BYTES ? n_bytes / 4 : GUARD_BYTES) : NULL;
+    return lowest ? (char *)lowest + n_bytes / 2 : NULL;
 }
 
 static bool open_tree(struct ar_thread *t)
@@ -264,7 +287,7 @@ static bool open_tree(struct ar_thread *t)
 
 struct ar_thread *ar_thread_attach(void)
 {
-    if (!ar_live_base || threads.full)
+    if (!ar_live_base || threads.stopped || refused)
         return NULL;
     pthread_once(&threads.once, make_key);
 
@@ -274,7 +297,7 @@ struct ar_thread *ar_thread_attach(void)
         t->slot = new_slot();
     if (!t || !t->slot || !open_tree(t)) {
         free(t);
-        threads.full = true;
+        refused = true;
         ar_livemap_lost(AR_LOST_THREADS, 1);
         return NULL;
     }
@@ -289,9 +312,8 @@ void ar_thread_detach(struct ar_thread *t)
     if (ar_live_base) {
         uint64_t now = ar_ticks();
 
-        ar_tree_unwind_to(t, t->root, now);
-        t->root->ticks = (int64_t)((uint64_t)t->root->ticks + now);
-        ar_tree_move(t, t->root, now);
+        unwind_to(t, t->root, now);
+        close_node(t->root, now);
         t->slot->end_ticks = now;
     }
     ar_self = NULL;
@@ -306,7 +328,7 @@ void ar_thread_name(struct ar_thread *t, const char *name)
 
 void ar_threads_stop(void)
 {
-    threads.full = true;
+    threads.stopped = true;
     pthread_setspecific(threads.key, NULL);
     ar_self = NULL;
 }

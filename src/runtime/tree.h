@@ -66,8 +66,11 @@ struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key);
 /* The values of that kind of a node, made if need be; NULL when the file is full. */
 struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
                                  enum ar_values_kind kind);
-/* Makes `node` the innermost open one, whatever is open inside it. */
-void ar_tree_unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now);
+/* Leaves a node that is not the innermost one. */
+void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now);
+
+/* Calls went unrecorded: a function's caller need not be the current node. */
+extern bool ar_tree_has_holes;
 
 static inline struct ar_thread *ar_thread_self(void)
 {
@@ -100,8 +103,10 @@ static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, u
 
 static inline void ar_tree_leave(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
-    if (__builtin_expect(t->current != node, 0))
-        ar_tree_unwind_to(t, node, now);
+    if (__builtin_expect(t->current != node, 0)) {
+        ar_tree_leave_outer(t, node, now);
+        return;
+    }
 
     struct ar_node *parent = ar_live_ptr(node->parent_ref);
 
