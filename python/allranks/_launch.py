@@ -14,8 +14,6 @@ from allranks import __version__, _runtime
 
 TYPE_CHECKING = False  # typing itself would bring modules along that the program may have its own of
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import CodeType, ModuleType
     from typing import NoReturn
 
 USAGE = """\
@@ -58,7 +56,7 @@ class Options:
     quiet = False
     live_dir = ""
     max_bytes = 256 << 20
-    kind = "script"  # or "module", "code"
+    kind = "script"  # or "module", "code", "package": a directory or archive
     target = ""
     arguments: list[str]
 
@@ -115,28 +113,44 @@ def default_output(options: Options) -> str:
         stem = "command"
     elif options.kind == "module":
         stem = options.target
+    elif options.target == "-":
+        stem = "stdin"
     else:
-        stem = os.path.splitext(os.path.basename(options.target.rstrip("/")))[0] or "stdin"
+        stem = os.path.splitext(os.path.basename(options.target.rstrip("/")))[0]
     return stem + ".allranks"
 
 
-def become_main(options: Options) -> ModuleType:
+def become_main(options: Options) -> None:
     """Puts a fresh __main__ module, sys.argv and sys.path in place, as the interpreter does."""
     main_module = type(sys)("__main__")
-    namespace = main_module.__dict__
-    namespace["__builtins__"] = sys.modules["builtins"]
-    namespace["__annotations__"] = {}
+    main_module.__dict__["__builtins__"] = sys.modules["builtins"]
+    main_module.__dict__["__annotations__"] = {}
+    main_module.__dict__["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
     sys.modules["__main__"] = main_module
 
-    first = {"script": options.target, "module": "-m", "code": "-c"}[options.kind]
+    first = {"module": "-m", "code": "-c"}.get(options.kind, options.target)
     sys.argv[:] = [first, *options.arguments]
-    if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
+    if options.kind == "package":
+        sys.path[: not has_safe_path()] = [os.path.join(current_directory(), options.target)]
+    elif not has_safe_path() and options.kind != "module":
         # `python -m` has put the current directory there.
-        if options.kind == "script":
-            sys.path[0] = os.path.dirname(os.path.realpath(options.target))
-        elif options.kind == "code":
-            sys.path[0] = ""
-    return main_module
+        in_file = options.kind == "script" and options.target != "-"
+        sys.path[0] = os.path.dirname(os.path.realpath(options.target)) if in_file else ""
+
+
+def has_safe_path() -> bool:
+    return bool(getattr(sys.flags, "safe_path", False) or sys.flags.isolated)
+
+
+def is_package(path: str) -> bool:
+    """A directory or archive with a __main__ in it is run as a module."""
+    for hook in sys.path_hooks:
+        try:
+            hook(path)
+        except ImportError:
+            continue
+        return True
+    return False
 
 
 def at_exit() -> None:
@@ -156,7 +170,7 @@ def current_directory() -> str:
 
 
 def facts_about(options: Options) -> dict[str, str]:
-    program = {"script": "", "module": "-m ", "code": "-c "}[options.kind] + options.target
+    program = {"module": "-m ", "code": "-c "}.get(options.kind, "") + options.target
     return {
         "program": program,
         "command": " ".join([program, *options.arguments]),
@@ -189,51 +203,56 @@ def start_recording(options: Options) -> None:
     atexit.register(at_exit)
 
 
-# What the interpreter is to run: code and its namespace, or a function of its own and what to pass.
-def prepare_source(source: bytes | str, path: str, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
-    outcome, code = _runtime.call_main(compile, source, path, "exec", 0, True)
-    if outcome != "done":
-        sys.exit(1)
-    return code, (main_module.__dict__,)
-
-
-def prepare_script(options: Options, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
-    path = os.path.join(current_directory(), options.target)
+def check_script(options: Options) -> None:
+    if options.target == "-":
+        return
+    if is_package(options.target):
+        options.kind = "package"
+        return
     try:
-        with open(options.target, "rb") as file:
-            source = file.read()
+        with open(options.target, "rb"):
+            pass
     except OSError as error:
         complain(f"{options.target}: {error.strerror}")
         sys.exit(2)
-    main_module.__dict__.update(
-        __file__=path,
-        __cached__=None,
-        __loader__=sys.modules["_frozen_importlib_external"].SourceFileLoader("__main__", path),
-    )
-    return prepare_source(source, path, main_module)
 
 
-def prepare_code(options: Options, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
-    main_module.__dict__["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
-    return prepare_source(options.target, "<string>", main_module)
+def show_source_in_tracebacks(code: str) -> None:
+    """From 3.13 on the interpreter does that for the code after -c."""
+    if sys.version_info >= (3, 13):
+        import linecache
+
+        linecache._register_code("<string>", code, "<string>")  # type: ignore[attr-defined]
 
 
-def prepare_module(options: Options, main_module: ModuleType) -> tuple[CodeType | Callable[..., object], tuple[object, ...]]:
+def run_program(options: Options) -> bool:
+    if options.kind == "code":
+        show_source_in_tracebacks(options.target)
+        return _runtime.run_code(os.fsencode(options.target + "\n"))
+    if options.kind == "script":
+        path = os.path.join(current_directory(), options.target)
+        return _runtime.run_file(b"<stdin>" if options.target == "-" else os.fsencode(path))
+
     import runpy
 
-    return runpy._run_module_as_main, (options.target,)  # type: ignore[attr-defined]
+    run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
+    if options.kind == "package":
+        return _runtime.run_module(run_as_main, "__main__", False)
+    return _runtime.run_module(run_as_main, options.target)
 
 
 def complain(text: str) -> None:
     print(f"allranks: error: {text}", file=sys.stderr, flush=True)
 
 
-def end(outcome: str) -> None:
+def end_in_failure(options: Options) -> None:
     """Ends the process as the interpreter would have; what went wrong has been printed."""
-    if outcome == "failed":
+    kind = getattr(sys, "last_type", None)
+    if not (isinstance(kind, type) and issubclass(kind, KeyboardInterrupt)):
         sys.exit(1)
-    if outcome == "interrupted":
-        # The interpreter then ends by the signal itself, which shells and launchers look for.
+    # The interpreter then ends by the signal itself, which shells and launchers look for. For scripts
+    # and code it has noted so already, for modules it has to see the exception.
+    if options.kind in ("module", "package"):
         sys.excepthook = lambda *_: None
         raise KeyboardInterrupt
 
@@ -244,12 +263,12 @@ def run(argv: list[str]) -> None:
     except UsageError as error:
         complain(str(error))
         sys.exit(2)
-    main_module = become_main(options)
-    prepare = {"script": prepare_script, "module": prepare_module, "code": prepare_code}
-    what, arguments = prepare[options.kind](options, main_module)
+    if options.kind == "script":
+        check_script(options)
+    become_main(options)
     start_recording(options)
-    outcome, _ = _runtime.call_main(what, *arguments)
-    end(outcome)
+    if not run_program(options):
+        end_in_failure(options)
 
 
 def exec_command(argv: list[str]) -> NoReturn:

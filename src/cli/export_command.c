@@ -49,7 +49,7 @@ static int parse(int argc, char **argv, struct request *request)
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
 
-    for (int c; (c = getopt_long(argc, argv, "f:o:h", options, NULL)) != -1;)
+    for (int c; (c = getopt_long(argc, argv, ":f:o:h", options, NULL)) != -1;)
         switch (c) {
         case 'f':
             request->format = optarg;
@@ -65,8 +65,7 @@ static int parse(int argc, char **argv, struct request *request)
             fputs(usage, stdout);
             return AR_EXIT_OK;
         default:
-            fputs(usage, stderr);
-            return AR_EXIT_BAD;
+            return ar_complain_option(c, argv);
         }
     if (argc - optind != 1)
         return ar_complain("one run is needed (usage: allranks export RUN -f pstats)");

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/screen.h"
 
+#include <getopt.h>
 #include <string.h>
 
 static const struct {
@@ -46,6 +47,7 @@ int main(int argc, char **argv)
         printf("allranks %s\n", AR_PACKAGE_VERSION);
         return AR_EXIT_OK;
     }
+    opterr = 0; /* commands say themselves what they do not understand */
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].call(argc - 1, argv + 1);

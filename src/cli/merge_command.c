@@ -46,12 +46,14 @@ int ar_command_merge(int argc, char **argv)
     struct ar_error err;
     int status = AR_EXIT_OK;
 
-    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;) {
         if (c == 'o') {
             output = optarg;
+        } else if (c == 'h') {
+            fputs(usage, stdout);
+            return AR_EXIT_OK;
         } else {
-            fputs(usage, c == 'h' ? stdout : stderr);
-            return c == 'h' ? AR_EXIT_OK : AR_EXIT_BAD;
+            return ar_complain_option(c, argv);
         }
     }
     if (optind == argc || !output)

@@ -86,7 +86,12 @@ static void print_head(const struct report *r)
     const char *program = ar_profile_fact_text(p, "program");
     const char *slash = strrchr(program, '/');
 
-    printf("%s%s%s   %s on %s   %s\n", ar_bold(), slash ? slash + 1 : program, ar_plain(),
+    const char *name = slash ? slash + 1 : program;
+    size_t n_name = strlen(name);
+
+    printf("%s", ar_bold());
+    ar_print_fit(name, n_name < 40 ? n_name : 40, AR_KEEP_START);
+    printf("%s   %s on %s   %s\n", ar_plain(),
            ranks ? ar_show_items(p->n_processes, "rank", "ranks")
                  : ar_show_items(p->n_processes, "process", "processes"),
            ar_show_items(n_hosts(p), "host", "hosts"), ar_show_duration(r->t.mean_wall_ns));
@@ -98,6 +103,8 @@ static void print_head(const struct report *r)
            ar_show_count(n_lost_in_all(r)));
     if (n_unfinished(p))
         printf("   unfinished %zu", n_unfinished(p));
+    if (*ar_profile_fact_text(p, "ended"))
+        printf("   recorded until MPI_Finalize");
     printf("\n");
 }
 
@@ -182,26 +189,21 @@ static void print_title(const char *title, const char *where, const char *a, con
 }
 
 /* Of a long place the end is what matters: the line. */
-static void print_label(const struct report *r, uint32_t node, int indent)
+static void print_label(const struct report *r, uint32_t node, size_t indent)
 {
-    const char *place = ar_show_place(&r->p, node);
-    size_t n = strlen(place);
-    char label[256];
-
-    snprintf(label, sizeof label, "%*s%s", indent, "", name_of(&r->p, node));
-    if (n > 16)
-        printf(" %-24.24s ..%s", label, place + n - 14);
-    else
-        printf(" %-24.24s %-16s", label, place);
+    printf(" %*s", (int)indent, "");
+    ar_print_fit(name_of(&r->p, node), 24 - indent, AR_KEEP_START);
+    printf(" ");
+    ar_print_fit(ar_show_place(&r->p, node), 16, AR_KEEP_END);
 }
 
-static void print_imbalance(const struct report *r)
+/* Returns how many rows it took. */
+static size_t print_imbalance(const struct report *r)
 {
     double below = 1e300;
+    size_t i = 0;
 
-    if (r->p.n_processes < 2)
-        return;
-    for (int i = 0; i < 3; i++) {
+    for (; i < 3 && r->p.n_processes > 1; i++) {
         uint32_t node = next_worst(r, below);
 
         if (node == AR_NO_ID || gain_ns(r, node) < r->min_share * r->t.mean_wall_ns)
@@ -215,6 +217,7 @@ static void print_imbalance(const struct report *r)
         print_range(r, &r->t.self[node]);
         printf("\n");
     }
+    return i;
 }
 
 /* ---- tree ------------------------------------------------------------------------------------ */
@@ -223,7 +226,7 @@ struct rows {
     size_t n_shown, n_cut;
 };
 
-static void print_row(const struct report *r, uint32_t node, int depth)
+static void print_row(const struct report *r, uint32_t node, size_t depth)
 {
     print_label(r, node, depth < 12 ? depth : 12);
     printf(" %8s %8s", ar_show_time(r->t.time[node].mean, r->unit_ns),
@@ -242,7 +245,7 @@ static struct rows walk_tree(const struct report *r, size_t n_rows)
 {
     struct rows rows = {0};
     uint32_t node = r->t.first_child[0];
-    int depth = 0;
+    size_t depth = 0;
 
     while (node != AR_NO_ID && node != 0) {
         bool worth = depth == 0 || worth_a_row(r, node);
@@ -273,14 +276,14 @@ static struct rows walk_tree(const struct report *r, size_t n_rows)
     return rows;
 }
 
-static void print_tree(const struct report *r)
+static void print_tree(const struct report *r, size_t n_rows)
 {
     bool several = r->p.n_processes > 1;
 
     print_title("Where the time goes", r->unit, "total", "self",
                 several ? "   min-max (rank)" : "");
 
-    struct rows rows = walk_tree(r, r->n_rows);
+    struct rows rows = walk_tree(r, n_rows);
 
     if (rows.n_cut)
         printf(" %s%s: allranks report --rows 0 --min 0 %s%s\n", ar_dim(),
@@ -341,7 +344,7 @@ static int parse(int argc, char **argv, struct report *r)
                                             {NULL, 0, NULL, 0}};
     char *end = NULL;
 
-    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
+    for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;)
         switch (c) {
         case 'n':
             r->n_rows = strtoul(optarg, &end, 10);
@@ -360,8 +363,7 @@ static int parse(int argc, char **argv, struct report *r)
             fputs(usage, stdout);
             return AR_EXIT_OK;
         default:
-            fputs(usage, stderr);
-            return AR_EXIT_BAD;
+            return ar_complain_option(c, argv);
         }
     if (argc - optind != 1)
         return ar_complain("one run is needed (usage: allranks report RUN)");
@@ -385,8 +387,11 @@ static int print_report(struct report *r)
 {
     choose_unit(r);
     print_head(r);
-    print_imbalance(r);
-    print_tree(r);
+
+    size_t n_taken = print_imbalance(r);
+
+    /* One screen in all: what stands above the tree is taken from it. */
+    print_tree(r, r->n_rows > n_taken + 4 && n_taken > 1 ? r->n_rows - (n_taken - 1) : r->n_rows);
     return print_mpi(r);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/screen.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,67 @@ int ar_complain(const char *fmt, ...)
     va_end(ap);
     fprintf(stderr, "\n");
     return AR_EXIT_BAD;
+}
+
+/* getopt has moved on: what it refused is the word before. */
+int ar_complain_option(int c, char **argv)
+{
+    const char *word = argv[optind - 1];
+
+    if (c == ':')
+        return ar_complain("%s needs a value (try: allranks %s --help)", word, argv[0]);
+    return ar_complain("unknown option %s (try: allranks %s --help)", word, argv[0]);
+}
+
+static size_t character_bytes(const char *at, size_t n_left)
+{
+    size_t n = ar_utf8_length(at, n_left);
+
+    return n ? n : 1;
+}
+
+static size_t count_characters(const char *text)
+{
+    size_t n = 0;
+
+    for (size_t n_left = strlen(text); n_left; n++) {
+        size_t step = character_bytes(text, n_left);
+
+        text += step;
+        n_left -= step;
+    }
+    return n;
+}
+
+static const char *skip_characters(const char *text, size_t n)
+{
+    for (; n && *text; n--)
+        text += character_bytes(text, strlen(text));
+    return text;
+}
+
+void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
+{
+    size_t n = count_characters(text);
+
+    if (n > n_columns && keep == AR_KEEP_END) {
+        text = skip_characters(text, n - (n_columns - 2));
+        printf("..");
+        n_columns -= 2;
+    }
+    for (size_t i = 0; i < n_columns; i++) {
+        size_t step = *text ? character_bytes(text, strlen(text)) : 0;
+        bool printable = step > 1 || (step == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f &&
+                                      !(*text & 0x80));
+
+        if (step == 0)
+            putchar(' ');
+        else if (printable)
+            printf("%.*s", (int)step, text);
+        else
+            putchar('?');
+        text += step;
+    }
 }
 
 const char *ar_show_time(double ns, double unit_ns)

@@ -17,6 +17,8 @@
 
 /* allranks: error: <text>; returns AR_EXIT_BAD, so that a failure is one line. */
 int ar_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What getopt_long refused; `c` is what it returned, option strings begin with ':'. */
+int ar_complain_option(int c, char **argv);
 
 /* "1.234", "107.4": for columns; in seconds for a unit of 1e9. */
 const char *ar_show_time(double ns, double unit_ns);
@@ -30,6 +32,10 @@ const char *ar_show_date(uint64_t real_ns);
 const char *ar_show_process(const struct ar_profile *p, uint32_t process);
 /* "solver.py:61": where a function is; for an MPI call or an import the line that made it. */
 const char *ar_show_place(const struct ar_profile *p, uint32_t node);
+
+/* Prints text in so many columns, cut or padded; control characters become '?'. */
+enum ar_keep { AR_KEEP_START, AR_KEEP_END };
+void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep);
 
 /* Escape sequences, or "" where they are not wanted. */
 const char *ar_bold(void);

@@ -42,7 +42,7 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
 {
     struct ar_thread *t = ar_python_thread(frame);
 
-    if (__builtin_expect(!t || ar_frame_makes_generator(frame), 0))
+    if (__builtin_expect(!t || ar_frame_makes_generator(frame) || ar_call_is_refused(ts), 0))
         return NULL;
 
     uint32_t function = ar_function_of_code(ar_frame_code(frame));

@@ -7,6 +7,8 @@
 #include "runtime/livemap.h"
 #include "runtime/recording.h"
 
+#include <string.h>
+
 PyDoc_STRVAR(start_doc,
              "start(output, live_dir, max_bytes, quiet, own_directory)\n--\n\n"
              "Begin to record this process. RuntimeError: it cannot be recorded, and why.");
@@ -59,47 +61,74 @@ static PyObject *fact(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/*
- * SystemExit is the interpreter's to handle; all else is printed here, where the traceback has the
- * program's frames only.
- */
-static PyObject *print_error(void)
-{
-    int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+/* ---- running the program --------------------------------------------------------------------- */
 
-    if (PyErr_ExceptionMatches(PyExc_SystemExit))
-        return NULL;
-    PyErr_Print();
-    return Py_BuildValue("(sO)", interrupted ? "interrupted" : "failed", Py_None);
-}
+/*
+ * Each of these runs at the bottom of an empty stack and prints what goes wrong there, where the
+ * traceback has the program's frames only. SystemExit is left to the interpreter.
+ */
 
 PyDoc_STRVAR(
-    call_main_doc,
-    "call_main(function_or_code, *args)\n--\n\n"
-    "Call a function, or run code in a namespace, at the bottom of an empty stack, as the\n"
-    "interpreter runs the main module.\n"
-    "Returns ('done', result), or 'failed' or 'interrupted' with the traceback printed.");
+    run_file_doc,
+    "run_file(path)\n--\n\n"
+    "Run a script, compiled file or (as '<stdin>') standard input as __main__, by the function\n"
+    "that the interpreter itself uses. False: it failed, and that was printed.");
 
-/*
- * Code is evaluated without a call of exec in between, which would take a level of the recursion
- * limit.
- */
-static PyObject *call_or_run(PyObject *what, PyObject *args)
+static PyObject *run_file(PyObject *self, PyObject *args)
 {
-    if (PyCode_Check(what) && PyTuple_GET_SIZE(args) == 1)
-        return PyEval_EvalCode(what, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 0));
-    return PyObject_CallObject(what, args);
+    const char *path;
+    PyCompilerFlags flags = {.cf_flags = 0, .cf_feature_version = PY_MINOR_VERSION};
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y", &path))
+        return NULL;
+
+    bool is_stdin = strcmp(path, "<stdin>") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "rbe");
+
+    if (!file)
+        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+
+    PyThreadState *ts = PyThreadState_Get();
+    struct ar_hidden_frames hidden = ar_frames_hide(ts);
+    int rc = PyRun_AnyFileExFlags(file, path, !is_stdin, &flags);
+
+    ar_frames_show(ts, hidden);
+    return PyBool_FromLong(rc == 0);
 }
 
-static PyObject *call_main(PyObject *self, PyObject *args)
+PyDoc_STRVAR(run_code_doc, "run_code(source)\n--\n\nThe same for the source after -c.");
+
+static PyObject *run_code(PyObject *self, PyObject *args)
+{
+    const char *source;
+    PyCompilerFlags flags = {.cf_flags = PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y", &source))
+        return NULL;
+
+    PyThreadState *ts = PyThreadState_Get();
+    struct ar_hidden_frames hidden = ar_frames_hide(ts);
+    int rc = PyRun_SimpleStringFlags(source, &flags);
+
+    ar_frames_show(ts, hidden);
+    return PyBool_FromLong(rc == 0);
+}
+
+PyDoc_STRVAR(run_module_doc,
+             "run_module(function, *args)\n--\n\n"
+             "The same for a function that runs a module as __main__, which is runpy's.");
+
+static PyObject *run_module(PyObject *self, PyObject *args)
 {
     (void)self;
     if (PyTuple_GET_SIZE(args) < 1) {
-        PyErr_SetString(PyExc_TypeError, "call_main needs something to call");
+        PyErr_SetString(PyExc_TypeError, "run_module needs a function");
         return NULL;
     }
 
-    PyObject *what = PyTuple_GET_ITEM(args, 0);
     PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args));
 
     if (!rest)
@@ -107,19 +136,26 @@ static PyObject *call_main(PyObject *self, PyObject *args)
 
     PyThreadState *ts = PyThreadState_Get();
     struct ar_hidden_frames hidden = ar_frames_hide(ts);
-    PyObject *result = call_or_run(what, rest);
-    PyObject *answer = result ? Py_BuildValue("(sN)", "done", result) : print_error();
+    PyObject *result = PyObject_CallObject(PyTuple_GET_ITEM(args, 0), rest);
+    bool failed = !result && !PyErr_ExceptionMatches(PyExc_SystemExit);
 
+    if (failed)
+        PyErr_Print();
     ar_frames_show(ts, hidden);
     Py_DECREF(rest);
-    return answer;
+    if (!result && !failed)
+        return NULL;
+    Py_XDECREF(result);
+    return PyBool_FromLong(!failed);
 }
 
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
     {"finish", finish, METH_NOARGS, finish_doc},
-    {"call_main", call_main, METH_VARARGS, call_main_doc},
+    {"run_code", run_code, METH_VARARGS, run_code_doc},
+    {"run_file", run_file, METH_VARARGS, run_file_doc},
+    {"run_module", run_module, METH_VARARGS, run_module_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -16,6 +16,8 @@
 #include <frameobject.h>
 #if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_frame.h>
+#else
+#include <internal/pycore_interp.h>
 #endif
 #undef Py_BUILD_CORE
 
@@ -120,6 +122,21 @@ static inline bool ar_frame_makes_generator(ar_frame *frame)
            frame->owner != FRAME_OWNED_BY_GENERATOR;
 #else
     (void)frame;
+    return false;
+#endif
+}
+
+/* A call beyond the recursion limit is refused by the evaluator, after it has been called. */
+static inline bool ar_call_is_refused(PyThreadState *ts)
+{
+#if PY_VERSION_HEX < 0x030A0000
+    return ts->recursion_depth >= ts->interp->ceval.recursion_limit && !ts->overflowed;
+#elif PY_VERSION_HEX < 0x030B0000
+    return ts->recursion_depth >= ts->interp->ceval.recursion_limit && !ts->recursion_headroom;
+#elif PY_VERSION_HEX < 0x030C0000
+    return ts->recursion_remaining <= 0 && !ts->recursion_headroom;
+#else
+    (void)ts;
     return false;
 #endif
 }

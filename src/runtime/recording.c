@@ -70,10 +70,11 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
         write_without_signal(line, (size_t)n);
 }
 
-/* The first rank speaks for all. */
+/* The first rank that is recorded speaks for all. */
 static bool speaks(void)
 {
-    return recording.identity.world_rank == 0 || recording.identity.world_rank == AR_RANK_NONE;
+    return recording.identity.world_rank == AR_RANK_NONE ||
+           recording.identity.world_rank == ar_rollcall_first();
 }
 
 static void say_what_is_left(const char *why)
@@ -158,7 +159,7 @@ static void end_alone(void)
 
     close_live_file();
     status = own_profile(&p, &err);
-    if (status == AR_OK)
+    if (status == AR_OK && p.n_nodes > 1) /* a script that does not compile has called nothing */
         status = write_run(&p, &err);
     if (status == AR_OK)
         leave_nothing();
@@ -257,7 +258,10 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 
     if (!ar_live_base || recording.finished || recording.linked != abi)
         return;
-    if (!Py_IsInitialized())
+    if (Py_IsInitialized())
+        ar_livemap_fact("ended",
+                        "with MPI_Finalize; what the program did after it is not recorded");
+    else
         hold_timers_back();
     close_live_file();
     status = own_profile(&p, &err);

@@ -169,6 +169,14 @@ void ar_rollcall_leave(void)
         unlink(roll.verdict);
 }
 
+uint32_t ar_rollcall_first(void)
+{
+    for (uint32_t rank = 0; roll.members && rank < roll.n_ranks; rank++)
+        if (roll.members[rank].path)
+            return rank;
+    return 0;
+}
+
 uint32_t ar_rollcall_found(void)
 {
     uint32_t n = 0;

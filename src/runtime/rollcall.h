@@ -23,6 +23,8 @@
 bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size);
 /* Removes the verdict; when the ranks have merged nobody needs it any more. */
 void ar_rollcall_leave(void);
+/* The lowest rank that was found; 0 where there was no roll call. */
+uint32_t ar_rollcall_first(void);
 /* How many ranks were found. */
 uint32_t ar_rollcall_found(void);
 /* Is that rank's process still there? Ranks of other hosts are taken to be. */
