@@ -123,9 +123,11 @@ def default_output(options: Options) -> str:
 def become_main(options: Options) -> None:
     """Puts a fresh __main__ module, sys.argv and sys.path in place, as the interpreter does."""
     main_module = type(sys)("__main__")
-    main_module.__dict__["__builtins__"] = sys.modules["builtins"]
-    main_module.__dict__["__annotations__"] = {}
-    main_module.__dict__["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
+    main_module.__dict__.update(
+        __builtins__=sys.modules["builtins"],
+        __annotations__={},
+        __loader__=sys.modules["_frozen_importlib"].BuiltinImporter,
+    )
     sys.modules["__main__"] = main_module
 
     first = {"module": "-m", "code": "-c"}.get(options.kind, options.target)
@@ -248,6 +250,8 @@ def complain(text: str) -> None:
 def end_in_failure(options: Options) -> None:
     """Ends the process as the interpreter would have; what went wrong has been printed."""
     kind = getattr(sys, "last_type", None)
+    if getattr(sys, "last_traceback", None) is None:
+        _runtime.cancel()  # it could not be compiled: nothing of it ran
     if not (isinstance(kind, type) and issubclass(kind, KeyboardInterrupt)):
         sys.exit(1)
     # The interpreter then ends by the signal itself, which shells and launchers look for. For scripts

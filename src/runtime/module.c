@@ -61,6 +61,15 @@ static PyObject *fact(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(cancel_doc, "cancel()\n--\n\nRecord nothing, and leave nothing behind.");
+
+static PyObject *cancel(PyObject *self, PyObject *args)
+{
+    (void)self, (void)args;
+    ar_recording_cancel();
+    Py_RETURN_NONE;
+}
+
 /* ---- running the program --------------------------------------------------------------------- */
 
 /*
@@ -151,6 +160,7 @@ static PyObject *run_module(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
+    {"cancel", cancel, METH_NOARGS, cancel_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
     {"finish", finish, METH_NOARGS, finish_doc},
     {"run_code", run_code, METH_VARARGS, run_code_doc},

@@ -159,7 +159,7 @@ static void end_alone(void)
 
     close_live_file();
     status = own_profile(&p, &err);
-    if (status == AR_OK && p.n_nodes > 1) /* a script that does not compile has called nothing */
+    if (status == AR_OK)
         status = write_run(&p, &err);
     if (status == AR_OK)
         leave_nothing();
