@@ -19,8 +19,8 @@
 #define MANY_NODES 50000
 
 __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
-static __thread bool refused __attribute__((tls_model(
-    "initial-exec"))); /* this thread found no room: it is not tried again at each event */
+/* This thread found no room: it is not tried again at each event. */
+static __thread bool refused __attribute__((tls_model("initial-exec")));
 bool ar_tree_has_holes;
 
 static struct {

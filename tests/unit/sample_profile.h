@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * sample_profile: profiles made by hand, and whether a profile that came from elsewhere is one.
+ *
+ * What cannot fail but for memory ends the program if it does: a test that has not been set up has
+ * nothing to say.
+ *
+ *     struct ar_profile p;
+ *     sample_start(&p);
+ *     uint32_t main_id = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "main", 1), 1);
+ *     uint32_t here = sample_thread(&p, sample_rank(&p, 0), 0);
+ *     sample_value(&p, AR_METRIC_TIME, main_id, here, 100);
+ *     ar_profile_free(&p);
+ */
+#pragma once
+
+#include "format/profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline void sample_must(enum ar_status status)
+{
+    if (status < 0) {
+        printf("Bail out! no profile to test: %s\n", ar_status_text(status));
+        exit(2);
+    }
+}
+
+static inline void sample_start(struct ar_profile *p)
+{
+    sample_must(ar_profile_init(p));
+}
+
+static inline struct ar_str sample_str(const char *text)
+{
+    return (struct ar_str){text, strlen(text)};
+}
+
+static inline uint32_t sample_text(struct ar_profile *p, const char *text)
+{
+    uint32_t id;
+
+    sample_must(ar_profile_string(p, sample_str(text), &id));
+    return id;
+}
+
+static inline uint32_t sample_function_in(struct ar_profile *p, enum ar_function_kind kind,
+                                          const char *name, const char *file, uint32_t first_line)
+{
+    struct ar_function f = {.kind = kind,
+                            .name = sample_text(p, name),
+                            .file = sample_text(p, file),
+                            .first_line = first_line};
+    uint32_t id;
+
+    sample_must(ar_profile_function(p, f, &id));
+    return id;
+}
+
+static inline uint32_t sample_function(struct ar_profile *p, enum ar_function_kind kind,
+                                       const char *name, uint32_t first_line)
+{
+    return sample_function_in(p, kind, name, kind == AR_FUNCTION_PYTHON ? "a.py" : "", first_line);
+}
+
+static inline uint32_t sample_node(struct ar_profile *p, uint32_t parent, uint32_t function,
+                                   uint32_t line)
+{
+    uint32_t id;
+
+    sample_must(ar_profile_node(p, (struct ar_profile_node){parent, function, line}, &id));
+    return id;
+}
+
+static inline uint32_t sample_rank(struct ar_profile *p, uint32_t world_rank)
+{
+    struct ar_process process = {.world_rank = world_rank, .pid = 1000 + world_rank};
+    uint32_t id;
+
+    sample_must(ar_profile_process(p, &process, &id));
+    return id;
+}
+
+static inline uint32_t sample_thread(struct ar_profile *p, uint32_t process, uint32_t thread)
+{
+    struct ar_location location = {.process = process, .thread = thread};
+    uint32_t id;
+
+    sample_must(ar_profile_location(p, &location, &id));
+    return id;
+}
+
+static inline void sample_value(struct ar_profile *p, enum ar_metric_id metric, uint32_t node,
+                                uint32_t location, uint64_t value)
+{
+    sample_must(ar_profile_value(p, metric, (struct ar_value){node, location, value}));
+}
+
+/*
+ * The value of a node at a location, combined over all entries as a reader would; 0 when there is
+ * none.
+ */
+static inline uint64_t sample_find(const struct ar_profile *p, enum ar_metric_id metric,
+                                   uint32_t node, uint32_t location)
+{
+    const struct ar_metric *m = &p->metrics[metric];
+    uint64_t value = 0;
+    bool found = false;
+
+    for (size_t i = 0; i < m->n_values; i++)
+        if (m->values[i].node == node && m->values[i].location == location) {
+            value = found ? ar_combine(ar_metric_combine[metric], value, m->values[i].value)
+                          : m->values[i].value;
+            found = true;
+        }
+    return value;
+}
+
+/* "/main:1/solve:7": names and lines from the root, which is "". */
+static inline void sample_path(const struct ar_profile *p, uint32_t node, char *path, size_t n_path)
+{
+    char below[1024] = "";
+
+    for (; node != 0; node = p->nodes[node].parent) {
+        char whole[1024];
+        uint32_t name = p->functions[p->nodes[node].function].name;
+
+        snprintf(whole, sizeof whole, "/%s:%u%s", ar_strtab_text(&p->strings, name),
+                 p->nodes[node].line, below);
+        memcpy(below, whole, sizeof below);
+    }
+    snprintf(path, n_path, "%s", below);
+}
+
+/* The node with that path, AR_NO_ID when there is none. */
+static inline uint32_t sample_node_at(const struct ar_profile *p, const char *path)
+{
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        char found[1024];
+
+        sample_path(p, i, found, sizeof found);
+        if (strcmp(found, path) == 0)
+            return i;
+    }
+    return AR_NO_ID;
+}
+
+/* ---- is it a profile? ------------------------------------------------------------------------ */
+
+static inline bool sample_tables_are_sound(const struct ar_profile *p)
+{
+    size_t n_strings = p->strings.n_strings;
+    bool sound = true;
+
+    for (size_t i = 0; i < p->n_facts; i++)
+        sound = sound && p->facts[i].key < n_strings && p->facts[i].value < n_strings;
+    for (size_t i = 0; i < p->n_functions; i++)
+        sound = sound && p->functions[i].name < n_strings && p->functions[i].file < n_strings;
+    for (size_t i = 0; i < p->n_processes; i++)
+        sound = sound && p->processes[i].host < n_strings && p->processes[i].finished < 2;
+    for (size_t i = 0; i < p->n_locations; i++)
+        sound =
+            sound && p->locations[i].process < p->n_processes && p->locations[i].name < n_strings;
+    return sound;
+}
+
+static inline bool sample_tree_is_sound(const struct ar_profile *p)
+{
+    bool sound = p->n_nodes > 0 && p->nodes[0].parent == AR_NO_ID;
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        sound =
+            sound && p->nodes[i].function < p->n_functions && (i == 0 || p->nodes[i].parent < i);
+    return sound;
+}
+
+static inline bool sample_in_order(const struct ar_value *a, const struct ar_value *b)
+{
+    return a->node < b->node || (a->node == b->node && a->location < b->location);
+}
+
+static inline bool sample_values_are_sound(const struct ar_profile *p)
+{
+    bool sound = true;
+
+    for (int k = 0; k < AR_N_METRICS; k++) {
+        const struct ar_metric *m = &p->metrics[k];
+
+        for (size_t i = 0; i < m->n_values; i++)
+            sound = sound && m->values[i].node < p->n_nodes &&
+                    m->values[i].location < p->n_locations &&
+                    (!m->sorted || i == 0 || sample_in_order(&m->values[i - 1], &m->values[i]));
+    }
+    return sound;
+}
+
+static inline bool sample_is_sound(const struct ar_profile *p)
+{
+    return sample_tables_are_sound(p) && sample_tree_is_sound(p) && sample_values_are_sound(p);
+}

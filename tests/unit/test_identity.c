@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/identity.h"
+
+#include "format/livefile.h"
+#include "scratch.h"
+#include "tap.h"
+
+#include <inttypes.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#define N_ITEMS(array) (sizeof(array) / sizeof *(array))
+
+static struct ar_identity identity;
+static struct ar_error error;
+
+/* Whatever launcher runs the tests is not to be seen. */
+static void forget_launchers(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "PMIX_RANK",
+                                        "PMIX_NAMESPACE",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "PMI_JOBID",
+                                        "MV2_COMM_WORLD_RANK",
+                                        "MV2_COMM_WORLD_SIZE",
+                                        "SLURM_PROCID",
+                                        "SLURM_NTASKS",
+                                        "SLURM_JOB_ID",
+                                        "SLURM_STEP_ID",
+                                        "OMPI_MCA_ess_base_jobid"};
+
+    for (size_t i = 0; i < N_ITEMS(names); i++)
+        unsetenv(names[i]);
+}
+
+static bool find(void)
+{
+    bool found = ar_identity_find(&identity, scratch_dir, &error) == AR_OK;
+
+    if (!found)
+        tap_note("%s", error.text);
+    return found;
+}
+
+static const char *live_name(void)
+{
+    return strrchr(identity.live_path, '/') + 1;
+}
+
+/* ---- who ------------------------------------------------------------------------------------- */
+
+static void test_alone(void)
+{
+    char job[64], name[128], host[256];
+    unsigned long long start = ar_process_start((uint32_t)getpid());
+
+    forget_launchers();
+    tap_ok(find(), "without a launcher");
+    tap_ok(identity.pid == (uint32_t)getpid() && identity.parent_pid == (uint32_t)getppid(),
+           "it knows itself and its parent");
+    tap_ok(identity.pid_start == start && start > 0, "and when it was started");
+    tap_ok(identity.world_rank == AR_RANK_NONE && identity.world_size == 0, "it has no rank");
+    tap_ok(gethostname(host, sizeof host) == 0 && strncmp(identity.host, host, 63) == 0, "host");
+    snprintf(job, sizeof job, "pid%d-%llu", (int)getpid(), start);
+    tap_ok(strcmp(identity.job, job) == 0, "it is a job of its own: %s", identity.job);
+    snprintf(name, sizeof name, "p%d-%llu.live", (int)getpid(), start);
+    tap_ok(strcmp(live_name(), name) == 0, "its file: %s", live_name());
+    tap_ok(strncmp(identity.live_path, identity.job_dir, strlen(identity.job_dir)) == 0 &&
+               strcmp(strrchr(identity.job_dir, '/') + 1, job) == 0,
+           "in the directory of its job");
+    ar_identity_leave(&identity);
+}
+
+static void check_rank(const char *variable, const char *text, uint32_t expected)
+{
+    setenv(variable, text, 1);
+    tap_ok(find() && identity.world_rank == expected, "%s=%s", variable, text);
+    ar_identity_leave(&identity);
+    unsetenv(variable);
+}
+
+static void test_ranks(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                            "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+
+    forget_launchers();
+    check_rank("SLURM_PROCID", "3", AR_RANK_NONE); /* a batch script has it too */
+    setenv("SLURM_STEP_ID", "0", 1);
+    for (size_t i = 0; i < N_ITEMS(variables); i++)
+        check_rank(variables[i], "3", 3);
+    check_rank("PMI_RANK", "0", 0);
+    check_rank("PMI_RANK", "4294967294", 4294967294u);
+    check_rank("PMI_RANK", "4294967295", AR_RANK_NONE);
+    check_rank("PMI_RANK", "4294967296", AR_RANK_NONE);
+    check_rank("PMI_RANK", "99999999999999999999999", AR_RANK_NONE);
+    check_rank("PMI_RANK", "-1", AR_RANK_NONE);
+    check_rank("PMI_RANK", "3x", AR_RANK_NONE);
+    check_rank("PMI_RANK", "", AR_RANK_NONE);
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_NTASKS", "1", 1);
+    setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
+    check_rank("OMPI_COMM_WORLD_RANK", "5", 5); /* mpirun within an allocation of Slurm */
+    tap_ok(identity.world_size == 8, "the launcher's size, not Slurm's");
+}
+
+static void check_job(const char *expected)
+{
+    tap_ok(find() && strcmp(identity.job, expected) == 0, "job %s", identity.job);
+    tap_ok(strncmp(live_name(), "r7-p", 4) == 0, "file %s", live_name());
+    ar_identity_leave(&identity);
+}
+
+static void test_jobs(void)
+{
+    forget_launchers();
+    setenv("PMIX_RANK", "7", 1);
+    setenv("SLURM_JOB_ID", "4711", 1);
+    setenv("SLURM_STEP_ID", "2", 1);
+    check_job("slurm4711.2");
+    setenv("PMIX_NAMESPACE", "prterun-node7-99@1", 1);
+    check_job("jobprterun-node7-99_1");
+    setenv("PMIX_NAMESPACE", "../../etc/x y\n", 1);
+    check_job("job.._.._etc_x_y_");
+    forget_launchers();
+    tap_ok(find() && strncmp(identity.job, "pid", 3) == 0, "without a rank no job id is believed");
+    ar_identity_leave(&identity);
+}
+
+/* Runs the body in a child and gives back whether it said yes. */
+static bool in_child(bool (*body)(void))
+{
+    int status = 1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(body() ? 0 : 1);
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+static char launcher_job[64];
+
+static bool has_the_launchers_job(void)
+{
+    return find() && strcmp(identity.job, launcher_job) == 0;
+}
+
+static bool has_it_below_a_shell(void)
+{
+    prctl(PR_SET_NAME, "sh"); /* a fork has its parent's name */
+    return in_child(has_the_launchers_job);
+}
+
+/* As hydra does it: no job id, but all ranks have one ancestor with a name that is known. */
+static bool is_a_launcher(void)
+{
+    uint32_t pid = (uint32_t)getpid();
+
+    prctl(PR_SET_NAME, "hydra_pmi_proxy");
+    snprintf(launcher_job, sizeof launcher_job, "launcher%u-%" PRIu64, pid, ar_process_start(pid));
+    return in_child(has_the_launchers_job) && in_child(has_it_below_a_shell);
+}
+
+static void test_launcher_without_job_id(void)
+{
+    forget_launchers();
+    setenv("PMI_RANK", "7", 1);
+    tap_ok(in_child(is_a_launcher), "ranks of one launcher are one job, in a shell or not");
+    tap_ok(find() && strncmp(identity.job, "launcher", 8) == 0, "%s", identity.job);
+    ar_identity_leave(&identity);
+    forget_launchers();
+}
+
+static bool is_no_rank(void)
+{
+    return find() && identity.world_rank == AR_RANK_NONE && strncmp(identity.job, "pid", 3) == 0;
+}
+
+/* What a recorded rank starts has its environment, and is not that rank. */
+static void test_below_a_rank(void)
+{
+    forget_launchers();
+    setenv("PMIX_RANK", "7", 1);
+    setenv("PMIX_NAMESPACE", "job", 1);
+    tap_ok(find() && identity.world_rank == 7, "a rank");
+    scratch_write(identity.live_path, "", 0);
+    tap_ok(in_child(is_no_rank), "below it there is none");
+    unlink(identity.live_path);
+    tap_ok(!in_child(is_no_rank), "unless it was not recorded");
+    ar_identity_leave(&identity);
+    forget_launchers();
+}
+
+static void test_process_start(void)
+{
+    uint64_t start = ar_process_start((uint32_t)getpid());
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+    tap_ok(ar_process_start((uint32_t)child) == 0, "a process that is gone has no start");
+    tap_ok(ar_process_start(1) > 0 || access("/proc/1/stat", R_OK) != 0, "the first one has");
+    prctl(PR_SET_NAME, ") R 1 (2 3");
+    tap_ok(ar_process_start((uint32_t)getpid()) == start, "whatever its name");
+}
+
+/* ---- where ----------------------------------------------------------------------------------- */
+
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 ? st.st_mode & 07777 : 0;
+}
+
+static void test_directories(void)
+{
+    char dir[512];
+    mode_t mask = umask(0);
+
+    snprintf(dir, sizeof dir, "%s", scratch_path("new"));
+    tap_ok(ar_identity_find(&identity, dir, &error) == AR_OK, "a new directory");
+    tap_ok(mode_of(dir) == 0700 && mode_of(identity.job_dir) == 0700, "both are ours alone");
+    tap_ok(ar_identity_find(&identity, dir, &error) == AR_OK, "again, they are there");
+    ar_identity_leave(&identity);
+    tap_ok(access(identity.job_dir, F_OK) != 0, "the job's is removed");
+    tap_ok(access(dir, F_OK) == 0, "the one that was given is not");
+    umask(mask);
+}
+
+static void test_leaving_files(void)
+{
+    tap_ok(find(), "found");
+    scratch_write(identity.live_path, "x", 1);
+    ar_identity_leave(&identity);
+    tap_ok(scratch_holds(identity.live_path, "x", 1), "a directory with files in it stays");
+    unlink(identity.live_path);
+    ar_identity_leave(&identity);
+    tap_ok(access(identity.job_dir, F_OK) != 0, "until it is empty");
+}
+
+static void check_refused(const char *live_dir, const char *text)
+{
+    tap_ok(ar_identity_find(&identity, live_dir, &error) == AR_IO && strstr(error.text, text),
+           "refused: %.100s", error.text);
+}
+
+static void test_places_that_cannot_be(void)
+{
+    char dir[AR_PATH_BYTES + 10]; /* longer than any text of an error */
+
+    check_refused(scratch_path("none/none"), "No such file");
+    scratch_write(scratch_path("file"), "", 0);
+    check_refused(scratch_path("file"), "Not a directory");
+    memset(dir, 'a', sizeof dir - 1);
+    dir[sizeof dir - 1] = '\0';
+    check_refused(dir, "aaaa");
+}
+
+/* Somebody else was there first: the name of a job is no secret. */
+static void test_planted_directories(void)
+{
+    static const char *const text = "not a directory that only you can write to";
+    char job_dir[AR_PATH_BYTES];
+
+    tap_ok(find(), "found");
+    memcpy(job_dir, identity.job_dir, sizeof job_dir);
+    ar_identity_leave(&identity);
+
+    mkdir(scratch_path("theirs"), 0700);
+    tap_ok(symlink(scratch_path("theirs"), job_dir) == 0, "a link to a directory");
+    check_refused(scratch_dir, text);
+    unlink(job_dir);
+    scratch_write(job_dir, "", 0);
+    check_refused(scratch_dir, text);
+    unlink(job_dir);
+    mkdir(job_dir, 0700);
+    chmod(job_dir, 0770);
+    check_refused(scratch_dir, text);
+    chmod(job_dir, 0702);
+    check_refused(scratch_dir, text);
+    chmod(job_dir, 0700);
+    if (chown(job_dir, 65534, 65534) == 0) /* only root can give it away */
+        check_refused(scratch_dir, text);
+    rmdir(job_dir);
+    tap_ok(find(), "and without it all is well");
+    ar_identity_leave(&identity);
+}
+
+static void test_default_place(void)
+{
+    char own[32];
+
+    snprintf(own, sizeof own, "/allranks-%u/pid", (unsigned)geteuid());
+    tap_ok(ar_identity_find(&identity, NULL, &error) == AR_OK && strstr(identity.job_dir, own) &&
+               mode_of(identity.job_dir) == 0700,
+           "by default: %s", identity.job_dir);
+    ar_identity_leave(&identity);
+    tap_ok(access(identity.job_dir, F_OK) != 0, "nothing is left of it");
+}
+
+int main(void)
+{
+    scratch_make();
+    test_alone();
+    test_ranks();
+    test_jobs();
+    test_launcher_without_job_id();
+    test_below_a_rank();
+    test_directories();
+    test_leaving_files();
+    test_places_that_cannot_be();
+    test_planted_directories();
+    test_default_place();
+    test_process_start();
+    scratch_remove();
+    return tap_done();
+}

@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Round trips, then damage: a small file with every byte changed and every length, as it is and
+ * with checksums set right again, so that the damage reaches the readers of the sections. Whatever
+ * is accepted has to be a profile.
+ */
+#include "format/runfile.h"
+
+#include "dice.h"
+#include "failing_alloc.h"
+#include "sample_profile.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define N_ITEMS(array) (sizeof(array) / sizeof *(array))
+#define HEAD_BYTES 16
+#define ENTRY_BYTES 40
+
+static struct ar_error error;
+
+/* ---- profiles -------------------------------------------------------------------------------- */
+
+static void make_small(struct ar_profile *p)
+{
+    struct ar_process process = {.world_rank = 1,
+                                 .world_size = 4,
+                                 .pid = 77,
+                                 .finished = 1,
+                                 .start_real_ns = 1700000000000000000u,
+                                 .wall_ns = 12345,
+                                 .n_lost = {1, 2, 3, 4, 5, 6, 7, 8}};
+    struct ar_location location = {.thread = 2};
+    uint32_t id;
+
+    sample_start(p);
+    sample_must(ar_profile_fact(p, sample_str("command"), sample_str("heat.py")));
+    process.host = sample_text(p, "node-7");
+    location.name = sample_text(p, "worker");
+    sample_rank(p, AR_RANK_NONE);
+    sample_thread(p, 0, 0);
+    sample_must(ar_profile_process(p, &process, &location.process));
+    sample_must(ar_profile_location(p, &location, &id));
+
+    uint32_t step = sample_node(p, 0, sample_function(p, AR_FUNCTION_PYTHON, "step", 3), 300);
+    uint32_t wait = sample_node(p, step, sample_function(p, AR_FUNCTION_MPI, "MPI_Wait", 0), 8);
+
+    for (int m = 0; m < AR_N_METRICS; m++) {
+        sample_value(p, (enum ar_metric_id)m, wait, 1, 1000u << m);
+        sample_value(p, (enum ar_metric_id)m, 0, (uint32_t)m % 2, 7);
+    }
+    sample_value(p, AR_METRIC_TIME, wait, 0, 9);
+}
+
+static void make_huge(struct ar_profile *p)
+{
+    struct ar_process process = {.world_rank = UINT32_MAX - 1,
+                                 .world_size = UINT32_MAX,
+                                 .pid = UINT32_MAX,
+                                 .start_real_ns = UINT64_MAX,
+                                 .wall_ns = UINT64_MAX};
+    struct ar_location location = {.thread = UINT32_MAX};
+    uint32_t id;
+
+    memset(process.n_lost, 0xff, sizeof process.n_lost);
+    sample_start(p);
+    sample_must(ar_profile_process(p, &process, &id));
+    sample_must(ar_profile_location(p, &location, &id));
+
+    uint32_t f = sample_function(p, (enum ar_function_kind)UINT32_MAX, "f", UINT32_MAX);
+
+    for (int m = 0; m < AR_N_METRICS; m++)
+        sample_value(p, (enum ar_metric_id)m, sample_node(p, 0, f, UINT32_MAX), 0, UINT64_MAX);
+}
+
+/* Deep and wide, values here and there, strings of any bytes. */
+static void make_random(struct ar_profile *p, uint64_t seed)
+{
+    struct dice d = {seed};
+    uint32_t n_nodes = 1 + dice_below(&d, 2000), n_ranks = 1 + dice_below(&d, 50);
+
+    sample_start(p);
+    for (uint32_t i = 0; i < n_ranks; i++)
+        for (uint32_t rank = sample_rank(p, i), k = 1 + dice_below(&d, 3); k > 0; k--)
+            sample_thread(p, rank, k - 1);
+    for (uint32_t i = 1; i < n_nodes; i++) {
+        uint64_t bytes = dice_roll(&d);
+        struct ar_function f = {.kind = dice_below(&d, 7), .first_line = dice_below(&d, 10000)};
+        struct ar_str name = {(const char *)&bytes, dice_below(&d, 9)};
+        uint32_t id;
+
+        sample_must(ar_profile_string(p, name, &f.name));
+        sample_must(ar_profile_function(p, f, &id));
+        sample_node(p, dice_below(&d, (uint32_t)p->n_nodes), id, dice_below(&d, 500));
+    }
+    for (uint32_t i = dice_below(&d, 20000); i > 0; i--)
+        sample_value(p, (enum ar_metric_id)dice_below(&d, AR_N_METRICS),
+                     dice_below(&d, (uint32_t)p->n_nodes), dice_below(&d, (uint32_t)p->n_locations),
+                     dice_number(&d));
+}
+
+/* ---- are they the same? ---------------------------------------------------------------------- */
+
+static bool same_strings(const struct ar_strtab *a, const struct ar_strtab *b)
+{
+    bool same = a->n_strings == b->n_strings;
+
+    for (uint32_t i = 0; same && i < a->n_strings; i++) {
+        struct ar_str x = ar_strtab_get(a, i), y = ar_strtab_get(b, i);
+
+        same = x.n_bytes == y.n_bytes && memcmp(x.text, y.text, x.n_bytes) == 0;
+    }
+    return same;
+}
+
+/* Structs without padding: the compiler has checked that in the widths. */
+static bool same_items(const void *a, size_t n_a, const void *b, size_t n_b, size_t item_bytes)
+{
+    return n_a == n_b && (n_a == 0 || memcmp(a, b, n_a * item_bytes) == 0);
+}
+
+#define SAME_ITEMS(a, b, items, n_items)                                                           \
+    same_items((a)->items, (a)->n_items, (b)->items, (b)->n_items, sizeof *(a)->items)
+
+static bool same_processes(const struct ar_profile *a, const struct ar_profile *b)
+{
+    bool same = a->n_processes == b->n_processes;
+
+    for (size_t i = 0; same && i < a->n_processes; i++) {
+        const struct ar_process *x = &a->processes[i], *y = &b->processes[i];
+
+        same = x->host == y->host && x->pid == y->pid && x->world_rank == y->world_rank &&
+               x->world_size == y->world_size && x->finished == y->finished &&
+               x->start_real_ns == y->start_real_ns && x->wall_ns == y->wall_ns &&
+               memcmp(x->n_lost, y->n_lost, sizeof x->n_lost) == 0;
+    }
+    return same;
+}
+
+static bool same_profile(const struct ar_profile *a, const struct ar_profile *b)
+{
+    bool same = same_strings(&a->strings, &b->strings) && SAME_ITEMS(a, b, facts, n_facts) &&
+                SAME_ITEMS(a, b, functions, n_functions) && SAME_ITEMS(a, b, nodes, n_nodes) &&
+                SAME_ITEMS(a, b, locations, n_locations) && same_processes(a, b);
+
+    for (int m = 0; same && m < AR_N_METRICS; m++)
+        same = SAME_ITEMS(&a->metrics[m], &b->metrics[m], values, n_values);
+    return same;
+}
+
+/* ---- round trips ----------------------------------------------------------------------------- */
+
+static void check_round_trip(struct ar_profile *p, const char *what)
+{
+    struct ar_bytes bytes = {0}, again = {0};
+    struct ar_profile q;
+
+    tap_ok(ar_run_encode(p, &bytes) == AR_OK, "%s is encoded", what);
+
+    bool decoded = ar_run_decode(&q, bytes.data, bytes.n, what, &error) == AR_OK;
+
+    if (tap_ok(decoded, "%s is decoded", what)) {
+        tap_ok(same_profile(p, &q) && sample_is_sound(&q), "%s is the same", what);
+        tap_ok(ar_run_encode(&q, &again) == AR_OK && again.n == bytes.n &&
+                   memcmp(again.data, bytes.data, bytes.n) == 0,
+               "%s gives the same bytes again", what);
+        ar_profile_free(&q);
+    } else {
+        tap_note("%s", error.text);
+    }
+    ar_bytes_free(&bytes);
+    ar_bytes_free(&again);
+    ar_profile_free(p);
+}
+
+static void test_round_trips(void)
+{
+    struct ar_profile p;
+
+    sample_start(&p);
+    check_round_trip(&p, "an empty profile");
+    sample_start(&p);
+    sample_thread(&p, sample_rank(&p, 0), 0);
+    check_round_trip(&p, "a profile without metrics");
+    make_small(&p);
+    check_round_trip(&p, "a small profile");
+    make_huge(&p);
+    check_round_trip(&p, "a profile of the largest numbers");
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        make_random(&p, seed);
+        check_round_trip(&p, "a random profile");
+    }
+}
+
+/* What was decoded can be added to: equal things are found again. */
+static void test_merge_after_decoding(void)
+{
+    struct ar_bytes bytes = {0};
+    struct ar_profile p, q;
+
+    make_small(&p);
+    sample_must(ar_run_encode(&p, &bytes));
+    sample_must(ar_run_decode(&q, bytes.data, bytes.n, "small", NULL));
+    tap_ok(ar_profile_merge(&q, &p) == AR_OK && sample_is_sound(&q), "merged with itself");
+    tap_ok(q.n_nodes == p.n_nodes && q.n_functions == p.n_functions && q.n_facts == p.n_facts,
+           "nothing is there twice");
+    tap_ok(q.n_processes == 2 * p.n_processes && q.n_locations == 2 * p.n_locations,
+           "but the processes");
+    ar_bytes_free(&bytes);
+    ar_profile_free(&p);
+    ar_profile_free(&q);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+static struct ar_bytes small_file(void)
+{
+    struct ar_bytes bytes = {0};
+    struct ar_profile p;
+
+    make_small(&p);
+    sample_must(ar_run_encode(&p, &bytes));
+    ar_profile_free(&p);
+    return bytes;
+}
+
+/* Refused, or a profile; never anything else. A refusal has a text that names the file. */
+enum verdict { REFUSED, ACCEPTED, WRONG };
+
+static enum verdict judge(const unsigned char *bytes, size_t n_bytes)
+{
+    struct ar_profile p;
+    enum verdict verdict = REFUSED;
+
+    memset(error.text, 0, sizeof error.text);
+    if (ar_run_decode(&p, bytes, n_bytes, "x.allranks", &error) < 0)
+        return strncmp(error.text, "x.allranks: ", 12) == 0 ? REFUSED : WRONG;
+    verdict = sample_is_sound(&p) ? ACCEPTED : WRONG;
+    ar_profile_free(&p);
+    return verdict;
+}
+
+static void test_truncations(void)
+{
+    struct ar_bytes file = small_file();
+    bool refused = true;
+
+    for (size_t n = 0; n < file.n; n++) {
+        unsigned char *copy = malloc(n ? n : 1);
+
+        memcpy(copy, file.data, n);
+        refused = refused && judge(copy, n) == REFUSED;
+        free(copy);
+    }
+    tap_ok(refused, "each of %zu truncations is refused", file.n);
+    tap_ok(judge(NULL, 0) == REFUSED, "so is no file at all");
+    ar_bytes_free(&file);
+}
+
+static void test_flips(void)
+{
+    static const unsigned char flips[] = {1, 2, 4, 8, 16, 32, 64, 128, 255};
+    struct ar_bytes file = small_file();
+    size_t body = HEAD_BYTES + (size_t)ENTRY_BYTES * file.data[12], n_wrong = 0, n_accepted = 0;
+
+    for (size_t i = 0; i < file.n; i++)
+        for (size_t k = 0; k < sizeof flips; k++) {
+            file.data[i] ^= flips[k];
+            enum verdict verdict = judge(file.data, file.n);
+            file.data[i] ^= flips[k];
+            n_wrong += verdict == WRONG;
+            n_accepted += verdict == ACCEPTED && i >= body;
+        }
+    tap_ok(n_wrong == 0, "every bit of %zu bytes changed: refused, or a profile", file.n);
+    tap_ok(n_accepted == 0, "checksums notice every change in a section");
+    ar_bytes_free(&file);
+}
+
+static uint64_t get_number(const unsigned char *at, size_t n_bytes)
+{
+    uint64_t number = 0;
+
+    for (size_t i = n_bytes; i-- > 0;)
+        number = number << 8 | at[i];
+    return number;
+}
+
+static void put_number(unsigned char *at, size_t n_bytes, uint64_t number)
+{
+    for (size_t i = 0; i < n_bytes; i++)
+        at[i] = (unsigned char)(number >> (8 * i));
+}
+
+static void set_checksums_right(unsigned char *file)
+{
+    for (uint64_t i = 0, n = get_number(file + 12, 4); i < n; i++) {
+        unsigned char *entry = file + HEAD_BYTES + i * ENTRY_BYTES;
+
+        put_number(entry + 32, 4,
+                   ar_crc32(file + get_number(entry + 8, 8), get_number(entry + 16, 8)));
+    }
+}
+
+static void test_flips_with_good_checksums(void)
+{
+    struct ar_bytes file = small_file();
+    size_t body = HEAD_BYTES + (size_t)ENTRY_BYTES * file.data[12], n_wrong = 0, n_refused = 0;
+
+    for (size_t i = body; i < file.n; i++)
+        for (unsigned flip = 1; flip < 256; flip++) {
+            file.data[i] ^= (unsigned char)flip;
+            set_checksums_right(file.data);
+            enum verdict verdict = judge(file.data, file.n);
+            file.data[i] ^= (unsigned char)flip;
+            n_wrong += verdict == WRONG;
+            n_refused += verdict == REFUSED;
+        }
+    tap_ok(n_wrong == 0, "every byte changed to every other, with good checksums");
+    tap_ok(n_refused > 0, "of which %zu are refused", n_refused);
+    ar_bytes_free(&file);
+}
+
+/* Several bytes at once, which makes numbers of several bytes. */
+static void test_random_damage(void)
+{
+    struct ar_bytes file = small_file();
+    size_t body = HEAD_BYTES + (size_t)ENTRY_BYTES * file.data[12], n_wrong = 0;
+    unsigned char *copy = malloc(file.n);
+    struct dice d = {5};
+
+    for (int round = 0; round < 40000; round++) {
+        size_t at = body + dice_below(&d, (uint32_t)(file.n - body));
+
+        memcpy(copy, file.data, file.n);
+        for (uint32_t n = 1 + dice_below(&d, 10); n > 0 && at < file.n; n--)
+            copy[at++] = dice_below(&d, 3) ? 0xff : (unsigned char)dice_roll(&d);
+        set_checksums_right(copy);
+        n_wrong += judge(copy, file.n) == WRONG;
+    }
+    tap_ok(n_wrong == 0, "runs of damaged bytes: refused, or a profile");
+    free(copy);
+    ar_bytes_free(&file);
+}
+
+/* ---- sections by hand ------------------------------------------------------------------------ */
+
+/* The file with one more section at its end. */
+static struct ar_bytes with_section(const struct ar_bytes *file, uint32_t kind,
+                                    const struct ar_bytes *section)
+{
+    uint32_t n = file->data[12];
+    size_t table = HEAD_BYTES + (size_t)n * ENTRY_BYTES;
+    struct ar_bytes out = {0};
+
+    ar_bytes_put(&out, file->data, 12);
+    ar_bytes_u32(&out, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const unsigned char *entry = file->data + HEAD_BYTES + (size_t)i * ENTRY_BYTES;
+
+        ar_bytes_put(&out, entry, 8);
+        ar_bytes_u64(&out, get_number(entry + 8, 8) + ENTRY_BYTES);
+        ar_bytes_put(&out, entry + 16, ENTRY_BYTES - 16);
+    }
+    ar_bytes_u32(&out, kind);
+    ar_bytes_u32(&out, 0);
+    ar_bytes_u64(&out, file->n + ENTRY_BYTES);
+    ar_bytes_u64(&out, section->n);
+    ar_bytes_u64(&out, section->n);
+    ar_bytes_u32(&out, ar_crc32(section->data, section->n));
+    ar_bytes_u32(&out, 0);
+    ar_bytes_put(&out, file->data + table, file->n - table);
+    ar_bytes_put(&out, section->data, section->n);
+    return out;
+}
+
+static enum verdict judge_with_section(uint32_t kind, const char *section, size_t n_bytes)
+{
+    struct ar_bytes file = small_file(), bytes = {0};
+
+    ar_bytes_put(&bytes, section, n_bytes);
+
+    struct ar_bytes longer = with_section(&file, kind, &bytes);
+    enum verdict verdict = judge(longer.data, longer.n);
+
+    ar_bytes_free(&file);
+    ar_bytes_free(&bytes);
+    ar_bytes_free(&longer);
+    return verdict;
+}
+
+#define JUDGE(kind, literal) judge_with_section(kind, literal, sizeof(literal) - 1)
+
+static void test_sections_of_later_versions(void)
+{
+    tap_ok(JUDGE(99, "whatever") == ACCEPTED, "a kind of section that is not known is skipped");
+    tap_ok(JUDGE(7, "\x06misses\x01n\x00\x01\x00\x01\x00\x05") == ACCEPTED, "so is a metric");
+}
+
+static void test_sections_that_cannot_be(void)
+{
+    tap_ok(JUDGE(3, "\x00") == REFUSED, "functions twice");
+    tap_ok(JUDGE(4, "\x01\x00\x00") == REFUSED, "nodes twice");
+    tap_ok(JUDGE(5, "\x00\x00") == REFUSED, "processes twice");
+    tap_ok(JUDGE(6, "\x00") == REFUSED, "locations twice");
+    tap_ok(JUDGE(7, "\x05"
+                    "calls\x01"
+                    "1\x00\x00") == REFUSED,
+           "a metric twice");
+    tap_ok(JUDGE(1, "\x01\x03new") == REFUSED, "a string out of turn");
+    tap_ok(JUDGE(2, "\xff\xff\xff\xff\x0f") == REFUSED, "a count without items");
+}
+
+/* No processes, but four thousand million kinds of losses of theirs. */
+static void test_losses_of_nobody(void)
+{
+    static const char section[] = "\x00\xff\xff\xff\xff\x0f";
+    struct ar_bytes file = {0};
+    struct ar_profile p;
+
+    sample_start(&p);
+    sample_must(ar_run_encode(&p, &file));
+    for (uint32_t i = 0; i < file.data[12]; i++) {
+        unsigned char *entry = file.data + HEAD_BYTES + (size_t)i * ENTRY_BYTES;
+
+        if (get_number(entry, 4) == 5) {
+            put_number(entry + 8, 8, file.n);
+            put_number(entry + 16, 8, sizeof section - 1);
+            put_number(entry + 24, 8, sizeof section - 1);
+        }
+    }
+    ar_bytes_put(&file, section, sizeof section - 1);
+    set_checksums_right(file.data);
+    tap_ok(judge(file.data, file.n) == REFUSED, "losses of nobody");
+    ar_bytes_free(&file);
+    ar_profile_free(&p);
+}
+
+static void test_heads(void)
+{
+    static const struct {
+        size_t at;
+        unsigned char byte;
+        enum ar_status status;
+        const char *text;
+    } cases[] = {
+        {0, 'x', AR_BAD, "not a run file of allranks"},
+        {8, 2, AR_UNSUPPORTED, "version 2"},
+        {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
+        {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
+        {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */
+        {HEAD_BYTES + 32, 0, AR_BAD, "damaged"},               /* checksum */
+        {12, 0, AR_BAD, "damaged"},                            /* no sections */
+        {15, 1, AR_BAD, "run file"},                           /* 16 million of them */
+    };
+
+    for (size_t i = 0; i < N_ITEMS(cases); i++) {
+        struct ar_bytes file = small_file();
+        struct ar_profile p;
+
+        file.data[cases[i].at] = cases[i].byte;
+
+        enum ar_status status = ar_run_decode(&p, file.data, file.n, "x.allranks", &error);
+
+        tap_ok(status == cases[i].status && strstr(error.text, cases[i].text), "byte %zu: %s",
+               cases[i].at, error.text);
+        ar_bytes_free(&file);
+    }
+}
+
+static void test_no_memory(void)
+{
+    bool refused = true, worked = false;
+    struct ar_bytes file = small_file();
+    size_t n = 0;
+
+    for (; !worked; n++) {
+        struct ar_profile p;
+
+        alloc_fail_after(n);
+        enum ar_status status = ar_run_decode(&p, file.data, file.n, "x", NULL);
+        alloc_restore();
+        worked = status == AR_OK;
+        refused = refused && status <= 0;
+        if (worked)
+            ar_profile_free(&p);
+    }
+    tap_ok(refused && n > 8, "decoding: every one of %zu allocations may fail", n - 1);
+    worked = false;
+    for (n = 0; !worked; n++) {
+        struct ar_bytes out = {0};
+        struct ar_profile p;
+
+        make_small(&p);
+        alloc_fail_after(n);
+        enum ar_status status = ar_run_encode(&p, &out);
+        alloc_restore();
+        worked = status == AR_OK && out.n == file.n;
+        refused = refused && (worked || status == AR_NOMEM);
+        ar_bytes_free(&out);
+        ar_profile_free(&p);
+    }
+    tap_ok(refused && n > 3, "encoding: every one of %zu allocations may fail", n - 1);
+    ar_bytes_free(&file);
+}
+
+int main(void)
+{
+    test_round_trips();
+    test_merge_after_decoding();
+    test_truncations();
+    test_flips();
+    test_flips_with_good_checksums();
+    test_random_damage();
+    test_sections_of_later_versions();
+    test_sections_that_cannot_be();
+    test_losses_of_nobody();
+    test_heads();
+    test_no_memory();
+    return tap_done();
+}
