@@ -91,6 +91,12 @@ def end_session(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def take_signals() -> None:
+    """In the child: a shell starts what runs in the background with SIGINT ignored, which Python then leaves so."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Running:
     """A command on its way, in a session of its own."""
 
@@ -100,7 +106,7 @@ class Running:
         self.stdin.write(stdin)
         self.stdin.seek(0)
         self.process = subprocess.Popen(
-            argv, cwd=cwd, env=env, start_new_session=True,
+            argv, cwd=cwd, env=env, start_new_session=True, preexec_fn=take_signals,
             stdin=self.stdin, stdout=self.stdout, stderr=self.stderr,
         )  # fmt: skip
 
@@ -130,6 +136,10 @@ class Running:
                 raise AssertionError(f"{what}: not within {TIME_LIMIT_S} s:\n{self.result()}")
             time.sleep(0.005)
 
+    def close(self) -> None:
+        for file in (self.stdin, self.stdout, self.stderr):
+            file.close()
+
     def kill(self) -> Done:
         """The end that nobody can prepare for."""
         self.process.kill()
@@ -151,26 +161,31 @@ class Sandbox:
         self.stack = stack
         self.cwd = directory / "work"
         self.live = directory / "live"
+        self.started: list[Running] = []
         self.cwd.mkdir()
 
     # ---- running ----
 
     def start(self, argv: list[str], *, env: dict[str, str] | None = None, stdin: bytes = b"",
               cwd: Path | None = None) -> Running:  # fmt: skip
-        return Running(argv, cwd or self.cwd, {**clean_environment(), **(env or {})}, stdin)
+        environment = {**clean_environment(), **(env or {})}
+        self.started.append(Running(argv, cwd or self.cwd, environment, stdin))
+        return self.started[-1]
 
     def run(self, argv: list[str], **how) -> Done:
         return self.start(argv, **how).wait()
 
-    def recorder(self, *options: str) -> list[str]:
-        """The words in front of a program that have it recorded."""
-        return [self.stack.python, "-m", "allranks", "--live-dir", str(self.live), *options]
+    def recorder(self, *options: str, flags: tuple[str, ...] = ()) -> list[str]:
+        """The words in front of a program that have it recorded; `flags` are the interpreter's."""
+        live = ["--live-dir", str(self.live)]
+        return [self.stack.python, *flags, "-m", "allranks", *live, *options]
 
-    def plain(self, *program: str, **how) -> Done:
-        return self.run([self.stack.python, *program], **how)
+    def plain(self, *program: str, flags: tuple[str, ...] = (), **how) -> Done:
+        return self.run([self.stack.python, *flags, *program], **how)
 
-    def recorded(self, *program: str, options: tuple[str, ...] = (), **how) -> Done:
-        return self.run([*self.recorder(*options), *program], **how)
+    def recorded(self, *program: str, options: tuple[str, ...] = (), flags: tuple[str, ...] = (),
+                 **how) -> Done:  # fmt: skip
+        return self.run([*self.recorder(*options, flags=flags), *program], **how)
 
     def ranks(self, n: int, *argv: str) -> list[str]:
         return [*self.stack.mpiexec, "-n", str(n), *argv]
@@ -187,6 +202,13 @@ class Sandbox:
 
     def allranks(self, *words: str | Path, **how) -> Done:
         return self.run([self.command, *map(str, words)], **how)
+
+    def end(self) -> None:
+        """Leaves nothing running, however the test ended."""
+        for running in self.started:
+            if running.process.poll() is None:
+                end_session(running.process)
+            running.close()
 
     # ---- looking ----
 

@@ -33,12 +33,7 @@ def test_counts_are_what_the_program_noted(python: Sandbox, kind: str):
     assert {name: found.get(name, 0) for name in noted} == noted
 
 
-def test_a_call_that_the_recursion_limit_refuses_is_not_counted(
-    python: Sandbox, request: pytest.FixtureRequest
-):
-    if python.stack.python_version == "3.11":
-        reason = "the interpreter checks the limit after it has called the frame evaluator"
-        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+def test_a_call_that_the_recursion_limit_refuses_is_not_counted(python: Sandbox):
     path, stats = record(python, "exceptions")
     assert counts_by_name(in_file(stats, path))["endless"] == noted_counts(python)["endless"]
 

@@ -80,7 +80,7 @@ def by_one(n, way):
 
 def by_two(n, way):
     with Noted("by_two"):
-        three_ways(n - 1, way + 2)
+        three_ways(n - 1, way + 1)
         three_ways(n - 1, way)
 
 
