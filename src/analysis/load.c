@@ -69,6 +69,9 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
     if (status == AR_OK) {
         status = ar_profile_add_live(p, &live, 0, err);
         ar_live_close(&live);
+        if (status < 0)
+            ar_fail(err, status, "%s: %s", path,
+                    status == AR_BAD ? "damaged live file" : ar_status_text(status));
     }
     return status;
 }

@@ -29,8 +29,13 @@ static void add_to_spread(struct ar_spread *s, uint64_t value, uint32_t process,
 static void add_absent(struct ar_spread *s, uint32_t first_absent, uint32_t n_present,
                        uint32_t n_processes)
 {
-    if (n_present < n_processes)
+    if (n_present < n_processes) {
         add_to_spread(s, 0, first_absent, n_present);
+        if (s->min == 0 && first_absent < s->min_process)
+            s->min_process = first_absent;
+        if (s->max == 0 && first_absent < s->max_process)
+            s->max_process = first_absent;
+    }
     s->mean = n_processes ? s->sum / n_processes : 0;
 }
 

@@ -33,7 +33,7 @@ void *ar_arena_alloc(struct ar_arena *arena, size_t n_bytes)
     if (n_bytes > SIZE_MAX / 2)
         return NULL;
     n_bytes = (n_bytes + ALIGN - 1) & ~(ALIGN - 1);
-    if (n_bytes > arena->n_left && add_block(arena, n_bytes) < 0)
+    if ((n_bytes > arena->n_left || !arena->newest) && add_block(arena, n_bytes) < 0)
         return NULL;
 
     struct ar_arena_block *block = arena->newest;

@@ -155,8 +155,10 @@ const char *ar_show_count(uint64_t n)
 const char *ar_show_items(uint64_t n, const char *one, const char *many)
 {
     char *text = next_buffer();
+    char count[32];
 
-    snprintf(text, BUFFER_BYTES, "%s %s", ar_show_count(n), n == 1 ? one : many);
+    snprintf(count, sizeof count, "%s", ar_show_count(n));
+    snprintf(text, BUFFER_BYTES, "%s %s", count, n == 1 ? one : many);
     return text;
 }
 

@@ -83,6 +83,10 @@ void ar_json_number(struct ar_json *j, const char *key, double value)
 {
     char text[40];
 
+    if (value != value || value > 1e300 || value < -1e300) { /* JSON has no such numbers */
+        ar_json_null(j, key);
+        return;
+    }
     begin(j, key);
     snprintf(text, sizeof text, "%.15g", value);
     put_text(j, text);

@@ -160,8 +160,10 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
                                    .thread = thread->number};
     const void *root = ar_live_at(r->live, thread->root_ref);
 
-    if (!root || thread->number >= r->n_threads)
+    if (thread->number >= r->n_threads)
         return AR_BAD;
+    if (!root) /* it started while the copy was made */
+        return AR_OK;
     if (ar_profile_string(r->p,
                           (struct ar_str){thread->name, strnlen(thread->name, sizeof thread->name)},
                           &name) < 0)
@@ -327,8 +329,8 @@ static enum ar_status prepare(struct reading *r)
 {
     size_t n_refs = r->live->n_bytes / AR_LIVE_REF_BYTES;
 
-    /* Every thread has an extent of its own, so a larger number of threads than pages is damage. */
-    if (r->n_threads > r->live->n_bytes / AR_LIVE_PAGE_BYTES)
+    /* Every thread has a slot: a larger number than there is room for is damage. */
+    if (r->n_threads > r->live->n_bytes / sizeof(struct ar_live_thread))
         return AR_BAD;
     r->nodes = calloc(n_refs + 1, sizeof *r->nodes);
     r->locations = malloc((r->n_threads + 1) * sizeof *r->locations);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "format/livefile.h"
 
+#include "base/arena.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,11 +13,11 @@
 #include <unistd.h>
 
 /*
- * The copy is taken in an order in which nothing is seen before what it refers to: first the
- * threads (their current node exists already), then all other extents from the last to the first (a
- * node's extent before the records of its function and the extents of its older parents). Within an
- * extent the header comes first, since it says how much is complete. Words are copied whole: a
- * memcpy might tear a counter.
+ * The copy is taken in an order in which nothing is seen before what it refers to: first the threads
+ * (their current node exists already), then the other extents from the last to the first (a node's
+ * before those of its older parents), then, from a file that may have grown meanwhile, the records
+ * (every function of a node that was copied). Within an extent the header comes first, since it says
+ * how much is complete. Words are copied whole: a memcpy might tear a counter.
  */
 static void copy_words(unsigned char *to, const unsigned char *from, size_t n_bytes)
 {
@@ -40,22 +42,22 @@ struct extent_list {
         uint32_t kind;
         uint64_t n_bytes;
     } * items;
-    size_t n;
+    size_t n, cap;
 };
 
-static enum ar_status list_extents(const unsigned char *from, size_t n_bytes,
+/* Adds the extents from byte `at` on. */
+static enum ar_status list_extents(const unsigned char *from, size_t at, size_t n_bytes,
                                    struct extent_list *list, const char *name, struct ar_error *err)
 {
-    list->items = malloc((n_bytes / AR_LIVE_PAGE_BYTES + 1) * sizeof *list->items);
-    if (!list->items)
-        return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
-    for (size_t at = AR_LIVE_HEADER_BYTES; at < n_bytes;) {
+    while (at < n_bytes) {
         struct ar_extent extent = {0};
 
         if (n_bytes - at >= sizeof extent)
             copy_words((unsigned char *)&extent, from + at, sizeof extent);
         if (!extent_is_sound(&extent, n_bytes - at))
             return ar_fail(err, AR_BAD, "%s: damaged live file (bad extent at byte %zu)", name, at);
+        if (ar_grow((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0)
+            return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
         list->items[list->n++] = (struct listed){at, extent.kind, extent.n_bytes};
         at += extent.n_bytes;
     }
@@ -77,15 +79,81 @@ static void copy_extent(struct ar_live *out, const unsigned char *from, const st
                extent->n_bytes_used - n_head);
 }
 
-static void copy_extents(struct ar_live *out, const unsigned char *from,
-                         const struct extent_list *list)
+/* What came after the list was made, other than records: there, but empty. */
+static void copy_head(struct ar_live *out, const struct listed *item)
+{
+    struct ar_extent *extent = (struct ar_extent *)(out->bytes + item->offset);
+
+    *extent = (struct ar_extent){
+        .kind = item->kind, .n_bytes = item->n_bytes, .n_bytes_used = sizeof *extent};
+}
+
+static void copy_nodes(struct ar_live *out, const unsigned char *from,
+                       const struct extent_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
         if (list->items[i].kind == AR_EXTENT_THREADS)
             copy_extent(out, from, &list->items[i]);
     for (size_t i = list->n; i-- > 0;)
-        if (list->items[i].kind != AR_EXTENT_THREADS)
+        if (list->items[i].kind != AR_EXTENT_THREADS && list->items[i].kind != AR_EXTENT_RECORDS)
             copy_extent(out, from, &list->items[i]);
+}
+
+static void copy_records(struct ar_live *out, const unsigned char *from,
+                         const struct extent_list *list, size_t n_before)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].kind == AR_EXTENT_RECORDS)
+            copy_extent(out, from, &list->items[i]);
+        else if (i >= n_before)
+            copy_head(out, &list->items[i]);
+}
+
+/* The buffer grows to what the file has become; new bytes are zeros. */
+static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *name,
+                             struct ar_error *err)
+{
+    unsigned char *bytes = realloc(out->bytes, n_bytes);
+
+    if (!bytes)
+        return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
+    memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
+    out->bytes = bytes;
+    out->n_bytes = n_bytes;
+    return AR_OK;
+}
+
+static size_t bytes_used(const unsigned char *from, size_t n_bytes)
+{
+    const struct ar_live_header *header = (const struct ar_live_header *)from;
+    uint64_t n_used = __atomic_load_n(&header->n_bytes_used, __ATOMIC_ACQUIRE);
+
+    return n_used <= n_bytes ? n_used : 0;
+}
+
+static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, size_t n_bytes,
+                                size_t n_used, const char *name, struct ar_error *err)
+{
+    struct extent_list list = {0};
+    enum ar_status status = list_extents(from, AR_LIVE_HEADER_BYTES, n_used, &list, name, err);
+    size_t n_before = list.n;
+
+    if (status == AR_OK)
+        status = resize(out, n_used, name, err);
+    if (status == AR_OK) {
+        copy_nodes(out, from, &list);
+        size_t n_now = bytes_used(from, n_bytes);
+
+        if (n_now > n_used) {
+            status = list_extents(from, n_used, n_now, &list, name, err);
+            if (status == AR_OK)
+                status = resize(out, n_now, name, err);
+        }
+    }
+    if (status == AR_OK)
+        copy_records(out, from, &list, n_before);
+    free(list.items);
+    return status;
 }
 
 static enum ar_status check_header(const struct ar_live_header *header, size_t n_bytes,
@@ -116,7 +184,6 @@ enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t
 {
     const unsigned char *from = bytes;
     struct ar_live_header header;
-    struct extent_list list = {0};
     enum ar_status status;
 
     *out = (struct ar_live){0};
@@ -124,50 +191,53 @@ enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t
         return ar_fail(err, AR_BAD, "%s: not a live file of allranks (too short)", name);
     copy_words((unsigned char *)&header, from, sizeof header);
     status = check_header(&header, n_bytes, name, err);
-    if (status < 0)
+    if (status == AR_OK)
+        status = copy_file(out, from, n_bytes, header.n_bytes_used, name, err);
+    if (status < 0) {
+        ar_live_close(out);
         return status;
-    status = list_extents(from, header.n_bytes_used, &list, name, err);
-    if (status < 0)
-        goto out;
-    out->n_bytes = header.n_bytes_used;
-    out->bytes = calloc(1, out->n_bytes);
-    if (!out->bytes) {
-        status = ar_fail(err, AR_NOMEM, "%s: out of memory", name);
-        goto out;
     }
     terminate_texts(&header);
     memcpy(out->bytes, &header, sizeof header);
     out->header = (const struct ar_live_header *)out->bytes;
-    copy_extents(out, from, &list);
-out:
-    free(list.items);
+    return AR_OK;
+}
+
+/* The file may outgrow the size that was mapped while it is read: then once more. */
+static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
+                                  struct ar_error *err)
+{
+    enum ar_status status = AR_BAD;
+    bool grew = true;
+
+    for (int attempt = 0; attempt < 8 && grew; attempt++) {
+        struct stat st;
+
+        ar_live_close(out);
+        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES)
+            return ar_fail(err, AR_BAD, "%s: not a live file of allranks", path);
+
+        void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+
+        if (map == MAP_FAILED)
+            return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+        status = ar_live_from_bytes(out, map, (size_t)st.st_size, path, err);
+        grew = ((const struct ar_live_header *)map)->n_bytes_used > (uint64_t)st.st_size;
+        munmap(map, (size_t)st.st_size);
+    }
     return status;
 }
 
 enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_error *err)
 {
-    enum ar_status status;
-    struct stat st;
-
     *out = (struct ar_live){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES) {
-        status = ar_fail(err, AR_BAD, "%s: not a live file of allranks", path);
-        goto out;
-    }
 
-    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    enum ar_status status = read_mapped(out, fd, path, err);
 
-    if (map == MAP_FAILED) {
-        status = ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
-        goto out;
-    }
-    status = ar_live_from_bytes(out, map, (size_t)st.st_size, path, err);
-    munmap(map, (size_t)st.st_size);
-out:
     close(fd);
     return status;
 }

@@ -163,7 +163,8 @@ struct ar_live_thread {
  * in the caller's code plus one (high half). 0 there: not known, or calls from all places together,
  * as in recursion.
  */
-#define AR_NODE_ANY_PLACE 1u /* below here calls are not told apart by where they come from */
+#define AR_NODE_ANY_PLACE 1u  /* below here calls are not told apart by where they come from */
+#define AR_NODE_ALL_PLACES 2u /* all calls of its function by its parent are here */
 
 struct ar_node {
     uint64_t key;

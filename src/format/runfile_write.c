@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "format/runfile.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,16 +24,16 @@ static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
 }
 
 /* The n-th name to try: heat.allranks, heat-2.allranks, heat-3.allranks. */
-static void numbered_name(const char *path, int n, char *name, size_t n_name)
+static bool numbered_name(const char *path, int n, char *name, size_t n_name)
 {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
     int stem = dot ? (int)(dot - path) : (int)strlen(path);
 
-    if (n == 1)
-        snprintf(name, n_name, "%s", path);
-    else
-        snprintf(name, n_name, "%.*s-%d%s", stem, path, n, path + stem);
+    int n_used = n == 1 ? snprintf(name, n_name, "%s", path)
+                        : snprintf(name, n_name, "%.*s-%d%s", stem, path, n, path + stem);
+
+    return n_used >= 0 && (size_t)n_used < n_name;
 }
 
 /* link() fails where the name exists, which rename() does not. */
@@ -39,7 +41,10 @@ static enum ar_status give_name(const char *temporary, const char *path, char *w
                                 size_t n_written)
 {
     for (int n = 1; n < 10000; n++) {
-        numbered_name(path, n, written, n_written);
+        if (!numbered_name(path, n, written, n_written)) {
+            errno = ENAMETOOLONG;
+            return AR_IO;
+        }
         if (link(temporary, written) == 0)
             return AR_OK;
         if (errno == EEXIST)
@@ -58,8 +63,8 @@ enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char
     char temporary[4096];
     enum ar_status status;
 
-    if (snprintf(temporary, sizeof temporary, "%s.%d.part", path, (int)getpid()) >=
-        (int)sizeof temporary)
+    if (snprintf(temporary, sizeof temporary, "%s.%d-%llx.part", path, (int)getpid(),
+                 (unsigned long long)ar_clock_ns(CLOCK_REALTIME)) >= (int)sizeof temporary)
         return ar_fail(err, AR_IO, "%s: name too long", path);
 
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

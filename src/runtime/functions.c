@@ -77,7 +77,7 @@ static uint32_t number_of_text(PyCodeObject *code, PyObject *name, PyObject *fil
     uint32_t number = number_of(&head, PyBytes_AS_STRING(name), path, PyBytes_AS_STRING(table));
 
     if (number && strncmp(path, "<frozen importlib", 17) == 0)
-        ar_tree_mark_any_place(number);
+        ar_tree_mark(number, AR_MARK_ANY_PLACE);
     return number;
 }
 

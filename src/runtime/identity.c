@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/identity.h"
 
+#include "base/idmap.h"
 #include "format/livefile.h"
 
 #include <ctype.h>
@@ -162,8 +163,11 @@ static void find_job(struct ar_identity *id)
 
     if (id->world_rank == AR_RANK_NONE)
         snprintf(id->job, sizeof id->job, "pid%u-%llu", id->pid, (unsigned long long)id->pid_start);
-    else if (job)
-        snprintf(id->job, sizeof id->job, "job%.48s", job);
+    else if (job && strlen(job) <= 40)
+        snprintf(id->job, sizeof id->job, "job%s", job);
+    else if (job) /* what tells jobs apart may stand at the end */
+        snprintf(id->job, sizeof id->job, "job-%016llx",
+                 (unsigned long long)ar_hash_bytes(job, strlen(job)));
     else if (slurm && step)
         snprintf(id->job, sizeof id->job, "slurm%.24s.%.24s", slurm, step);
     else {

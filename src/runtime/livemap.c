@@ -193,6 +193,7 @@ void ar_livemap_forget(void)
         munmap(ar_live_base, map.n_bytes_max);
     ar_live_base = NULL;
     map.records = NULL;
+    map.n_functions = 0;
     pthread_mutex_init(&map.lock, NULL); /* another thread may have held it at the fork */
 }
 
@@ -221,7 +222,7 @@ struct ar_extent *ar_livemap_extent(enum ar_extent_kind kind, uint32_t owner, si
     int saved_errno = errno;
 
     pthread_mutex_lock(&map.lock);
-    struct ar_extent *extent = new_extent(kind, owner, n_bytes);
+    struct ar_extent *extent = ar_live_base ? new_extent(kind, owner, n_bytes) : NULL;
     pthread_mutex_unlock(&map.lock);
     errno = saved_errno;
     return extent;
@@ -271,8 +272,10 @@ static bool append_record(const struct ar_record *head, const char *name, const 
 
     *record = *head;
     record->n_bytes = (uint32_t)n_bytes;
-    memcpy(text, name, head->n_name);
-    memcpy(text + head->n_name, file, head->n_file);
+    if (head->n_name)
+        memcpy(text, name, head->n_name);
+    if (head->n_file)
+        memcpy(text + head->n_name, file, head->n_file);
     if (head->n_linetable)
         memcpy(text + head->n_name + head->n_file, linetable, head->n_linetable);
     ar_extent_publish(map.records, n_bytes);

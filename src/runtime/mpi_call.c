@@ -19,6 +19,8 @@ static uint32_t function_number(enum ar_mpi_id id)
 
     if (__builtin_expect(number == 0, 0)) {
         number = ar_function_named(AR_FUNCTION_MPI, ar_mpi_names[id]);
+        if (number)
+            ar_tree_mark(number, AR_MARK_KEEP_PLACE);
         __atomic_store_n(&function_numbers[id], number, __ATOMIC_RELAXED);
     }
     return number;

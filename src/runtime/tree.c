@@ -29,8 +29,8 @@ static struct {
     pthread_key_t key; /* tells us when a thread ends */
     struct ar_extent *slots;
     uint32_t n_threads;
-    struct ar_idmap any_place; /* functions that are marked */
-    bool stopped;              /* no further thread is recorded */
+    struct ar_idmap marks; /* of functions */
+    bool stopped;          /* no further thread is recorded */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -56,20 +56,25 @@ static void *take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t 
     return ar_extent_reserve(next, n_bytes);
 }
 
-void ar_tree_mark_any_place(uint32_t function)
+void ar_tree_mark(uint32_t function, enum ar_tree_mark mark)
 {
     pthread_mutex_lock(&threads.lock);
-    enum ar_status status = ar_idmap_put(&threads.any_place, function, 1);
+    enum ar_status status = ar_idmap_put(&threads.marks, function, mark);
     pthread_mutex_unlock(&threads.lock);
     (void)status; /* without memory the tree becomes larger than it need be, no more */
 }
 
-static uint32_t flags_of(uint32_t function)
+static uint32_t mark_of(uint32_t function)
 {
     pthread_mutex_lock(&threads.lock);
-    uint32_t marked = ar_idmap_get(&threads.any_place, function, 0);
+    uint32_t mark = ar_idmap_get(&threads.marks, function, 0);
     pthread_mutex_unlock(&threads.lock);
-    return marked ? AR_NODE_ANY_PLACE : 0;
+    return mark;
+}
+
+static uint32_t flags_of(uint32_t function)
+{
+    return mark_of(function) == AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0;
 }
 
 static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent)
@@ -81,7 +86,7 @@ static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct 
     *node = (struct ar_node){
         .key = key,
         .parent_ref = parent ? ar_live_ref(parent) : 0,
-        .flags = parent ? parent->flags | flags_of((uint32_t)key) : 0,
+        .flags = parent ? (parent->flags & AR_NODE_ANY_PLACE) | flags_of((uint32_t)key) : 0,
     };
     ar_extent_publish(t->nodes, sizeof *node);
     t->n_nodes++;
@@ -120,10 +125,12 @@ static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, u
                                   uint64_t hash)
 {
     uint64_t own_key = key, own_hash = hash;
+    bool keeps_place = mark_of((uint32_t)key) == AR_MARK_KEEP_PLACE;
+    bool all_places =
+        !keeps_place && (parent->flags & AR_NODE_ANY_PLACE || is_open_above(parent, (uint32_t)key));
     struct ar_node *node = NULL;
 
-    if (t->n_nodes > MANY_NODES || parent->flags & AR_NODE_ANY_PLACE ||
-        is_open_above(parent, (uint32_t)key)) {
+    if (all_places || (t->n_nodes > MANY_NODES && !keeps_place)) {
         own_key = (uint32_t)key;
         node = find_child(t, ar_live_ref(parent), own_key, &own_hash);
     }
@@ -131,6 +138,8 @@ static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, u
         node = new_node(t, own_key, parent);
         if (!node || ar_idmap_put(&t->children, own_hash ? own_hash : 1, ar_live_ref(node)) < 0)
             return NULL;
+        if (all_places)
+            node->flags |= AR_NODE_ALL_PLACES;
     }
     if (own_key != key && ar_idmap_put(&t->children, hash ? hash : 1, ar_live_ref(node)) < 0)
         return NULL;

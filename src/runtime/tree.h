@@ -59,8 +59,11 @@ void ar_threads_stop(void);
 /* In the child of a fork: nothing of the parent's is to be used. */
 void ar_threads_forget(void);
 
-/* Below this function, calls are not told apart by where they come from. */
-void ar_tree_mark_any_place(uint32_t function);
+enum ar_tree_mark {
+    AR_MARK_ANY_PLACE = 1,  /* below this function calls are not told apart by place */
+    AR_MARK_KEEP_PLACE = 2, /* calls of it always are: it calls nothing, so it multiplies nothing */
+};
+void ar_tree_mark(uint32_t function, enum ar_tree_mark mark);
 /* The child of the current node with that key, made if need be; NULL when the file is full. */
 struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key);
 /* The values of that kind of a node, made if need be; NULL when the file is full. */
@@ -90,7 +93,8 @@ static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, u
 {
     struct ar_node *child = ar_live_ptr(t->current->guess_ref);
 
-    if (__builtin_expect(child->key != key && child->key != (uint32_t)key, 0)) {
+    if (__builtin_expect(child->key != key, 0) &&
+        !(child->key == (uint32_t)key && child->flags & AR_NODE_ALL_PLACES)) {
         child = ar_tree_child(t, key);
         if (!child)
             return NULL;

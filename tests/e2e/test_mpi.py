@@ -91,7 +91,6 @@ def test_a_rank_has_its_own_numbers_and_all_have_the_sum(mpi: Sandbox):
     assert node["time_ns"]["min"] == 0
 
 
-@pytest.mark.xfail(reason="from 50,000 nodes on a new one has no line, be it MPI's", strict=True)
 def test_an_mpi_call_has_its_line_however_large_the_tree(mpi: Sandbox):
     done = mpi.recorded_ranks(1, workload("many_call_paths.py"), "line.json")
     assert done.code == 0, done
@@ -101,7 +100,6 @@ def test_an_mpi_call_has_its_line_however_large_the_tree(mpi: Sandbox):
     assert barrier["line"] == mpi.read_json("line.json")
 
 
-@pytest.mark.xfail(reason="below an import no call has a line, be it MPI's", strict=True)
 def test_an_mpi_call_made_by_an_import_has_its_line(mpi: Sandbox):
     done = mpi.recorded_ranks(1, workload("work_at_import.py"), "lines.json")
     assert done.code == 0, done

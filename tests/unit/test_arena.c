@@ -81,6 +81,15 @@ static void test_copy(void)
     ar_arena_free(&a);
 }
 
+static void test_nothing(void)
+{
+    struct ar_arena a = {0};
+
+    tap_ok(ar_arena_alloc(&a, 0) != NULL, "no bytes of an empty arena");
+    tap_ok(ar_arena_alloc(&a, 8) != NULL, "then some");
+    ar_arena_free(&a);
+}
+
 static void test_no_memory(void)
 {
     struct ar_arena a = {0};
@@ -188,6 +197,7 @@ int main(void)
     test_pieces();
     test_after_a_big_piece();
     test_copy();
+    test_nothing();
     test_no_memory();
     test_grow();
     test_grow_in_one_step();

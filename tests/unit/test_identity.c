@@ -174,6 +174,26 @@ static void test_launcher_without_job_id(void)
     forget_launchers();
 }
 
+/* The host comes first in it and may be long; what tells jobs apart comes last. */
+static void test_long_job_names(void)
+{
+    static const char *const ids[] = {
+        "prterun-ip-10-0-12-34.eu-central-1.compute.internal-11111@1",
+        "prterun-ip-10-0-12-34.eu-central-1.compute.internal-22222@1"};
+    char jobs[2][64];
+
+    forget_launchers();
+    setenv("PMIX_RANK", "7", 1);
+    for (int i = 0; i < 2; i++) {
+        setenv("PMIX_NAMESPACE", ids[i], 1);
+        tap_ok(find(), "job %s", identity.job);
+        memcpy(jobs[i], identity.job, sizeof jobs[i]);
+        ar_identity_leave(&identity);
+    }
+    tap_ok(strcmp(jobs[0], jobs[1]) != 0, "two jobs on one node have two names");
+    forget_launchers();
+}
+
 static bool is_no_rank(void)
 {
     return find() && identity.world_rank == AR_RANK_NONE && strncmp(identity.job, "pid", 3) == 0;
@@ -310,6 +330,7 @@ int main(void)
     test_ranks();
     test_jobs();
     test_launcher_without_job_id();
+    test_long_job_names();
     test_below_a_rank();
     test_directories();
     test_leaving_files();

@@ -254,8 +254,24 @@ static void check_integer(uint64_t value, const char *expected)
     tap_ok(is_json(found) && strcmp(found, expected) == 0, "%s is %s", found, expected);
 }
 
+/* JSON has no word for them. */
+static void check_no_number(double value)
+{
+    struct ar_bytes out = {0};
+    struct ar_json j = {.out = &out};
+
+    ar_json_number(&j, NULL, value);
+
+    const char *found = text_of(&out);
+
+    tap_ok(is_json(found), "%s is JSON", found);
+}
+
 static void test_numbers(void)
 {
+    check_no_number(__builtin_nan(""));
+    check_no_number(__builtin_inf());
+    check_no_number(-__builtin_inf());
     check_integer(0, "0");
     check_integer(((uint64_t)1 << 53) + 1, "9007199254740993");
     check_integer(UINT64_MAX, "18446744073709551615");

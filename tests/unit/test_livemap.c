@@ -303,8 +303,11 @@ static void test_forget(void)
     ar_livemap_stamp();
     ar_livemap_fact("key", "value");
     tap_ok(add_function("f", "g", NULL, 0) == 0, "nothing can be recorded");
+    tap_ok(!ar_livemap_extent(AR_EXTENT_NODES, 0, 100), "nor taken");
     tap_ok(reads_back(AR_LIVE_HEADER_BYTES), "the file is as it was");
     ar_livemap_forget();
+    tap_ok(create(MIB) == AR_OK && add_function("f", "g", NULL, 0) == 1,
+           "functions of another file are numbered from 1 again");
 }
 
 int main(void)
@@ -314,7 +317,7 @@ int main(void)
         printf("Bail out! %s\n", error.text);
         return 2;
     }
-    test_records(); /* first: numbers go on from file to file */
+    test_records();
     test_create();
     test_taken_name();
     test_remove();

@@ -62,6 +62,18 @@ static void test_names(void)
     scratch_remove();
 }
 
+/* Left by a process that was killed; pids come again, in containers soon. */
+static void test_left_over(void)
+{
+    char name[64];
+
+    scratch_make();
+    snprintf(name, sizeof name, "x.allranks.%d.part", (int)getpid());
+    scratch_write(scratch_path(name), "half", 4);
+    check_name("x.allranks", "whole", "x.allranks");
+    scratch_remove();
+}
+
 #define N_WRITERS 8
 
 /* All at once: each gets a name of its own. */
@@ -157,6 +169,7 @@ static void test_no_room(void)
 int main(void)
 {
     test_names();
+    test_left_over();
     test_many_writers();
     test_no_such_place();
     test_unwritable_directory();

@@ -158,6 +158,28 @@ static void test_parts_larger_than_whole(void)
     ar_profile_free(&p);
 }
 
+/* Self time 5 on rank 0, 0 on rank 2; rank 1 was not there, which is 0 as well. */
+static void test_zero_and_absent(void)
+{
+    struct ar_profile p;
+    struct ar_totals t;
+
+    sample_start(&p);
+    for (uint32_t i = 0; i < 3; i++)
+        sample_thread(&p, sample_rank(&p, i), 0);
+
+    uint32_t outer = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "f", 1), 1);
+    uint32_t inner = sample_node(&p, outer, sample_function(&p, AR_FUNCTION_PYTHON, "g", 1), 1);
+
+    sample_value(&p, AR_METRIC_TIME, outer, 0, 5);
+    sample_value(&p, AR_METRIC_TIME, outer, 2, 7);
+    sample_value(&p, AR_METRIC_TIME, inner, 2, 7);
+    sample_must(ar_totals_build(&t, &p));
+    check("of equal ones the first, there or not", &t.self[outer], 5, 0, 1, 5, 0);
+    ar_totals_free(&t);
+    ar_profile_free(&p);
+}
+
 static void test_empty(void)
 {
     struct ar_profile p;
@@ -284,6 +306,7 @@ int main(void)
     ar_totals_free(&totals);
     ar_profile_free(&profile);
     test_parts_larger_than_whole();
+    test_zero_and_absent();
     test_empty();
     for (uint64_t seed = 1; seed <= 20; seed++)
         test_against_table(seed);

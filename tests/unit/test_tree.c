@@ -17,11 +17,12 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #define MIB ((uint64_t)1 << 20)
 #define MAX_PATH 2000
-#define WATCHED_BYTES (MIB / 4)
+#define WATCHED_BYTES (2 * MIB)
 
 /* ---- the process that records ---------------------------------------------------------------- */
 
@@ -54,6 +55,7 @@ static void run_child(uint64_t n_bytes_max, void (*body)(struct ar_thread *))
 {
     struct ar_identity identity;
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* some bodies never end */
     if (ar_identity_find(&identity, scratch_dir, NULL) < 0 ||
         ar_livemap_create(&identity, n_bytes_max, NULL) < 0)
         _exit(4);
@@ -403,7 +405,7 @@ static void test_deep_recursion(void)
 
 static void below_marked(struct ar_thread *t)
 {
-    ar_tree_mark_any_place(3);
+    ar_tree_mark(3, AR_MARK_ANY_PLACE);
     enter(t, 1, 5, 0);
     for (uint32_t place = 6; place < 8; place++) {
         enter(t, 3, place, place);
@@ -425,6 +427,25 @@ static void test_marked_functions(void)
     check("1@5/4@6", 1, 5);
     check("1@5/4@7", 1, 5);
     tap_ok(n_nodes(0) == 8, "and the root");
+    ar_live_close(&live);
+}
+
+/* A place that is not known is one of several, whatever was called before. */
+static void unknown_place(struct ar_thread *t)
+{
+    enter(t, 1, 1, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        visit(t, 2, 2, 1, 2);
+        visit(t, 3, i % 2 ? 5 : 0, 10, 11);
+    }
+    leave(t, 100);
+}
+
+static void test_unknown_place(void)
+{
+    record(MIB, unknown_place);
+    check("1@1/3@0", 2, 2);
+    check("1@1/3@5", 2, 2);
     ar_live_close(&live);
 }
 
@@ -582,7 +603,7 @@ static uint64_t play_seed;
 
 static void play_in_tree(struct ar_thread *t)
 {
-    ar_tree_mark_any_place(MARKED);
+    ar_tree_mark(MARKED, AR_MARK_ANY_PLACE);
     play(play_seed, t);
 }
 
@@ -1030,6 +1051,78 @@ static void test_reading_while_written(void)
     tap_ok(good, "copies of a file that is being written are good, and after kill -9");
 }
 
+/* Each call is of a function that was not known before. */
+static void call_new_functions(struct ar_thread *t)
+{
+    struct ar_record head = {
+        .kind = AR_RECORD_FUNCTION, .function_kind = AR_FUNCTION_PYTHON, .n_name = 1};
+
+    for (uint32_t number; (number = ar_livemap_record(&head, "f", "", NULL));)
+        if (ar_tree_enter(t, call(number, 1), ar_ticks()))
+            ar_tree_leave(t, t->current, ar_ticks());
+    for (;;)
+        pause();
+}
+
+static void *call_once(void *context)
+{
+    struct ar_thread *t = ar_thread_self();
+
+    if (t)
+        visit(t, 1, 1, 0, 1);
+    return context;
+}
+
+static void start_new_threads(struct ar_thread *t)
+{
+    pthread_t other;
+
+    (void)t;
+    for (;;)
+        if (pthread_create(&other, NULL, call_once, NULL) == 0)
+            pthread_join(other, NULL);
+}
+
+/* A profile of a process that is running, of which nothing is missing but what is to come. */
+static bool copy_is_whole(const char *path)
+{
+    struct ar_error error = {""};
+    struct ar_profile p;
+    bool whole;
+
+    sample_start(&p);
+    whole = ar_live_open(&live, path, &error) == AR_OK &&
+            ar_profile_add_live(&p, &live, 0, &error) == AR_OK && sample_is_sound(&p) &&
+            p.processes[0].n_lost[AR_LOST_NODES] == live.header->n_lost[AR_LOST_NODES];
+    if (!whole)
+        tap_note("%s; %" PRIu64 " nodes left out", error.text,
+                 p.n_processes ? p.processes[0].n_lost[AR_LOST_NODES] : 0);
+    ar_profile_free(&p);
+    ar_live_close(&live);
+    return whole;
+}
+
+static bool copies_are_whole(void (*body)(struct ar_thread *))
+{
+    bool whole = true;
+
+    for (int i = 0; whole && i < 10; i++) {
+        struct recording r = start(8 * MIB, body);
+
+        for (int n = 0; whole && n < 40; n++)
+            whole = copy_is_whole(r.path);
+        stop(&r);
+        unlink(r.path);
+    }
+    return whole;
+}
+
+static void test_reading_while_it_grows(void)
+{
+    tap_ok(copies_are_whole(call_new_functions), "functions are recorded before their nodes");
+    tap_ok(copies_are_whole(start_new_threads), "threads may start meanwhile");
+}
+
 static void test_kill(void)
 {
     struct dice d = {77};
@@ -1063,6 +1156,7 @@ int main(void)
     test_twofold_recursion();
     test_deep_recursion();
     test_marked_functions();
+    test_unknown_place();
     test_equal_hashes();
     for (uint64_t seed = 1; seed <= 12; seed++)
         test_random_calls(seed);
@@ -1073,6 +1167,7 @@ int main(void)
     test_threads();
     test_stop_and_fork();
     test_reading_while_written();
+    test_reading_while_it_grows();
     test_kill();
     scratch_remove();
     free(model);
