@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/load.h"
 #include "cli/commands.h"
+#include "cli/report_json.h"
 #include "cli/screen.h"
-#include "export/json.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -124,11 +124,7 @@ static int print_json(const struct ar_profile *p)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.info");
     ar_json_integer(&j, "version", 1);
-    ar_json_open(&j, "facts", '{');
-    for (size_t i = 0; i < p->n_facts; i++)
-        ar_json_text(&j, ar_strtab_text(&p->strings, p->facts[i].key),
-                     ar_strtab_text(&p->strings, p->facts[i].value));
-    ar_json_close(&j, '}');
+    ar_json_facts(&j, p);
     ar_json_integer(&j, "functions", p->n_functions - 1);
     ar_json_integer(&j, "nodes", p->n_nodes - 1);
     ar_json_integer(&j, "threads", p->n_locations);

@@ -3,7 +3,6 @@
 
 #include "analysis/totals.h"
 #include "cli/screen.h"
-#include "export/json.h"
 
 static const char *kind_name(uint32_t kind)
 {
@@ -82,12 +81,19 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
     ar_json_close(j, '}');
 }
 
-static void put_facts(struct ar_json *j, const struct ar_profile *p)
+/* Ranks may differ in a fact, but an object has a key once: the first rank's. */
+void ar_json_facts(struct ar_json *j, const struct ar_profile *p)
 {
     ar_json_open(j, "facts", '{');
-    for (size_t i = 0; i < p->n_facts; i++)
-        ar_json_text(j, ar_strtab_text(&p->strings, p->facts[i].key),
-                     ar_strtab_text(&p->strings, p->facts[i].value));
+    for (size_t i = 0; i < p->n_facts; i++) {
+        size_t k = 0;
+
+        while (p->facts[k].key != p->facts[i].key)
+            k++;
+        if (k == i)
+            ar_json_text(j, ar_strtab_text(&p->strings, p->facts[i].key),
+                         ar_strtab_text(&p->strings, p->facts[i].value));
+    }
     ar_json_close(j, '}');
 }
 
@@ -102,7 +108,7 @@ int ar_report_json(struct ar_profile *p)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.report");
     ar_json_integer(&j, "version", 1);
-    put_facts(&j, p);
+    ar_json_facts(&j, p);
     ar_json_integer(&j, "processes", p->n_processes);
     ar_json_number(&j, "wall_ns", t.mean_wall_ns);
     ar_json_number(&j, "mpi_ns", t.mpi_ns);
