@@ -14,6 +14,7 @@ from allranks import __version__, _runtime
 
 TYPE_CHECKING = False  # typing itself would bring modules along that the program may have its own of
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
 USAGE = """\
@@ -227,20 +228,20 @@ def show_source_in_tracebacks(code: str) -> None:
         linecache._register_code("<string>", code, "<string>")  # type: ignore[attr-defined]
 
 
-def run_program(options: Options) -> bool:
+def prepare(options: Options) -> tuple[Callable[..., bool], tuple[object, ...]]:
+    """What to call to run the program: worked out beforehand, so that it is not recorded."""
     if options.kind == "code":
         show_source_in_tracebacks(options.target)
-        return _runtime.run_code(os.fsencode(options.target + "\n"))
+        return _runtime.run_code, (os.fsencode(options.target + "\n"),)
     if options.kind == "script":
         path = os.path.join(current_directory(), options.target)
-        return _runtime.run_file(b"<stdin>" if options.target == "-" else os.fsencode(path))
+        return _runtime.run_file, (b"<stdin>" if options.target == "-" else os.fsencode(path),)
 
     import runpy
 
     run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
-    if options.kind == "package":
-        return _runtime.run_module(run_as_main, "__main__", False)
-    return _runtime.run_module(run_as_main, options.target)
+    what = ("__main__", False) if options.kind == "package" else (options.target,)
+    return _runtime.run_module, (run_as_main, *what)
 
 
 def complain(text: str) -> None:
@@ -270,8 +271,9 @@ def run(argv: list[str]) -> None:
     if options.kind == "script":
         check_script(options)
     become_main(options)
+    function, arguments = prepare(options)
     start_recording(options)
-    if not run_program(options):
+    if not function(*arguments):
         end_in_failure(options)
 
 
