@@ -7,7 +7,7 @@
  * (the runtime counts).
  *
  *     struct ar_error err;
- *     if (ar_profile_load(&p, path, &err) < 0)
+ *     if (ar_load(&p, path, &err) < 0)
  *         fprintf(stderr, "allranks: error: %s\n", err.text);
  */
 #pragma once

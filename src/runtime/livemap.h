@@ -64,8 +64,5 @@ void ar_livemap_fact(const char *key, const char *value);
 void ar_livemap_vote(enum ar_live_vote vote);
 /* Counts what could not be recorded. */
 void ar_livemap_lost(enum ar_live_loss what, uint64_t n);
-/*
- * Notes the time on all clocks, for the length of a tick. Costs about 200 ns: on rare occasions
- * only.
- */
+/* Notes the time on all clocks, for the length of a tick. Several clock reads: rarely. */
 void ar_livemap_stamp(void);
