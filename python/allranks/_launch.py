@@ -39,11 +39,35 @@ options:
                        what was recorded by a killed process stays there
       --max-size SIZE  limit of a live file, such as 64M (default: 256M); when
                        it is full, new call paths count for their caller
+      --builtins WHICH functions in C: `costly` shows those that take 1 % or more
+                       of a thread's time, estimated where they are short and
+                       many (default); `all` records every call, as cProfile
+                       does; `none` records no one
+      --budget SHARE   such as 2%: functions that prove cheap and frequent are
+                       timed no more when recording takes more than that
+      --include GLOB   record only functions whose module, file or qualified
+                       name matches; may be given several times
+      --exclude GLOB   do not record those that match; their time is their
+                       caller's
+      --no-import      of imports record the modules, not the import system
       --version        show the version
   -h, --help           show this help
 """
 
 COMMANDS = ("report", "info", "export", "merge")
+BUILTINS = ("none", "costly", "all")  # in the order of enum ar_builtins
+CALIBRATION_CALLS = 200
+CALIBRATION = f"""\
+def nothing():
+    pass
+def loop():
+    for _ in range({CALIBRATION_CALLS}):
+        nothing()
+def loop_in_c():
+    for _ in range({CALIBRATION_CALLS}):
+        abs(0)
+"""
+WITH_VALUE = ("-o", "--output", "--live-dir", "--max-size", "--builtins", "--budget", "--include", "--exclude")
 
 
 class UsageError(Exception):
@@ -57,6 +81,11 @@ class Options:
     quiet = False
     live_dir = ""
     max_bytes = 256 << 20
+    builtins = "costly"
+    budget = 0.0  # a share of the time; 0: no limit
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hide_imports = False
     kind = "script"  # or "module", "code", "package": a directory or archive
     target = ""
     arguments: list[str]
@@ -70,13 +99,37 @@ def parse_size(text: str) -> int:
     return int(digits) * factor
 
 
+def parse_share(text: str) -> float:
+    try:
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise UsageError(f"--budget {text}: not a share of the time, such as 2% or 0.02")
+    return share
+
+
+def parse_builtins(text: str) -> str:
+    if text not in BUILTINS:
+        raise UsageError(f"--builtins {text}: not one of {', '.join(BUILTINS)}")
+    return text
+
+
 def set_option(options: Options, name: str, value: str) -> None:
     if name in ("-o", "--output"):
         options.output = value
     elif name == "--live-dir":
         options.live_dir = value
-    else:
+    elif name == "--max-size":
         options.max_bytes = parse_size(value)
+    elif name == "--builtins":
+        options.builtins = parse_builtins(value)
+    elif name == "--budget":
+        options.budget = parse_share(value)
+    elif name == "--include":
+        options.include += (value,)
+    else:
+        options.exclude += (value,)
 
 
 def parse(argv: list[str]) -> Options:
@@ -94,7 +147,9 @@ def parse(argv: list[str]) -> Options:
             break
         if name in ("-q", "--quiet"):
             options.quiet = True
-        elif name in ("-o", "--output", "--live-dir", "--max-size"):
+        elif name == "--no-import":
+            options.hide_imports = True
+        elif name in WITH_VALUE:
             if not equals:
                 if not rest:
                     raise UsageError(f"{name} needs a value")
@@ -183,6 +238,13 @@ def facts_about(options: Options) -> dict[str, str]:
     }
 
 
+def calibration_loops() -> tuple[Callable[[], None], ...]:
+    """They call functions that do nothing: how much longer they take when recorded is what recording costs."""
+    names: dict[str, Callable[[], None]] = {}
+    exec(compile(CALIBRATION, "<allranks>", "exec"), names)
+    return names["loop"], names["loop_in_c"]
+
+
 def start_recording(options: Options) -> None:
     import atexit
 
@@ -190,17 +252,27 @@ def start_recording(options: Options) -> None:
     output = os.path.join(directory, options.output or default_output(options))
     live_dir = os.path.join(directory, options.live_dir) if options.live_dir else ""
     facts = [(key, os.fsencode(value)) for key, value in facts_about(options).items()]
+    loops = calibration_loops()
     try:
-        _runtime.start(
+        _runtime.calibrate(*loops, CALIBRATION_CALLS)
+        engine = _runtime.start(
             os.fsencode(output),
             os.fsencode(live_dir),
             options.max_bytes,
             options.quiet,
             os.fsencode(os.path.dirname(os.path.abspath(__file__))),
+            BUILTINS.index(options.builtins),
+            options.budget,
+            tuple(os.fsencode(glob) for glob in options.include),
+            tuple(os.fsencode(glob) for glob in options.exclude),
+            options.hide_imports,
         )
+        _runtime.calibrate(*loops, CALIBRATION_CALLS)
     except Exception as error:  # whatever it is, the program is to run
         complain(f"{error}; the program runs without being recorded")
         return
+    if engine == "trace API" and not options.quiet:
+        note("another tool holds the interpreter's cheap hook; recording through the trace API, which costs more")
     for key, value in facts:
         _runtime.fact(key, value)
     atexit.register(at_exit)
@@ -242,6 +314,10 @@ def prepare(options: Options) -> tuple[Callable[..., bool], tuple[object, ...]]:
     run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
     what = ("__main__", False) if options.kind == "package" else (options.target,)
     return _runtime.run_module, (run_as_main, *what)
+
+
+def note(text: str) -> None:
+    print(f"allranks: {text}", file=sys.stderr, flush=True)
 
 
 def complain(text: str) -> None:

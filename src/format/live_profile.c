@@ -9,6 +9,7 @@
  * is the damage.
  */
 #include "format/linetable.h"
+#include "format/live_costly.h"
 #include "format/profile.h"
 
 #include <stdlib.h>
@@ -17,13 +18,17 @@
 struct source_function {
     const struct ar_record *record;
     uint32_t id;                  /* in the profile */
+    bool is_partial;              /* not all of its calls were recorded */
     struct ar_line_range *ranges; /* of its line table, when first asked for: scripts are long */
     size_t n_ranges, cap_ranges;
 };
 
+/* Nodes that are about ourselves. */
+#define OURS (AR_NO_ID - 1)
+
 /* What a node of the live file became. */
 struct mapped {
-    uint32_t node;   /* in the profile, AR_NO_ID: left out */
+    uint32_t node;   /* in the profile, AR_NO_ID: left out, OURS: on purpose */
     uint32_t python; /* index of the nearest Python function at or above; 0: none */
 };
 
@@ -38,6 +43,10 @@ struct reading {
     double ns_per_tick;
     uint64_t now_ticks;
     uint64_t n_left_out;
+    uint8_t *kinds;   /* of functions, from 1 */
+    bool only_costly; /* functions in C are shown if they matter */
+    struct ar_costly costly;
+    double overhead_ns;
 };
 
 static const char *record_text(const struct ar_record *record)
@@ -53,6 +62,11 @@ static bool record_is_sound(const struct ar_record *record, size_t n_left)
                record->n_bytes - sizeof *record;
 }
 
+static bool is_text(struct ar_str s, const char *text)
+{
+    return s.n_bytes == strlen(text) && memcmp(s.text, text, s.n_bytes) == 0;
+}
+
 static enum ar_status add_record(struct reading *r, const struct ar_record *record)
 {
     struct ar_str name = {record_text(record), record->n_name};
@@ -60,8 +74,13 @@ static enum ar_status add_record(struct reading *r, const struct ar_record *reco
     struct ar_function function = {.kind = record->function_kind, .first_line = record->first_line};
     struct source_function source = {.record = record};
 
-    if (record->kind == AR_RECORD_FACT)
+    if (record->kind == AR_RECORD_FACT) {
+        if (is_text(name, "builtins"))
+            r->only_costly = is_text(file, "costly");
         return ar_profile_fact(r->p, name, file);
+    }
+    if (record->kind == AR_RECORD_PARTIAL && record->other > 0 && record->other <= r->n_functions)
+        r->functions[record->other].is_partial = true;
     if (record->kind != AR_RECORD_FUNCTION)
         return AR_OK;
     if (ar_profile_string(r->p, name, &function.name) < 0 ||
@@ -249,63 +268,111 @@ static enum ar_status add_mpi_values(struct reading *r, const uint64_t *words, u
     return AR_OK;
 }
 
-/* A chain goes to smaller offsets only: a damaged one cannot go round in circles. */
-static enum ar_status add_further_values(struct reading *r, const struct ar_node *node, uint32_t id,
-                                         uint32_t location)
+static enum ar_status add_mpi(struct reading *r, const struct ar_node *node, uint32_t id,
+                              uint32_t location)
 {
-    for (uint32_t ref = node->values_ref; ref;) {
-        const struct ar_values *values = ar_live_at(r->live, ref);
+    const struct ar_values *values = ar_live_values(r->live, node, AR_VALUES_MPI);
 
-        if (!values)
-            return AR_OK;
-        if (values->kind == AR_VALUES_MPI && add_mpi_values(r, values->words, id, location) < 0)
-            return AR_NOMEM;
-        if (values->next_ref >= ref)
-            return AR_OK;
-        ref = values->next_ref;
-    }
-    return AR_OK;
+    return values ? add_mpi_values(r, values->words, id, location) : AR_OK;
 }
 
-/* See invariant 3 in livefile.h: negative means open. */
-static uint64_t finished_ticks(const struct reading *r, const struct ar_node *node)
+static enum ar_status add_awaited(struct reading *r, const struct ar_node *node, uint32_t id,
+                                  uint32_t location)
 {
-    int64_t ticks = node->ticks;
+    const struct ar_values *values = ar_live_values(r->live, node, AR_VALUES_TASK);
 
-    if (ticks < 0)
-        ticks = (int64_t)((uint64_t)ticks + r->now_ticks);
-    return ticks > 0 ? (uint64_t)ticks : 0;
+    return values ? add_value(r, AR_METRIC_AWAITED, id, location,
+                              nanoseconds(r, values->words[AR_TASK_AWAITED_TICKS]))
+                  : AR_OK;
+}
+
+/* Calls with those that went unseen, and how far they are to be believed. */
+static enum ar_status add_calls(struct reading *r, const struct ar_node *node, uint32_t id,
+                                uint32_t location)
+{
+    const struct source_function *source = &r->functions[(uint32_t)node->key];
+    const struct ar_values *values = ar_live_values(r->live, node, AR_VALUES_ESTIMATE);
+    uint64_t n_unseen = values ? values->words[AR_ESTIMATE_CALLS] : 0;
+    uint64_t marks =
+        (n_unseen ? AR_MARK_ESTIMATED : 0) | (source->is_partial ? AR_MARK_PARTIAL : 0);
+
+    if (add_value(r, AR_METRIC_CALLS, id, location, node->n_calls + n_unseen) < 0)
+        return AR_NOMEM;
+    return add_value(r, AR_METRIC_MARKS, id, location, marks);
+}
+
+static void add_overhead(struct reading *r, const struct ar_node *node)
+{
+    const struct ar_live_header *h = r->live->header;
+    bool in_c = r->kinds[(uint32_t)node->key] == AR_FUNCTION_BUILTIN;
+
+    r->overhead_ns += (double)node->n_calls * (in_c ? h->c_call_cost_ns : h->call_cost_ns);
+}
+
+/* All values of a node. */
+static enum ar_status add_values(struct reading *r, const struct ar_node *node, uint32_t ref,
+                                 uint32_t id, uint32_t location)
+{
+    if (add_value(r, AR_METRIC_TIME, id, location, nanoseconds(r, r->costly.ticks[ref])) < 0 ||
+        add_calls(r, node, id, location) < 0 || add_mpi(r, node, id, location) < 0)
+        return AR_NOMEM;
+    return add_awaited(r, node, id, location);
+}
+
+/* A function that the program made a region has a node of that region around it. */
+static enum ar_status enter_region(struct reading *r, const struct ar_record *record,
+                                   struct ar_profile_node *made, const struct ar_node *node,
+                                   uint32_t ref, uint32_t location)
+{
+    struct ar_profile_node region = *made;
+
+    if (!record->other || record->other > r->n_functions)
+        return AR_OK;
+    region.function = r->functions[record->other].id;
+    if (ar_profile_node(r->p, region, &made->parent) < 0)
+        return AR_NOMEM;
+    return add_values(r, node, ref, made->parent, location);
+}
+
+static enum ar_status add_inner_node(struct reading *r, const struct ar_node *node, uint32_t ref,
+                                     uint32_t location)
+{
+    struct mapped *self = &r->nodes[ref];
+    uint32_t function = (uint32_t)node->key;
+    const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : self;
+
+    if (parent->node == AR_NO_ID || function == 0 || function > r->n_functions) {
+        r->n_left_out++;
+        return AR_OK;
+    }
+    if (parent->node == OURS || r->kinds[function] == AR_FUNCTION_OURS) {
+        self->node = OURS;
+        return AR_OK;
+    }
+    add_overhead(r, node);
+    if (r->kinds[function] == AR_FUNCTION_BUILTIN && !r->costly.is_kept[function]) {
+        *self = *parent; /* what it called is its caller's, too */
+        return AR_OK;
+    }
+
+    const struct source_function *source = &r->functions[function];
+    struct ar_profile_node made = {.parent = parent->node, .function = source->id};
+
+    self->python = r->kinds[function] == AR_FUNCTION_PYTHON ? function : parent->python;
+    if (call_line(r, node, parent->python, &made.line) < 0 ||
+        enter_region(r, source->record, &made, node, ref, location) < 0 ||
+        ar_profile_node(r->p, made, &self->node) < 0)
+        return AR_NOMEM;
+    return add_values(r, node, ref, self->node, location);
 }
 
 static enum ar_status add_node(struct reading *r, const struct ar_node *node, uint32_t ref,
                                uint32_t location)
 {
-    struct mapped *self = &r->nodes[ref];
-
-    if (self->node == AR_NO_ID) { /* not a root, which add_thread has seen */
-        uint32_t function = (uint32_t)node->key;
-        const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : self;
-
-        if (parent->node == AR_NO_ID || function == 0 || function > r->n_functions) {
-            r->n_left_out++;
-            return AR_OK;
-        }
-
-        const struct source_function *source = &r->functions[function];
-        struct ar_profile_node made = {.parent = parent->node, .function = source->id};
-
-        self->python =
-            source->record->function_kind == AR_FUNCTION_PYTHON ? function : parent->python;
-        if (call_line(r, node, parent->python, &made.line) < 0 ||
-            ar_profile_node(r->p, made, &self->node) < 0)
-            return AR_NOMEM;
-        if (add_value(r, AR_METRIC_CALLS, self->node, location, node->n_calls) < 0)
-            return AR_NOMEM;
-    }
-    if (add_value(r, AR_METRIC_TIME, self->node, location,
-                  nanoseconds(r, finished_ticks(r, node))) < 0)
-        return AR_NOMEM;
-    return add_further_values(r, node, self->node, location);
+    if (r->nodes[ref].node == AR_NO_ID)
+        return add_inner_node(r, node, ref, location);
+    return add_value(r, AR_METRIC_TIME, r->nodes[ref].node, location,
+                     nanoseconds(r, r->costly.ticks[ref])); /* a root */
 }
 
 static enum ar_status read_nodes(struct reading *r)
@@ -323,6 +390,25 @@ static enum ar_status read_nodes(struct reading *r)
                 return AR_NOMEM;
     }
     return AR_OK;
+}
+
+/* Which functions in C there are, and which of them matter. */
+static enum ar_status judge_builtins(struct reading *r)
+{
+    r->kinds = calloc(r->n_functions + 1, sizeof *r->kinds);
+    if (!r->kinds)
+        return AR_NOMEM;
+    for (size_t i = 1; i <= r->n_functions; i++)
+        r->kinds[i] = r->functions[i].record->function_kind;
+    return ar_costly_find(&r->costly, r->live, r->kinds, r->n_functions, !r->only_costly,
+                          r->now_ticks);
+}
+
+static void finish_process(struct reading *r, uint32_t process)
+{
+    r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
+    r->p->processes[process].overhead_ns = (uint64_t)r->overhead_ns;
+    r->p->processes[process].n_cheap_builtins = r->costly.n_left_out;
 }
 
 static enum ar_status prepare(struct reading *r)
@@ -360,18 +446,22 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
     if (status == AR_OK)
         status = read_records(&r);
     if (status == AR_OK)
+        status = judge_builtins(&r);
+    if (status == AR_OK)
         status = add_process(&r, &process);
     if (status == AR_OK)
         status = each_thread(&r, add_thread);
     if (status == AR_OK)
         status = read_nodes(&r);
     if (status == AR_OK)
-        p->processes[process].n_lost[AR_LOST_NODES] += r.n_left_out;
+        finish_process(&r, process);
     else
         ar_fail(err, status, "live file of process %u on %s: %s", h->pid, h->host,
                 status == AR_BAD ? "damaged" : ar_status_text(status));
     for (size_t i = 1; i <= r.n_functions; i++)
         free(r.functions[i].ranges);
+    ar_costly_free(&r.costly);
+    free(r.kinds);
     free(r.functions);
     free(r.nodes);
     free(r.locations);

@@ -43,7 +43,7 @@
 #include <stdint.h>
 
 #define AR_LIVE_MAGIC "ALLRLIVE"
-#define AR_LIVE_VERSION 1
+#define AR_LIVE_VERSION 2
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
@@ -63,6 +63,7 @@ enum ar_live_loss {
     AR_LOST_FUNCTIONS, /* functions that could not be recorded, likewise */
     AR_LOST_THREADS,   /* threads that could not be recorded at all */
     AR_LOST_FRAMES,    /* returns that had to be inferred */
+    AR_LOST_REGIONS,   /* ends of regions that were not open */
     AR_N_LOSSES = 8,
 };
 
@@ -89,6 +90,10 @@ struct ar_live_header {
     struct ar_stamp start;
     struct ar_stamp latest; /* now and then, and at the end: gives the length of a tick */
     uint64_t n_lost[AR_N_LOSSES];
+
+    /* What recording costs, measured when it began: see runtime/budget.h. */
+    double call_cost_ns;
+    double c_call_cost_ns;
 };
 
 enum ar_extent_kind {
@@ -110,7 +115,8 @@ struct ar_extent {
 /* A function or a fact: what is known once about something. Padded to a multiple of 8 bytes. */
 enum ar_record_kind {
     AR_RECORD_FUNCTION = 1,
-    AR_RECORD_FACT = 2, /* name = key, file = value */
+    AR_RECORD_FACT = 2,    /* name = key, file = value */
+    AR_RECORD_PARTIAL = 3, /* function `other` was timed no more from here on */
 };
 
 enum ar_function_kind {
@@ -120,6 +126,8 @@ enum ar_function_kind {
     AR_FUNCTION_BUILTIN = 4,
     AR_FUNCTION_REGION = 5,
     AR_FUNCTION_IMPORT = 6, /* never recorded: made by analysis/fold.c */
+    AR_FUNCTION_TASK = 7,   /* an asyncio task, or all of that name */
+    AR_FUNCTION_OURS = 8,   /* measures the profiler itself: readers leave it out */
 };
 
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
@@ -138,6 +146,8 @@ struct ar_record {
     uint8_t spare;
     uint32_t first_line;
     uint32_t n_name, n_file, n_linetable; /* bytes that follow, in this order */
+    uint32_t other; /* FUNCTION: the region that it is, or 0; PARTIAL: the function */
+    uint32_t spare_word;
 };
 
 /* Functions are numbered from 1 in the order of their records. */
@@ -165,6 +175,8 @@ struct ar_live_thread {
  */
 #define AR_NODE_ANY_PLACE 1u  /* below here calls are not told apart by where they come from */
 #define AR_NODE_ALL_PLACES 2u /* all calls of its function by its parent are here */
+/* The writer's own, by function; see enum ar_tree_mark in runtime/tree.h. */
+#define AR_NODE_MARKS 0xfcu
 
 struct ar_node {
     uint64_t key;
@@ -186,15 +198,25 @@ enum ar_values_kind {
     AR_VALUES_MPI = 1,
     AR_VALUES_COUNTERS = 2, /* kept for hardware counters */
     AR_VALUES_MEMORY = 3,   /* kept for allocations */
+    AR_VALUES_ESTIMATE = 4, /* of a function in C that is looked at now and then */
+    AR_VALUES_TASK = 5,
 };
 
 struct ar_values {
     uint32_t kind;
     uint32_t next_ref;
-    uint64_t words[7]; /* by kind; MPI: enum ar_mpi_word */
+    uint64_t words[7]; /* by kind: the following */
 };
 
 enum ar_mpi_word { AR_MPI_BYTES_OUT, AR_MPI_BYTES_IN, AR_MPI_MIN_TICKS, AR_MPI_MAX_TICKS };
+/* Unseen calls and their time, to be added to what was seen; the rest is the writer's. */
+enum ar_estimate_word {
+    AR_ESTIMATE_CALLS,
+    AR_ESTIMATE_TICKS,
+    AR_ESTIMATE_ENTERED,
+    AR_ESTIMATE_WEIGHT
+};
+enum ar_task_word { AR_TASK_AWAITED_TICKS };
 
 _Static_assert(sizeof(struct ar_live_header) <= AR_LIVE_HEADER_BYTES, "header is one page");
 _Static_assert(sizeof(struct ar_extent) == 64, "extents keep cache lines aligned");

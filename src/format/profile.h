@@ -29,7 +29,15 @@
     X(AR_METRIC_BYTES_OUT, "bytes_out", "B", AR_COMBINE_SUM)                                       \
     X(AR_METRIC_BYTES_IN, "bytes_in", "B", AR_COMBINE_SUM)                                         \
     X(AR_METRIC_MIN_TIME, "min_time", "ns", AR_COMBINE_MIN)                                        \
-    X(AR_METRIC_MAX_TIME, "max_time", "ns", AR_COMBINE_MAX)
+    X(AR_METRIC_MAX_TIME, "max_time", "ns", AR_COMBINE_MAX)                                        \
+    X(AR_METRIC_MARKS, "marks", "bits", AR_COMBINE_MAX)                                            \
+    X(AR_METRIC_AWAITED, "awaited", "ns", AR_COMBINE_SUM)
+
+/* How far calls and time of a node are to be believed. No node has more than one. */
+enum ar_value_mark {
+    AR_MARK_ESTIMATED = 1, /* from a part of the calls */
+    AR_MARK_PARTIAL = 2,   /* of a part of the calls */
+};
 
 /* How two values of one node become one, over call sites, threads or ranks. */
 enum ar_combine { AR_COMBINE_SUM, AR_COMBINE_MIN, AR_COMBINE_MAX };
@@ -65,6 +73,8 @@ struct ar_process {
     uint64_t start_real_ns;
     uint64_t wall_ns;
     uint64_t n_lost[AR_N_LOSSES];
+    uint64_t overhead_ns;      /* what recording added, from what a call costs */
+    uint64_t n_cheap_builtins; /* functions in C that were left to their callers */
 };
 
 struct ar_location {

@@ -20,7 +20,7 @@
 #include "format/profile.h"
 
 #define AR_RUN_MAGIC "ALLRANKS"
-#define AR_RUN_VERSION 1
+#define AR_RUN_VERSION 2
 
 AR_MUST_CHECK enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out);
 /*

@@ -130,6 +130,10 @@ static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
             if (loss < AR_N_LOSSES)
                 p->processes[i].n_lost[loss] = n_lost;
         }
+    for (uint32_t i = 0; i < n && !in->bad; i++)
+        p->processes[i].overhead_ns = ar_cursor_varint(in);
+    for (uint32_t i = 0; i < n && !in->bad; i++)
+        p->processes[i].n_cheap_builtins = ar_cursor_varint(in);
 }
 
 static void decode_locations(struct ar_profile *p, struct ar_cursor *in)

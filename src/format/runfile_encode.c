@@ -115,6 +115,10 @@ static void encode_processes(struct encoding *e)
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
         for (size_t i = 0; i < p->n_processes; i++)
             ar_bytes_varint(&e->body, p->processes[i].n_lost[loss]);
+    for (size_t i = 0; i < p->n_processes; i++)
+        ar_bytes_varint(&e->body, p->processes[i].overhead_ns);
+    for (size_t i = 0; i < p->n_processes; i++)
+        ar_bytes_varint(&e->body, p->processes[i].n_cheap_builtins);
     end_section(e);
 }
 

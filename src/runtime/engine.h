@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * engine: sees Python functions being entered and left, in all threads, and tells the tree.
+ * engine: sees functions being entered and left, in all threads, and tells the tree.
  *
- * One is built in, by the version of Python: frame evaluation (PEP 523) up to 3.11, sys.monitoring
- * from 3.12 on. Each is the cheapest hook that its interpreters offer without changing what
- * programs can do; `make bench` measures what each adds to a call.
+ * Two are built in. The native one is the cheapest hook that the interpreter offers without
+ * changing what programs can do: frame evaluation (PEP 523) up to 3.11, sys.monitoring from 3.12
+ * on. The other is the trace API, for where another tool holds that hook. `make bench` measures
+ * what each adds to a call.
  *
  * Threads: start and stop under the GIL. Errors: start returns false with a Python exception set.
  */
@@ -12,7 +13,17 @@
 
 #include <stdbool.h>
 
-extern const char *const ar_engine_name;
+/* Which functions in C are recorded. */
+enum ar_builtins {
+    AR_BUILTINS_NONE,
+    AR_BUILTINS_COSTLY, /* those that matter, by looking now and then; see watch.h */
+    AR_BUILTINS_ALL,    /* every call, as cProfile does */
+};
 
-bool ar_engine_start(void);
-void ar_engine_stop(void);
+struct ar_engine {
+    const char *name;
+    bool (*start)(enum ar_builtins builtins);
+    void (*stop)(void);
+};
+
+extern const struct ar_engine ar_engine_native, ar_engine_trace;

@@ -2,7 +2,8 @@
 /*
  * Frame evaluation (PEP 523), CPython 3.9 to 3.11: the interpreter calls us in place of its
  * evaluator, once a call, resume or throw. Enter and leave are one C function, so exceptions and
- * yields need no events of their own.
+ * yields need no events of their own. Functions in C are seen by the C profile hook, which is set
+ * for as long as they are looked at.
  *
  * On 3.11 a custom evaluator makes each Python call recurse on the C stack, which plain 3.11 does
  * not: a depth of 100,000 would crash. With less than the guard left, the interpreter's own
@@ -11,15 +12,147 @@
  */
 #include "runtime/engine.h"
 
+#include "runtime/budget.h"
+#include "runtime/ccalls.h"
+#include "runtime/cfunctions.h"
 #include "runtime/functions.h"
 #include "runtime/python_thread.h"
-
-const char *const ar_engine_name = "frame evaluation (PEP 523)";
+#include "runtime/quiet.h"
 
 static _PyFrameEvalFunction next_evaluator;
 static bool started;
+static enum ar_builtins builtins;
 
-static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing);
+/* ---- functions in C -------------------------------------------------------------------------- */
+
+/*
+ * Where they are looked at: in functions that are called seldom always, as long as that is cheap
+ * (watch.h), since what such a function calls need not come again; in others in one call of so many,
+ * which then stands for all of them.
+ */
+#define SELDOM_CALLS 64
+
+static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+
+static void set_profile_hook(PyThreadState *ts, Py_tracefunc hook)
+{
+    ts->c_profilefunc = hook;
+    ar_tracing_update(ts);
+}
+
+/* The hook is the thread's one and only: what the program has set there itself stays. */
+static __attribute__((noinline)) void look(struct ar_thread *t, bool wanted)
+{
+    PyThreadState *ts = PyThreadState_GET();
+
+    t->is_looking = wanted;
+    t->watch.n_switches++;
+    if (wanted && !ts->c_profilefunc)
+        set_profile_hook(ts, on_profile);
+    else if (!wanted && ts->c_profilefunc == on_profile)
+        set_profile_hook(ts, NULL);
+}
+
+static bool is_looked_at(const struct ar_thread *t, const struct ar_node *node)
+{
+    while (node->flags & AR_MARKS_BETWEEN)
+        node = ar_live_ptr(node->parent_ref);
+    return node->n_calls <= SELDOM_CALLS ? t->watch.open : node->n_calls % SELDOM_CALLS == 0;
+}
+
+static __attribute__((noinline)) void look_if_wanted(struct ar_thread *t)
+{
+    bool wanted = is_looked_at(t, t->current);
+
+    if (builtins == AR_BUILTINS_COSTLY && wanted != t->is_looking)
+        look(t, wanted);
+    t->looks_everywhere = builtins == AR_BUILTINS_COSTLY && (t->watch.open || t->is_looking);
+}
+
+/* Most functions are neither seldom nor at their turn, and nothing is being looked at. */
+static inline bool may_be_looked_at(const struct ar_thread *t, const struct ar_node *node)
+{
+    return t->looks_everywhere || node->n_calls % SELDOM_CALLS == 0;
+}
+
+/* It is time to look, or to stop looking; or the first event of a thread. */
+static void turn(struct ar_thread *t, uint64_t now)
+{
+    if (builtins == AR_BUILTINS_NONE)
+        t->watch.turn_ticks = AR_WATCH_NEVER;
+    else if (builtins == AR_BUILTINS_ALL)
+        look(t, true); /* at every event: the program may have taken the hook meanwhile */
+    else if (!t->watch.since_ticks)
+        ar_watch_start(&t->watch, now);
+    else if (now >= t->watch.turn_ticks)
+        ar_watch_turn(&t->watch, now);
+    if (builtins == AR_BUILTINS_COSTLY && !t->watch.open) {
+        ar_tree_end_builtins(t, now);
+        ar_quiet_begin(t, now);
+    }
+    look_if_wanted(t);
+}
+
+/* A function is entered, and something is not as usual. */
+static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t now)
+{
+    if (t->n_unseen && ar_tree_is_unseen(t, now))
+        return true;
+    if (now >= t->watch.turn_ticks)
+        turn(t, now);
+    t->turn_ticks = t->n_unseen ? 0 : t->watch.turn_ticks;
+    return false;
+}
+
+static uint32_t weight_below(const struct ar_thread *t)
+{
+    const struct ar_node *node = t->current;
+
+    if (builtins == AR_BUILTINS_ALL)
+        return 1;
+    while (node->flags & AR_MARKS_BETWEEN)
+        node = ar_live_ptr(node->parent_ref);
+    return node->n_calls <= SELDOM_CALLS ? t->watch.weight : SELDOM_CALLS;
+}
+
+static void c_entered(struct ar_thread *t, PyObject *function)
+{
+    ar_frame *caller = *ar_frame_top_slot(PyThreadState_GET());
+    uint32_t number =
+        ar_function_is_recorded(ar_frame_code(caller)) ? ar_cfunction_number(function, false) : 0;
+
+    if (!number)
+        return;
+    t->watch.n_seen++;
+    ar_ccall_enter(t, number, caller, weight_below(t));
+}
+
+static void c_left(struct ar_thread *t, PyObject *function)
+{
+    uint64_t now = ar_ticks();
+    uint32_t number = ar_cfunction_number(function, false);
+
+    if (number)
+        ar_ccall_leave(t, number, now);
+    if (now >= t->watch.turn_ticks && builtins == AR_BUILTINS_COSTLY)
+        turn(t, now);
+}
+
+static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    struct ar_thread *t = ar_self;
+
+    (void)self, (void)frame;
+    if (!t || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks())))
+        return 0;
+    if (what == PyTrace_C_CALL)
+        c_entered(t, arg);
+    else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
+        c_left(t, arg);
+    return 0;
+}
+
+/* ---- functions in Python --------------------------------------------------------------------- */
 
 /* With whatever stood in front of us: another tool may have put itself there. */
 static PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame, int throwing)
@@ -37,6 +170,22 @@ static PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame, int throwin
     return result;
 }
 
+/*
+ * One call of so many. Cheap and frequent, and the budget is used up: then it is the last, and not
+ * counted.
+ */
+static __attribute__((noinline)) struct ar_node *
+enter_carefully(struct ar_thread *t, ar_frame *frame, struct ar_node *node, uint64_t now)
+{
+    if (node->n_calls % AR_BUDGET_CALLS == 0 && ar_budget_is_over(t, node, now)) {
+        ar_tree_leave(t, node, now);
+        ar_function_stop(ar_frame_code(frame), (uint32_t)node->key);
+        node = NULL;
+    }
+    look_if_wanted(t);
+    return node;
+}
+
 /* The node of the call, or NULL where it is not recorded. */
 static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_frame *frame)
 {
@@ -45,15 +194,23 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
     if (__builtin_expect(!t || ar_frame_makes_generator(frame) || ar_call_is_refused(ts), 0))
         return NULL;
 
-    uint32_t function = ar_function_of_code(ar_frame_code(frame));
+    uint32_t function = ar_function_of_frame(frame);
 
     if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
         return NULL;
 
     /* The frame is not linked to its caller yet: that is still the innermost one. */
     uint64_t place = ar_call_place(*ar_frame_top_slot(ts), t->current);
+    uint64_t now = ar_ticks();
 
-    return ar_tree_enter(t, place | function, ar_ticks());
+    if (__builtin_expect(now >= t->turn_ticks, 0) && is_unseen(t, now))
+        return NULL;
+
+    struct ar_node *node = ar_tree_enter(t, place | function, now);
+
+    if (__builtin_expect(node && may_be_looked_at(t, node), 0))
+        return enter_carefully(t, frame, node, now);
+    return node;
 }
 
 /* The recording may have ended, or the process forked, since the node was entered. */
@@ -61,8 +218,16 @@ static __attribute__((noinline)) void leave(struct ar_node *node)
 {
     struct ar_thread *t = ar_self;
 
-    if (__builtin_expect(t != NULL, 1))
-        ar_tree_leave(t, node, ar_ticks());
+    if (__builtin_expect(t == NULL, 0))
+        return;
+
+    uint64_t now = ar_ticks();
+
+    if (__builtin_expect(t->n_unseen & AR_UNSEEN_QUIET, 0))
+        ar_quiet_end(t, now);
+    ar_tree_leave(t, node, now);
+    if (__builtin_expect(may_be_looked_at(t, t->current), 0))
+        look_if_wanted(t);
 }
 
 /*
@@ -82,22 +247,35 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
     return result;
 }
 
-bool ar_engine_start(void)
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+static bool start(enum ar_builtins wanted)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
 
     next_evaluator = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (next_evaluator != _PyEval_EvalFrameDefault) {
+        PyErr_SetString(PyExc_RuntimeError, "another tool holds frame evaluation (PEP 523)");
+        return false;
+    }
+    builtins = wanted;
+    ar_threads_watch_from(0);
     started = true;
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
     return true;
 }
 
 /* If another tool has put itself in front of us it still calls us: then we only pass on. */
-void ar_engine_stop(void)
+static void stop(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
+    PyThreadState *ts = PyThreadState_GET();
 
     started = false;
     if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == evaluate)
         _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluator);
+    if (ts->c_profilefunc == on_profile)
+        set_profile_hook(ts, NULL);
 }
+
+const struct ar_engine ar_engine_native = {"frame evaluation (PEP 523)", start, stop};

@@ -8,17 +8,21 @@
  *
  * Enter and leave are separate events here. A leave names the code that is left: where that is not
  * the innermost open function, returns were missed, and the tree is set right; where it is not open
- * at all, the recording began inside it. While the file is full, calls that were not recorded are
- * counted, so that their returns close nothing.
+ * at all, the recording began inside it. Calls that are not recorded (the file is full, recording is
+ * paused) are counted, so that their returns close nothing.
+ *
+ * An event whose function is not recorded is switched off where it happened (DISABLE), and costs
+ * nothing from then on.
  */
 #include "runtime/engine.h"
 
+#include "runtime/budget.h"
 #include "runtime/functions.h"
+#include "runtime/monitoring_calls.h"
 #include "runtime/python_thread.h"
+#include "runtime/quiet.h"
 
 #include <stddef.h>
-
-const char *const ar_engine_name = "sys.monitoring (PEP 669)";
 
 /*
  * Ids 0, 1, 2 and 5 are meant for debuggers, coverage, profilers such as cProfile, and optimisers.
@@ -38,77 +42,154 @@ static PyTypeObject callback_type = {
 };
 
 static int tool_id = -1;
+static PyObject *disable; /* sys.monitoring.DISABLE */
+
+static PyObject *disabled(void)
+{
+    return Py_NewRef(disable);
+}
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+/* Cheap and frequent, and the budget is used up: this call is the last, and it is not counted. */
+static __attribute__((noinline)) bool is_stopped(struct ar_thread *t, PyCodeObject *code,
+                                                 struct ar_node *node, uint64_t now)
 {
-    (void)self, (void)n_args, (void)names;
+    if (!ar_budget_is_over(t, node, now))
+        return false;
+    ar_tree_leave(t, node, now);
+    ar_function_stop(code, (uint32_t)node->key);
+    return true;
+}
+
+static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t now)
+{
+    bool unseen = t->n_unseen && ar_tree_is_unseen(t, now);
+
+    if (unseen)
+        t->n_unseen++;
+    else
+        t->turn_ticks = ar_calls_turn(now);
+    return unseen;
+}
+
+/* false: the function is not recorded, neither now nor later. */
+static inline bool enter(PyCodeObject *code)
+{
     ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
     struct ar_thread *t = ar_python_thread(frame);
 
     if (__builtin_expect(!t || !frame, 0))
-        Py_RETURN_NONE;
+        return true;
 
-    uint32_t function = ar_function_of_code((PyCodeObject *)args[0]);
+    uint32_t function = ar_function_known(code);
 
+    if (__builtin_expect(function == 0, 0))
+        function = ar_function_first_seen(code, ar_frame_globals(frame));
     if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
-        Py_RETURN_NONE; /* what it calls is its caller's */
-    if (__builtin_expect(t->n_unseen, 0)) {
-        t->n_unseen++;
-        Py_RETURN_NONE;
-    }
+        return false;
 
     uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
+    uint64_t now = ar_ticks();
 
-    if (__builtin_expect(!ar_tree_enter(t, place | function, ar_ticks()), 0))
-        t->n_unseen++;
-    Py_RETURN_NONE;
+    if (__builtin_expect(now >= t->turn_ticks, 0) && is_unseen(t, now))
+        return true;
+
+    struct ar_node *node = ar_tree_enter(t, place | function, now);
+
+    if (__builtin_expect(!node, 0))
+        ar_tree_unseen(t, 1);
+    else if (__builtin_expect(node->n_calls % AR_BUDGET_CALLS == 0, 0))
+        return !is_stopped(t, code, node, now);
+    return true;
 }
 
-/* The innermost open node of that function, or NULL. */
-static struct ar_node *find_open(const struct ar_thread *t, uint32_t function)
+static __attribute__((noinline)) bool is_unseen_return(struct ar_thread *t, uint64_t now)
 {
-    for (struct ar_node *node = t->current; node != t->root; node = ar_live_ptr(node->parent_ref))
-        if ((uint32_t)node->key == function)
-            return node;
-    return NULL;
+    if (t->n_unseen & AR_UNSEEN_QUIET)
+        ar_quiet_end(t, now);
+    if (!(t->n_unseen & AR_UNSEEN_COUNT))
+        return false; /* paused, or asked to be; this function was entered before */
+    t->n_unseen--;
+    return true;
+}
+
+/* The same for the other end. */
+static inline bool leave(PyCodeObject *code)
+{
+    uint64_t now = ar_ticks();
+    struct ar_thread *t = ar_self;
+
+    if (__builtin_expect(!t, 0))
+        return true;
+
+    uint32_t function = ar_function_known(code);
+
+    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+        return false;
+    if (__builtin_expect(t->n_unseen, 0) && is_unseen_return(t, now))
+        return true;
+    if (__builtin_expect(function != 0, 1))
+        ar_tree_leave_function(t, function, now);
+    return true;
+}
+
+static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    if (__builtin_expect(!enter((PyCodeObject *)args[0]), 0))
+        return disabled();
+    Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    uint64_t now = ar_ticks();
-    struct ar_thread *t = ar_self;
+    if (__builtin_expect(!leave((PyCodeObject *)args[0]), 0))
+        return disabled();
+    Py_RETURN_NONE;
+}
 
-    if (__builtin_expect(!t, 0))
-        Py_RETURN_NONE;
+/* Exceptions are not tied to a place, and so cannot be switched off. */
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    enter((PyCodeObject *)args[0]);
+    Py_RETURN_NONE;
+}
 
-    struct ar_node *node = t->current;
-    uint32_t function = ar_function_of_code((PyCodeObject *)args[0]);
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    leave((PyCodeObject *)args[0]);
+    Py_RETURN_NONE;
+}
 
-    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
-        Py_RETURN_NONE;
-    if (__builtin_expect(t->n_unseen, 0)) {
-        t->n_unseen--;
-        Py_RETURN_NONE;
-    }
+static PyObject *on_call(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    if (__builtin_expect(!ar_calls_enter((PyCodeObject *)args[0], args[1], args[2]), 0))
+        return disabled();
+    Py_RETURN_NONE;
+}
 
-    if (__builtin_expect((uint32_t)node->key != function, 0))
-        node = find_open(t, function);
-    if (__builtin_expect(node != NULL, 1))
-        ar_tree_leave(t, node, now);
+static PyObject *on_c_leave(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    ar_calls_leave((PyCodeObject *)args[0], args[1], args[2]);
     Py_RETURN_NONE;
 }
 
 /* ---- registration, once, through the module: there is no C interface ------------------------- */
 
-static const struct {
+static const struct event {
     const char *name;
     vectorcallfunc call;
+    bool builtins;
 } events[] = {
-    {"PY_START", on_enter},  {"PY_RESUME", on_enter}, {"PY_THROW", on_enter},
-    {"PY_RETURN", on_leave}, {"PY_YIELD", on_leave},  {"PY_UNWIND", on_leave},
+    {"PY_START", on_enter, false}, {"PY_RESUME", on_enter, false}, {"PY_RETURN", on_leave, false},
+    {"PY_YIELD", on_leave, false}, {"PY_THROW", on_throw, false},  {"PY_UNWIND", on_unwind, false},
+    {"CALL", on_call, true},       {"C_RETURN", on_c_leave, true}, {"C_RAISE", on_c_leave, true},
 };
 
 static bool call_and_forget(PyObject *result)
@@ -117,19 +198,20 @@ static bool call_and_forget(PyObject *result)
     return result != NULL;
 }
 
-static bool register_event(PyObject *monitoring, PyObject *names, size_t i, long *event_set)
+static bool register_event(PyObject *monitoring, PyObject *names, const struct event *event,
+                           long *event_set)
 {
-    PyObject *event = PyObject_GetAttrString(names, events[i].name);
-    struct callback *callback = event ? PyObject_New(struct callback, &callback_type) : NULL;
+    PyObject *number = PyObject_GetAttrString(names, event->name);
+    struct callback *callback = number ? PyObject_New(struct callback, &callback_type) : NULL;
     bool done = false;
 
     if (callback) {
-        callback->call = events[i].call;
-        *event_set |= PyLong_AsLong(event);
+        callback->call = event->call;
+        *event_set |= PyLong_AsLong(number);
         done = call_and_forget(PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id,
-                                                   event, (PyObject *)callback));
+                                                   number, (PyObject *)callback));
     }
-    Py_XDECREF(event);
+    Py_XDECREF(number);
     Py_XDECREF((PyObject *)callback);
     return done;
 }
@@ -150,21 +232,35 @@ static bool take_tool_id(PyObject *monitoring)
     return false;
 }
 
-bool ar_engine_start(void)
+static bool register_events(PyObject *monitoring, enum ar_builtins builtins)
 {
-    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
-    PyObject *names = monitoring ? PyObject_GetAttrString(monitoring, "events") : NULL;
+    PyObject *names = PyObject_GetAttrString(monitoring, "events");
     long event_set = 0;
-    bool done = names && PyType_Ready(&callback_type) == 0 && take_tool_id(monitoring);
+    bool done = names != NULL;
 
     for (size_t i = 0; done && i < sizeof events / sizeof *events; i++)
-        done = register_event(monitoring, names, i, &event_set);
+        if (!events[i].builtins || builtins != AR_BUILTINS_NONE)
+            done = register_event(monitoring, names, &events[i], &event_set);
     Py_XDECREF(names);
     return done &&
            call_and_forget(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, event_set));
 }
 
-void ar_engine_stop(void)
+static bool start(enum ar_builtins builtins)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+
+    if (!monitoring || PyType_Ready(&callback_type) < 0)
+        return false;
+    disable = PyObject_GetAttrString(monitoring, "DISABLE");
+    if (!disable || !take_tool_id(monitoring))
+        return false;
+    ar_calls_start(monitoring, tool_id, builtins);
+    ar_threads_watch_from(0);
+    return register_events(monitoring, builtins);
+}
+
+static void stop(void)
 {
     PyObject *monitoring = PySys_GetObject("monitoring");
 
@@ -175,3 +271,5 @@ void ar_engine_stop(void)
         PyErr_Clear();
     tool_id = -1;
 }
+
+const struct ar_engine ar_engine_native = {"sys.monitoring (PEP 669)", start, stop};

@@ -2,6 +2,7 @@
 #include "runtime/functions.h"
 
 #include "base/idmap.h"
+#include "runtime/filters.h"
 #include "runtime/livemap.h"
 
 #include <pthread.h>
@@ -24,7 +25,6 @@ static struct {
     pthread_mutex_t lock;
     struct ar_idmap by_content; /* hash of all that is recorded, to number */
     char own_directory[4096];
-    size_t n_own_directory;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -36,7 +36,7 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
 {
     uint64_t hash = ar_pair_key(
         ar_pair_key(ar_hash_bytes(name, head->n_name), ar_hash_bytes(file, head->n_file)),
-        ar_pair_key(ar_hash_bytes(linetable, head->n_linetable),
+        ar_pair_key(ar_pair_key(ar_hash_bytes(linetable, head->n_linetable), head->other),
                     (uint64_t)head->first_line << 8 | head->function_kind));
     uint32_t number;
 
@@ -57,35 +57,78 @@ static PyObject *bytes_of(PyObject *text)
     return PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
 }
 
-static uint32_t number_of_text(PyCodeObject *code, PyObject *name, PyObject *file)
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), n_end = strlen(end);
+
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+static bool is_import_system(const char *file)
+{
+    return starts_with(file, "<frozen importlib") || starts_with(file, "<frozen zipimport");
+}
+
+/* What the tree has to know about a function. */
+static void mark(uint32_t number, const char *name, const char *file)
+{
+    if (is_import_system(file))
+        ar_tree_mark(number, AR_MARK_ANY_PLACE);
+    if (ends_with(name, "_run") && ends_with(file, "asyncio/events.py"))
+        ar_tree_mark(number, AR_MARK_RUNS_TASKS);
+}
+
+/* Of an import only its entrance is shown where its inside is not wanted. */
+static bool is_hidden(const char *name, const char *file, PyObject *globals)
+{
+    if (starts_with(file, known.own_directory))
+        return true;
+    if (is_import_system(file))
+        return ar_filters_hide_imports() && strcmp(name, "_find_and_load") != 0;
+    return ar_filters_hide(name, file, globals);
+}
+
+static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObject *file_bytes,
+                               PyObject *globals, uint32_t region)
 {
     PyObject *table = ar_code_linetable(code);
+    const char *name = PyBytes_AS_STRING(name_bytes), *file = PyBytes_AS_STRING(file_bytes);
+    bool is_ours = strcmp(file, AR_OWN_FILE) == 0;
     struct ar_record head = {
         .kind = AR_RECORD_FUNCTION,
-        .function_kind = AR_FUNCTION_PYTHON,
+        .function_kind = is_ours ? AR_FUNCTION_OURS : AR_FUNCTION_PYTHON,
         .linetable_kind = AR_LINETABLE_HERE,
         .first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
-        .n_name = (uint32_t)PyBytes_GET_SIZE(name),
-        .n_file = (uint32_t)PyBytes_GET_SIZE(file),
+        .n_name = (uint32_t)PyBytes_GET_SIZE(name_bytes),
+        .n_file = (uint32_t)PyBytes_GET_SIZE(file_bytes),
         .n_linetable = (uint32_t)PyBytes_GET_SIZE(table),
+        .other = region,
     };
-    const char *path = PyBytes_AS_STRING(file);
 
-    if (strncmp(path, known.own_directory, known.n_own_directory) == 0)
+    if (!is_ours && !region && is_hidden(name, file, globals)) {
+        ar_tree_has_holes = true;
         return AR_FUNCTION_LOST;
+    }
 
-    uint32_t number = number_of(&head, PyBytes_AS_STRING(name), path, PyBytes_AS_STRING(table));
+    uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
 
-    if (number && strncmp(path, "<frozen importlib", 17) == 0)
-        ar_tree_mark(number, AR_MARK_ANY_PLACE);
+    if (number)
+        mark(number, name, file);
+    if (number && region)
+        ar_tree_mark(number, AR_MARK_WANTED);
     return number;
 }
 
-static uint32_t number_of_code(PyCodeObject *code)
+static uint32_t number_of_code(PyCodeObject *code, PyObject *globals, uint32_t region)
 {
     PyObject *name = bytes_of(ar_code_name(code));
     PyObject *file = name ? bytes_of(code->co_filename) : NULL;
-    uint32_t number = name && file ? number_of_text(code, name, file) : 0;
+    uint32_t number = name && file ? number_of_text(code, name, file, globals, region) : 0;
 
     Py_XDECREF(name);
     Py_XDECREF(file);
@@ -94,24 +137,60 @@ static uint32_t number_of_code(PyCodeObject *code)
     return number;
 }
 
-/* Called from inside the interpreter's hooks, where an exception may be on its way: it is kept. */
-uint32_t ar_function_first_seen(PyCodeObject *code)
+static void remember(PyCodeObject *code, uint32_t number)
+{
+    if (SET_EXTRA((PyObject *)code, ar_code_extra_index, (void *)(uintptr_t)number) < 0)
+        PyErr_Clear();
+}
+
+static uint32_t give_number(PyCodeObject *code, PyObject *globals, uint32_t region)
 {
     PyObject *type, *value, *traceback;
     uint32_t number;
 
     PyErr_Fetch(&type, &value, &traceback);
-    number = number_of_code(code);
+    number = number_of_code(code, globals, region);
     if (!number) {
         ar_livemap_lost(AR_LOST_FUNCTIONS, 1);
         ar_tree_has_holes = true;
         number = AR_FUNCTION_LOST;
     }
-    if (SET_EXTRA((PyObject *)code, ar_code_extra_index, (void *)(uintptr_t)number) < 0)
-        PyErr_Clear();
+    remember(code, number);
     PyErr_Restore(type, value, traceback);
+    return number;
+}
+
+/* Called from inside the interpreter's hooks, where an exception may be on its way: it is kept. */
+uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals)
+{
+    uint32_t number = give_number(code, globals, 0);
+
     ar_livemap_stamp();
     return number;
+}
+
+void ar_function_is_region(PyCodeObject *code, uint32_t region)
+{
+    give_number(code, NULL, region);
+}
+
+void ar_function_stop(PyCodeObject *code, uint32_t number)
+{
+    struct ar_record head = {.kind = AR_RECORD_PARTIAL, .other = number};
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    ar_livemap_record(&head, "", "", NULL);
+    ar_tree_has_holes = true;
+    remember(code, AR_FUNCTION_LOST);
+    PyErr_Restore(type, value, traceback);
+}
+
+bool ar_call_is_from(ar_frame *caller, const struct ar_node *current)
+{
+    while (current->flags & AR_MARKS_BETWEEN && current->parent_ref)
+        current = ar_live_ptr(current->parent_ref);
+    return !caller || ar_function_known(ar_frame_code(caller)) == (uint32_t)current->key;
 }
 
 uint32_t ar_function_named(uint32_t kind, const char *name)
@@ -141,8 +220,7 @@ static bool layout_is_known(PyCodeObject *code)
 
 bool ar_functions_init(const char *own_directory)
 {
-    known.n_own_directory =
-        (size_t)snprintf(known.own_directory, sizeof known.own_directory, "%s/", own_directory);
+    snprintf(known.own_directory, sizeof known.own_directory, "%s/", own_directory);
 
     PyCodeObject *probe = PyCode_NewEmpty("allranks", "probe", 1);
 

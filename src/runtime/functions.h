@@ -17,7 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define AR_FUNCTION_LOST UINT32_MAX /* could not be recorded: its time is its caller's */
+#define AR_FUNCTION_LOST UINT32_MAX /* is not recorded: its time is its caller's */
+
+/* The file name of what we run ourselves, to measure what we cost. */
+#define AR_OWN_FILE "<allranks>"
 
 /*
  * Functions in files below `own_directory` are ours and are not recorded. Returns false with a
@@ -25,8 +28,14 @@
  */
 bool ar_functions_init(const char *own_directory);
 void ar_functions_forget(void);
-uint32_t ar_function_first_seen(PyCodeObject *code);
-uint32_t ar_function_named(uint32_t kind, const char *name); /* 0 when there was no room */
+/* `globals` may be NULL: then filters by module do not see it. */
+uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals);
+/* A name alone; 0 when there was no room. */
+uint32_t ar_function_named(uint32_t kind, const char *name);
+/* From now on calls of that code are calls of a region, too. */
+void ar_function_is_region(PyCodeObject *code, uint32_t region);
+/* From now on calls of that code are its caller's. */
+void ar_function_stop(PyCodeObject *code, uint32_t number);
 
 extern Py_ssize_t ar_code_extra_index;
 
@@ -46,12 +55,25 @@ static inline uint32_t ar_function_known(PyCodeObject *code)
     return (uint32_t)(uintptr_t)extra->items[ar_code_extra_index];
 }
 
-static inline uint32_t ar_function_of_code(PyCodeObject *code)
+/* Code that ran before the recording is ours, and not known. */
+static inline bool ar_function_is_recorded(PyCodeObject *code)
 {
     uint32_t number = ar_function_known(code);
 
-    return __builtin_expect(number != 0, 1) ? number : ar_function_first_seen(code);
+    return number != 0 && number != AR_FUNCTION_LOST;
 }
+
+static inline uint32_t ar_function_of_frame(ar_frame *frame)
+{
+    PyCodeObject *code = ar_frame_code(frame);
+    uint32_t number = ar_function_known(code);
+
+    return __builtin_expect(number != 0, 1) ? number
+                                            : ar_function_first_seen(code, ar_frame_globals(frame));
+}
+
+/* Is `caller` the function that `current` is in? Regions and functions in C come in between. */
+bool ar_call_is_from(ar_frame *caller, const struct ar_node *current);
 
 /*
  * Where in `caller` a call comes from, for the key of a node below `current`. Where calls went
@@ -59,8 +81,7 @@ static inline uint32_t ar_function_of_code(PyCodeObject *code)
  */
 static inline uint64_t ar_call_place(ar_frame *caller, const struct ar_node *current)
 {
-    if (__builtin_expect(ar_tree_has_holes, 0) && caller &&
-        ar_function_known(ar_frame_code(caller)) != (uint32_t)current->key)
+    if (__builtin_expect(ar_tree_has_holes, 0) && !ar_call_is_from(caller, current))
         return 0;
     return (uint64_t)ar_frame_site(caller) << 32;
 }

@@ -2,39 +2,153 @@
 /* allranks._runtime: what the launcher in Python needs of the runtime in C. */
 #include "runtime/pyframe.h"
 
+#include "runtime/budget.h"
 #include "runtime/engine.h"
+#include "runtime/filters.h"
 #include "runtime/functions.h"
 #include "runtime/livemap.h"
 #include "runtime/recording.h"
+#include "runtime/regions.h"
+#include "runtime/tasks.h"
 
 #include <string.h>
 
+static const struct ar_engine *engine;
+
+/* The cheap hook, or the one that is left; says which, and why. Returns false with an exception. */
+static bool start_engine(enum ar_builtins builtins)
+{
+    engine = &ar_engine_native;
+    if (engine->start(builtins)) {
+        ar_livemap_fact("engine", engine->name);
+        return true;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_RuntimeError))
+        return false;
+
+    PyObject *type, *why, *traceback;
+
+    PyErr_Fetch(&type, &why, &traceback);
+    engine = &ar_engine_trace;
+
+    bool started = engine->start(builtins);
+    PyObject *text = started ? PyUnicode_FromFormat("%s, since %S", engine->name, why) : NULL;
+    const char *fact = text ? PyUnicode_AsUTF8(text) : NULL;
+
+    if (fact)
+        ar_livemap_fact("engine", fact);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(why);
+    Py_XDECREF(traceback);
+    return started;
+}
+
+static bool add_filters(PyObject *globs, bool include)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(globs); i++) {
+        const char *glob = PyBytes_AsString(PyTuple_GET_ITEM(globs, i));
+
+        if (!glob)
+            return false;
+        if (!ar_filters_add(include, glob)) {
+            PyErr_NoMemory();
+            return false;
+        }
+    }
+    return true;
+}
+
+static void set_builtins_fact(enum ar_builtins builtins)
+{
+    static const char *const names[] = {"none", "costly", "all"};
+
+    ar_livemap_fact("builtins", names[builtins]);
+}
+
 PyDoc_STRVAR(start_doc,
-             "start(output, live_dir, max_bytes, quiet, own_directory)\n--\n\n"
+             "start(output, live_dir, max_bytes, quiet, own_directory, builtins, budget, include,\n"
+             "      exclude, hide_imports)\n--\n\n"
              "Begin to record this process. RuntimeError: it cannot be recorded, and why.");
 
 static PyObject *start(PyObject *self, PyObject *args)
 {
     struct ar_options options = {0};
     unsigned long long n_bytes_max;
-    int quiet;
+    int quiet, builtins, hide_imports;
+    double budget;
     const char *own_directory;
+    PyObject *include, *exclude;
     struct ar_error err;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "yyKpy", &options.output, &options.live_dir, &n_bytes_max, &quiet,
-                          &own_directory))
+    if (!PyArg_ParseTuple(args, "yyKpyidO!O!p", &options.output, &options.live_dir, &n_bytes_max,
+                          &quiet, &own_directory, &builtins, &budget, &PyTuple_Type, &include,
+                          &PyTuple_Type, &exclude, &hide_imports))
         return NULL;
     options.n_bytes_max = n_bytes_max;
     options.quiet = quiet;
-    if (!ar_functions_init(own_directory))
+    ar_filters_set_imports(hide_imports);
+    ar_budget_set(budget);
+    if (!add_filters(include, true) || !add_filters(exclude, false) ||
+        !ar_functions_init(own_directory))
         return NULL;
     if (ar_recording_start(&options, &err) < 0)
         return PyErr_Format(PyExc_RuntimeError, "%s", err.text);
-    ar_livemap_fact("engine", ar_engine_name);
-    if (!ar_engine_start()) {
+    set_builtins_fact((enum ar_builtins)builtins);
+    if (!start_engine((enum ar_builtins)builtins)) {
         ar_recording_cancel();
         return NULL;
+    }
+    ar_tasks_start();
+    return PyUnicode_FromString(engine->name);
+}
+
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+#define N_CALIBRATION_ROUNDS 5
+
+static struct ar_calibration calibration;
+
+/* The least of several rounds: what disturbs only adds. */
+static uint64_t time_loop(PyObject *loop)
+{
+    uint64_t best = UINT64_MAX;
+
+    for (int round = 0; round < N_CALIBRATION_ROUNDS; round++) {
+        uint64_t before = ar_ticks();
+
+        Py_XDECREF(PyObject_CallNoArgs(loop));
+
+        uint64_t ticks = ar_ticks() - before;
+
+        if (ticks < best)
+            best = ticks;
+    }
+    PyErr_Clear();
+    return best;
+}
+
+PyDoc_STRVAR(calibrate_doc,
+             "calibrate(loop, loop_in_c, n_calls)\n--\n\n"
+             "Time loops that call a function n_calls times, before start and after it.");
+
+static PyObject *calibrate(PyObject *self, PyObject *args)
+{
+    PyObject *loop, *loop_in_c;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOI", &loop, &loop_in_c, &calibration.n_calls))
+        return NULL;
+    if (!ar_live_base) {
+        ar_clock_choose();
+        calibration.plain_ticks = time_loop(loop);
+        calibration.plain_c_ticks = time_loop(loop_in_c);
+    } else {
+        calibration.ticks = time_loop(loop);
+        calibration.c_ticks = time_loop(loop_in_c);
+        ar_budget_calibrate(&calibration);
+        ar_thread_restart(ar_self);
     }
     Py_RETURN_NONE;
 }
@@ -160,6 +274,7 @@ static PyObject *run_module(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
+    {"calibrate", calibrate, METH_VARARGS, calibrate_doc},
     {"cancel", cancel, METH_NOARGS, cancel_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
     {"finish", finish, METH_NOARGS, finish_doc},
@@ -179,5 +294,9 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__runtime(void)
 {
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+
+    if (module && ar_regions_add_to(module) < 0)
+        Py_CLEAR(module);
+    return module;
 }

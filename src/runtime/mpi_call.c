@@ -38,7 +38,7 @@ bool ar_mpi_enter(struct ar_mpi_call *call, enum ar_mpi_id id)
 {
     struct ar_thread *t = ar_thread_self();
 
-    if (!t || t->in_mpi || t->n_unseen)
+    if (!t || t->in_mpi || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks())))
         return false;
 
     uint32_t function = function_number(id);

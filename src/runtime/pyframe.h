@@ -31,6 +31,15 @@
 #error "allranks does not support free-threaded builds of CPython yet"
 #endif
 
+/* From 3.10 on the interpreter has it. */
+#if PY_VERSION_HEX < 0x030A0000
+static inline PyObject *Py_NewRef(PyObject *object)
+{
+    Py_INCREF(object);
+    return object;
+}
+#endif
+
 #if PY_VERSION_HEX >= 0x030B0000
 typedef struct _PyInterpreterFrame ar_frame;
 #else
@@ -82,6 +91,11 @@ static inline PyCodeObject *ar_frame_code(ar_frame *frame)
 #else
     return frame->f_code;
 #endif
+}
+
+static inline PyObject *ar_frame_globals(ar_frame *frame)
+{
+    return frame->f_globals;
 }
 
 /* Borrowed; NULL where it is not set. */
@@ -140,6 +154,22 @@ static inline bool ar_call_is_refused(PyThreadState *ts)
     return false;
 #endif
 }
+
+#if PY_VERSION_HEX < 0x030C0000
+/* The interpreter looks at one flag, which says whether any hook is set. */
+static inline void ar_tracing_update(PyThreadState *ts)
+{
+    bool on = ts->c_tracefunc || ts->c_profilefunc;
+
+#if PY_VERSION_HEX >= 0x030B0000
+    ts->cframe->use_tracing = on ? 255 : 0;
+#elif PY_VERSION_HEX >= 0x030A0000
+    ts->cframe->use_tracing = on;
+#else
+    ts->use_tracing = on;
+#endif
+}
+#endif
 
 /* ---- code objects ---------------------------------------------------------------------------- */
 

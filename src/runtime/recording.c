@@ -3,6 +3,7 @@
 
 #include "format/profile.h"
 #include "format/runfile.h"
+#include "runtime/cfunctions.h"
 #include "runtime/finalize_merge.h"
 #include "runtime/functions.h"
 #include "runtime/identity.h"
@@ -10,6 +11,7 @@
 #include "runtime/mpi_abi.h"
 #include "runtime/mpi_hook.h"
 #include "runtime/rollcall.h"
+#include "runtime/tasks.h"
 #include "runtime/tree.h"
 
 #include <errno.h>
@@ -281,6 +283,9 @@ static void in_forked_child(void)
     ar_livemap_forget();
     ar_threads_forget();
     ar_functions_forget();
+    ar_cfunctions_forget();
+    ar_tasks_forget();
+    ar_tree_forget_marks();
     recording.finished = true;
 }
 

@@ -11,27 +11,20 @@
 /* A thread that calls little takes a page; later extents grow with the tree. */
 #define FIRST_NODES_BYTES ((size_t)4000)
 #define LARGEST_NODES_BYTES ((size_t)256 << 10)
-#define THREADS_BYTES ((size_t)4000)
 /*
  * From here on new nodes are for calls from all places together; 3 MiB of them are more than
  * anybody reads.
  */
 #define MANY_NODES 50000
 
-__thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
-/* This thread found no room: it is not tried again at each event. */
-static __thread bool refused __attribute__((tls_model("initial-exec")));
 bool ar_tree_has_holes;
+uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
+void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 
 static struct {
     pthread_mutex_t lock;
-    pthread_once_t once;
-    pthread_key_t key; /* tells us when a thread ends */
-    struct ar_extent *slots;
-    uint32_t n_threads;
-    struct ar_idmap marks; /* of functions */
-    bool stopped;          /* no further thread is recorded */
-} threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+    struct ar_idmap of_function;
+} marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -56,25 +49,34 @@ static void *take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t 
     return ar_extent_reserve(next, n_bytes);
 }
 
-void ar_tree_mark(uint32_t function, enum ar_tree_mark mark)
+void ar_tree_mark(uint32_t function, uint32_t new_marks)
 {
-    pthread_mutex_lock(&threads.lock);
-    enum ar_status status = ar_idmap_put(&threads.marks, function, mark);
-    pthread_mutex_unlock(&threads.lock);
+    pthread_mutex_lock(&marks.lock);
+    new_marks |= ar_idmap_get(&marks.of_function, function, 0);
+    enum ar_status status = ar_idmap_put(&marks.of_function, function, new_marks);
+    pthread_mutex_unlock(&marks.lock);
     (void)status; /* without memory the tree becomes larger than it need be, no more */
 }
 
-static uint32_t mark_of(uint32_t function)
+static uint32_t marks_of(uint32_t function)
 {
-    pthread_mutex_lock(&threads.lock);
-    uint32_t mark = ar_idmap_get(&threads.marks, function, 0);
-    pthread_mutex_unlock(&threads.lock);
-    return mark;
+    pthread_mutex_lock(&marks.lock);
+    uint32_t found = ar_idmap_get(&marks.of_function, function, 0);
+    pthread_mutex_unlock(&marks.lock);
+    return found;
 }
 
 static uint32_t flags_of(uint32_t function)
 {
-    return mark_of(function) == AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0;
+    uint32_t found = marks_of(function);
+
+    return (found & AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0) | (found & AR_NODE_MARKS);
+}
+
+void ar_tree_forget_marks(void)
+{
+    pthread_mutex_init(&marks.lock, NULL);
+    ar_idmap_free(&marks.of_function);
 }
 
 static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent)
@@ -91,6 +93,11 @@ static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct 
     ar_extent_publish(t->nodes, sizeof *node);
     t->n_nodes++;
     return node;
+}
+
+struct ar_node *ar_tree_root(struct ar_thread *t)
+{
+    return new_node(t, 0, NULL);
 }
 
 /* The walk is bounded: what is open further up than this is taken to be recursion of some kind. */
@@ -125,7 +132,7 @@ static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, u
                                   uint64_t hash)
 {
     uint64_t own_key = key, own_hash = hash;
-    bool keeps_place = mark_of((uint32_t)key) == AR_MARK_KEEP_PLACE;
+    bool keeps_place = marks_of((uint32_t)key) & AR_MARK_KEEP_PLACE;
     bool all_places =
         !keeps_place && (parent->flags & AR_NODE_ANY_PLACE || is_open_above(parent, (uint32_t)key));
     struct ar_node *node = NULL;
@@ -146,8 +153,35 @@ static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, u
     return node;
 }
 
-struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key)
+static void note_awaited(struct ar_thread *t, struct ar_node *node, uint64_t ticks)
 {
+    struct ar_values *values = ar_tree_values(t, node, AR_VALUES_TASK);
+
+    if (values)
+        values->words[AR_TASK_AWAITED_TICKS] += ticks;
+}
+
+/* The task's own node comes in between; it is closed when the current one is. */
+static void enter_task(struct ar_thread *t, uint64_t now)
+{
+    uint64_t awaited_ticks = 0;
+    uint32_t task = ar_tree_task ? ar_tree_task(t, now, &awaited_ticks) : 0;
+    struct ar_node *node = task ? ar_tree_enter(t, task, now) : NULL;
+
+    if (node && awaited_ticks)
+        note_awaited(t, node, awaited_ticks);
+}
+
+struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now)
+{
+    static __thread bool entering_task __attribute__((tls_model("initial-exec")));
+
+    if (__builtin_expect(t->current->flags & AR_MARK_RUNS_TASKS, 0) && !entering_task) {
+        entering_task = true;
+        enter_task(t, now);
+        entering_task = false;
+    }
+
     struct ar_node *parent = t->current;
     uint64_t hash;
     struct ar_node *node = find_child(t, ar_live_ref(parent), key, &hash);
@@ -183,171 +217,4 @@ struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
     ar_extent_publish(t->values, sizeof *values);
     __atomic_store_n(&node->values_ref, ar_live_ref(values), __ATOMIC_RELEASE);
     return values;
-}
-
-static void close_node(struct ar_node *node, uint64_t now)
-{
-    if (node->ticks < 0)
-        __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
-}
-
-static bool is_above(const struct ar_node *node, const struct ar_node *below)
-{
-    while (below != node && below->parent_ref)
-        below = ar_live_ptr(below->parent_ref);
-    return below == node;
-}
-
-/* Closes all that is open inside `node`, an ancestor of the current one. Their returns were missed. */
-static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
-{
-    uint64_t n_missed = 0;
-
-    for (struct ar_node *open = t->current; open != node; n_missed++) {
-        close_node(open, now);
-        open = ar_live_ptr(open->parent_ref);
-    }
-    ar_livemap_lost(AR_LOST_FRAMES, n_missed);
-    ar_tree_move(t, node, now);
-}
-
-/*
- * In a program that switches C stacks, as greenlets do, the node may have been closed already, or
- * not be above the current one at all: then only its own clock is stopped.
- */
-void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now)
-{
-    if (!is_above(node, t->current)) {
-        close_node(node, now);
-        return;
-    }
-    unwind_to(t, node, now);
-    close_node(node, now);
-    ar_tree_move(t, ar_live_ptr(node->parent_ref), now);
-}
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-static void thread_ended(void *thread)
-{
-    ar_thread_detach(thread);
-}
-
-static void make_key(void)
-{
-    pthread_key_create(&threads.key, thread_ended);
-}
-
-static struct ar_live_thread *new_slot(void)
-{
-    struct ar_live_thread *slot;
-
-    pthread_mutex_lock(&threads.lock);
-    slot = ar_extent_reserve(threads.slots, sizeof *slot);
-    if (!slot) {
-        struct ar_extent *extent = ar_livemap_extent(AR_EXTENT_THREADS, 0, THREADS_BYTES);
-
-        if (extent)
-            threads.slots = extent;
-        slot = ar_extent_reserve(extent, sizeof *slot);
-    }
-    if (slot) {
-        *slot = (struct ar_live_thread){.number = threads.n_threads++};
-        ar_extent_publish(threads.slots, sizeof *slot);
-    }
-    pthread_mutex_unlock(&threads.lock);
-    return slot;
-}
-
-/*
- * Half of the stack. The other half is left to calls that we do not see: on it the program gets as
- * deep as it would without us.
- */
-static char *find_stack_guard(void)
-{
-    pthread_attr_t attr;
-    void *lowest = NULL;
-    size_t n_bytes = 0;
-
-    if (pthread_getattr_np(pthread_self(), &attr) != 0)
-        return NULL;
-    if (pthread_attr_getstack(&attr, &lowest, &n_bytes) != 0)
-        lowest = NULL;
-    pthread_attr_destroy(&attr);
-    return lowest ? (char *)lowest + n_bytes / 2 : NULL;
-}
-
-static bool open_tree(struct ar_thread *t)
-{
-    uint64_t now = ar_ticks();
-
-    t->root = new_node(t, 0, NULL);
-    if (!t->root)
-        return false;
-    t->root->n_calls = 1;
-    t->root->ticks = (int64_t)(0 - now);
-    t->slot->os_tid = (uint32_t)syscall(SYS_gettid);
-    t->slot->start_ticks = now;
-    ar_tree_move(t, t->root, now);
-    snprintf(t->slot->name, sizeof t->slot->name, t->slot->number ? "thread %u" : "MainThread",
-             t->slot->number);
-    __atomic_store_n(&t->slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
-    return true;
-}
-
-struct ar_thread *ar_thread_attach(void)
-{
-    if (!ar_live_base || threads.stopped || refused)
-        return NULL;
-    pthread_once(&threads.once, make_key);
-
-    struct ar_thread *t = calloc(1, sizeof *t);
-
-    if (t)
-        t->slot = new_slot();
-    if (!t || !t->slot || !open_tree(t)) {
-        free(t);
-        refused = true;
-        ar_livemap_lost(AR_LOST_THREADS, 1);
-        return NULL;
-    }
-    t->stack_guard = find_stack_guard();
-    pthread_setspecific(threads.key, t);
-    ar_self = t;
-    return t;
-}
-
-void ar_thread_detach(struct ar_thread *t)
-{
-    if (ar_live_base) {
-        uint64_t now = ar_ticks();
-
-        unwind_to(t, t->root, now);
-        close_node(t->root, now);
-        t->slot->end_ticks = now;
-    }
-    ar_self = NULL;
-    ar_idmap_free(&t->children);
-    free(t);
-}
-
-void ar_thread_name(struct ar_thread *t, const char *name)
-{
-    snprintf(t->slot->name, sizeof t->slot->name, "%s", name);
-}
-
-void ar_threads_stop(void)
-{
-    threads.stopped = true;
-    pthread_setspecific(threads.key, NULL);
-    ar_self = NULL;
-}
-
-void ar_threads_forget(void)
-{
-    pthread_once(&threads.once, make_key);
-    pthread_setspecific(threads.key, NULL);
-    ar_self = NULL;
-    threads.slots = NULL;
-    pthread_mutex_init(&threads.lock, NULL);
 }

@@ -29,20 +29,54 @@
 #include "base/idmap.h"
 #include "format/livefile.h"
 #include "runtime/livemap.h"
+#include "runtime/watch.h"
 
 #include <stdbool.h>
+
+/* How the time of a function was spent on functions in C; see quiet.h. */
+#define AR_QUIET_SHARES 8
+
+struct ar_quiet {
+    uint64_t from_ticks, begin_ticks;
+    uint32_t parent_ref, n;
+    struct ar_quiet_share {
+        struct ar_node *node;
+        uint64_t ticks, n_calls;
+    } shares[AR_QUIET_SHARES];
+};
 
 struct ar_thread {
     struct ar_node *current;
     struct ar_live_thread *slot;
-    uint32_t n_unseen; /* calls open inside `current` that found no room; see engine_monitoring.c */
-    bool in_mpi;       /* inside a wrapper: what MPI calls by itself is not the user's call */
+    /*
+     * From here on a function that is entered takes the slow path (ar_tree_is_unseen, and looking at
+     * functions in C): 0 as long as `n_unseen` is not 0.
+     */
+    uint64_t turn_ticks;
+    /*
+     * The number of calls open inside `current` that are not recorded, as engine_monitoring.c
+     * counts them, and AR_UNSEEN_… bits. Set by ar_tree_unseen.
+     */
+    uint32_t n_unseen;
+    bool in_mpi; /* inside a wrapper: what MPI calls by itself is not the user's call */
+    bool is_looking, looks_everywhere; /* at functions in C, up to 3.11; see engine_frame_eval.c */
+    bool has_moved;        /* open functions may be in other nodes than they were entered in */
+    struct ar_watch watch; /* of functions in C, up to 3.11 */
     struct ar_node *root;
     char *stack_guard;        /* below this address the C stack is nearly used up */
     struct ar_idmap children; /* (parent, key) to node */
     uint32_t n_nodes;
     struct ar_extent *nodes, *values;
+    uint64_t n_priced; /* calls that the budget has counted */
+    void *task;        /* asyncio's, that is running; see tasks.h */
+    struct ar_thread *next;
+    struct ar_quiet quiet;
 };
+
+#define AR_UNSEEN_PAUSED 0x80000000u /* nothing is recorded until it is resumed */
+#define AR_UNSEEN_ASKED 0x40000000u  /* the same is wanted, or wanted no more, by another thread */
+#define AR_UNSEEN_QUIET 0x20000000u  /* functions in C are not looked at, until the next event */
+#define AR_UNSEEN_COUNT 0x1fffffffu
 
 /*
  * Initial-exec: one instruction instead of a call into the dynamic linker. It takes eight bytes of
@@ -54,26 +88,69 @@ struct ar_thread *ar_thread_attach(void);
 /* Ends this thread's record; called by the system when a thread ends. */
 void ar_thread_detach(struct ar_thread *t);
 void ar_thread_name(struct ar_thread *t, const char *name);
+/* What was recorded so far was about ourselves: its time begins now. */
+void ar_thread_restart(struct ar_thread *t);
+/* When this thread and those to come are to look at functions in C; see watch.h. */
+void ar_threads_watch_from(uint64_t ticks);
 /* No thread is attached from now on, and this one records no more. */
 void ar_threads_stop(void);
 /* In the child of a fork: nothing of the parent's is to be used. */
 void ar_threads_forget(void);
 
+/* Of functions; those of AR_NODE_MARKS are in the flags of their nodes too. */
 enum ar_tree_mark {
     AR_MARK_ANY_PLACE = 1,  /* below this function calls are not told apart by place */
     AR_MARK_KEEP_PLACE = 2, /* calls of it always are: it calls nothing, so it multiplies nothing */
+    AR_MARK_BUILTIN = 4,    /* a function in C */
+    AR_MARK_REGION = 8,     /* stays open when the function that opened it is left */
+    AR_MARK_UNDER_OTHER = 16, /* is closed by whatever is left around it */
+    AR_MARK_RUNS_TASKS = 32,  /* what it calls may be a step of a task */
+    AR_MARK_WANTED = 64,      /* the program asked for it: it is never given up for the budget */
 };
-void ar_tree_mark(uint32_t function, enum ar_tree_mark mark);
-/* The child of the current node with that key, made if need be; NULL when the file is full. */
-struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key);
+/* Of nodes that are not functions of their own on the interpreter's stack. */
+#define AR_MARKS_BETWEEN (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER)
+
+void ar_tree_mark(uint32_t function, uint32_t marks);
+/*
+ * The child of the current node with that key, made if need be; NULL when the file is full. The
+ * current node may become another one below it, of the task that is run.
+ */
+struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now);
+/* The number of the task that is about to run a step, or 0. Set by tasks.c. */
+extern uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
+/* A step of a task is over. */
+extern void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 /* The values of that kind of a node, made if need be; NULL when the file is full. */
 struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
                                  enum ar_values_kind kind);
 /* Leaves a node that is not the innermost one. */
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now);
+/* The innermost open node of that function, or NULL. */
+struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function);
+/* Ends the innermost region of that number, whatever is open in it. false: it is not open. */
+bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now);
+/* The returns of open functions in C will not be seen. */
+void ar_tree_end_builtins(struct ar_thread *t, uint64_t now);
+void ar_tree_unwind_all(struct ar_thread *t, uint64_t now);
+struct ar_node *ar_tree_root(struct ar_thread *t); /* a new one */
+void ar_tree_forget_marks(void);
+
+/*
+ * In all threads, from their next event on. The time goes to nodes of `paused_function`, which is
+ * marked as a region. Under the GIL.
+ */
+void ar_threads_pause(bool pause, uint32_t paused_function);
+/* Where n_unseen is not 0: true if a function that is entered is not to be recorded. */
+bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now);
 
 /* Calls went unrecorded: a function's caller need not be the current node. */
 extern bool ar_tree_has_holes;
+
+static inline void ar_tree_unseen(struct ar_thread *t, uint32_t bits_or_one)
+{
+    t->n_unseen += bits_or_one;
+    t->turn_ticks = 0;
+}
 
 static inline struct ar_thread *ar_thread_self(void)
 {
@@ -95,7 +172,7 @@ static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, u
 
     if (__builtin_expect(child->key != key, 0) &&
         !(child->key == (uint32_t)key && child->flags & AR_NODE_ALL_PLACES)) {
-        child = ar_tree_child(t, key);
+        child = ar_tree_child(t, key, now);
         if (!child)
             return NULL;
     }
@@ -118,4 +195,18 @@ static inline void ar_tree_leave(struct ar_thread *t, struct ar_node *node, uint
     parent->guess_ref = node->successor_ref;
     parent->left_ref = ar_live_ref(node);
     ar_tree_move(t, parent, now);
+}
+
+/*
+ * For engines that are told which function is left, not which call of it. One that is not open was
+ * entered before the recording began.
+ */
+static inline void ar_tree_leave_function(struct ar_thread *t, uint32_t function, uint64_t now)
+{
+    struct ar_node *node = t->current;
+
+    if (__builtin_expect((uint32_t)node->key != function, 0))
+        node = ar_tree_find_open(t, function);
+    if (__builtin_expect(node != NULL, 1))
+        ar_tree_leave(t, node, now);
 }

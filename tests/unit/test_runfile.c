@@ -445,7 +445,7 @@ static void test_heads(void)
         const char *text;
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
-        {8, 2, AR_UNSUPPORTED, "version 2"},
+        {8, 3, AR_UNSUPPORTED, "version 3"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
         {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */

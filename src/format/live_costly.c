@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "format/live_costly.h"
+
+#include "base/arena.h"
+#include "base/idmap.h"
+
+#include <stdlib.h>
+
+#define SMALLEST_SHARE 0.01
+
+/* Time of a function in a thread. */
+struct sum {
+    uint32_t function, thread;
+    uint64_t ticks;
+};
+
+struct finding {
+    struct ar_costly *out;
+    const struct ar_live *live;
+    const uint8_t *kinds;
+    size_t n_functions;
+    uint64_t now_ticks;
+    uint64_t *children; /* by ref of a function in C: time of what it called */
+    struct ar_idmap sum_of, time_of_thread;
+    struct sum *sums;
+    size_t n_sums, cap_sums;
+    uint64_t *threads;
+    size_t n_threads, cap_threads;
+};
+
+uint64_t ar_live_ticks(const struct ar_node *node, uint64_t now_ticks)
+{
+    int64_t ticks = node->ticks;
+
+    if (ticks < 0)
+        ticks = (int64_t)((uint64_t)ticks + now_ticks);
+    return ticks > 0 ? (uint64_t)ticks : 0;
+}
+
+/* A chain goes to smaller offsets only: a damaged one cannot go round in circles. */
+const struct ar_values *ar_live_values(const struct ar_live *live, const struct ar_node *node,
+                                       enum ar_values_kind kind)
+{
+    for (uint32_t ref = node->values_ref; ref;) {
+        const struct ar_values *values = ar_live_at(live, ref);
+
+        if (!values)
+            return NULL;
+        if (values->kind == (uint32_t)kind)
+            return values;
+        if (values->next_ref >= ref)
+            return NULL;
+        ref = values->next_ref;
+    }
+    return NULL;
+}
+
+typedef enum ar_status visit_fn(struct finding *f, const struct ar_node *node, uint32_t ref,
+                                uint32_t thread);
+
+static enum ar_status each_node(struct finding *f, visit_fn *visit)
+{
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(f->live, e, AR_EXTENT_NODES));) {
+        uint32_t ref =
+            (uint32_t)(((const unsigned char *)(e + 1) - f->live->bytes) / AR_LIVE_REF_BYTES);
+
+        for (size_t i = 0; i < ar_extent_count(e, sizeof(struct ar_node)); i++, ref++) {
+            enum ar_status status =
+                visit(f, ar_extent_item(e, i, sizeof(struct ar_node)), ref, e->owner);
+
+            if (status < 0)
+                return status;
+        }
+    }
+    return AR_OK;
+}
+
+static bool is_builtin(const struct finding *f, const struct ar_node *node)
+{
+    uint32_t function = (uint32_t)node->key;
+
+    return function > 0 && function <= f->n_functions && f->kinds[function] == AR_FUNCTION_BUILTIN;
+}
+
+/* The root of a thread has its time; parents come before their children. */
+static enum ar_status add_up_children(struct finding *f, const struct ar_node *node, uint32_t ref,
+                                      uint32_t thread)
+{
+    uint64_t ticks = ar_live_ticks(node, f->now_ticks);
+
+    f->out->ticks[ref] = ticks;
+    if (node->parent_ref) {
+        if (node->parent_ref < ref)
+            f->children[node->parent_ref] += ticks;
+        return AR_OK;
+    }
+    if (ar_grow((void **)&f->threads, &f->cap_threads, f->n_threads + 1, sizeof *f->threads) < 0 ||
+        ar_idmap_put(&f->time_of_thread, (uint64_t)thread + 1, (uint32_t)f->n_threads) < 0)
+        return AR_NOMEM;
+    f->threads[f->n_threads++] = ticks;
+    return AR_OK;
+}
+
+static uint64_t *sum_of(struct finding *f, uint32_t function, uint32_t thread)
+{
+    uint64_t key = ((uint64_t)thread + 1) << 32 | function;
+    uint32_t i = ar_idmap_get(&f->sum_of, key, AR_NO_ID);
+
+    if (i != AR_NO_ID)
+        return &f->sums[i].ticks;
+    if (ar_grow((void **)&f->sums, &f->cap_sums, f->n_sums + 1, sizeof *f->sums) < 0 ||
+        ar_idmap_put(&f->sum_of, key, (uint32_t)f->n_sums) < 0)
+        return NULL;
+    f->sums[f->n_sums] = (struct sum){.function = function, .thread = thread};
+    return &f->sums[f->n_sums++].ticks;
+}
+
+/* Of what was seen only the function's own part stands for what was not. */
+static uint64_t unseen_ticks(const struct finding *f, const struct ar_node *node, uint32_t ref)
+{
+    const struct ar_values *values = ar_live_values(f->live, node, AR_VALUES_ESTIMATE);
+    uint64_t seen = f->out->ticks[ref], inside = f->children[ref];
+
+    if (!values || !seen)
+        return 0;
+    return (uint64_t)((double)values->words[AR_ESTIMATE_TICKS] *
+                      (inside < seen ? (double)(seen - inside) / (double)seen : 0));
+}
+
+static enum ar_status add_up_builtins(struct finding *f, const struct ar_node *node, uint32_t ref,
+                                      uint32_t thread)
+{
+    if (!is_builtin(f, node))
+        return AR_OK;
+
+    uint64_t *sum = sum_of(f, (uint32_t)node->key, thread);
+
+    if (!sum)
+        return AR_NOMEM;
+    f->out->ticks[ref] += unseen_ticks(f, node, ref);
+    *sum += f->out->ticks[ref];
+    return AR_OK;
+}
+
+static void keep_what_matters(struct finding *f, bool all)
+{
+    for (size_t i = 0; i < f->n_sums; i++) {
+        const struct sum *sum = &f->sums[i];
+        uint32_t thread = ar_idmap_get(&f->time_of_thread, (uint64_t)sum->thread + 1, AR_NO_ID);
+        double whole = thread == AR_NO_ID ? 0 : (double)f->threads[thread];
+
+        if (all || (double)sum->ticks >= SMALLEST_SHARE * whole)
+            f->out->is_kept[sum->function] = true;
+    }
+    for (size_t i = 1; i <= f->n_functions; i++)
+        if (f->kinds[i] == AR_FUNCTION_BUILTIN && !f->out->is_kept[i])
+            f->out->n_left_out++;
+}
+
+enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
+                              const uint8_t *kinds, size_t n_functions, bool all,
+                              uint64_t now_ticks)
+{
+    size_t n_refs = live->n_bytes / AR_LIVE_REF_BYTES + 1;
+    struct finding f = {
+        .out = out,
+        .live = live,
+        .kinds = kinds,
+        .n_functions = n_functions,
+        .now_ticks = now_ticks,
+        .children = calloc(n_refs, sizeof *f.children),
+    };
+    enum ar_status status = AR_NOMEM;
+
+    *out = (struct ar_costly){
+        .ticks = calloc(n_refs, sizeof *out->ticks),
+        .is_kept = calloc(n_functions + 1, sizeof *out->is_kept),
+    };
+    if (f.children && out->ticks && out->is_kept)
+        status = each_node(&f, add_up_children);
+    if (status == AR_OK)
+        status = each_node(&f, add_up_builtins);
+    if (status == AR_OK)
+        keep_what_matters(&f, all);
+    free(f.children);
+    free(f.sums);
+    free(f.threads);
+    ar_idmap_free(&f.sum_of);
+    ar_idmap_free(&f.time_of_thread);
+    return status;
+}
+
+void ar_costly_free(struct ar_costly *costly)
+{
+    free(costly->ticks);
+    free(costly->is_kept);
+    *costly = (struct ar_costly){0};
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/budget.h"
+
+/* Until it has been measured: prices seen on machines of today. */
+struct ar_costs ar_costs = {.call_ns = 40, .c_call_ns = 50, .ns_per_tick = 0.4};
+
+static double budget_share;
+
+void ar_budget_set(double share)
+{
+    budget_share = share;
+}
+
+static double price_ns(uint64_t plain_ticks, uint64_t ticks, unsigned n_calls)
+{
+    return ticks > plain_ticks ? ar_ns_of_ticks(ticks - plain_ticks) / n_calls : 0;
+}
+
+void ar_budget_calibrate(const struct ar_calibration *m)
+{
+    struct ar_live_header *h = ar_live_header();
+    struct ar_stamp now = ar_stamp_now();
+
+    ar_costs.ns_per_tick = ar_scale_between(&h->start, &now).ns_per_tick;
+    ar_costs.call_ns = price_ns(m->plain_ticks, m->ticks, m->n_calls);
+    ar_costs.c_call_ns = price_ns(m->plain_c_ticks, m->c_ticks, m->n_calls);
+    h->call_cost_ns = ar_costs.call_ns;
+    h->c_call_cost_ns = ar_costs.c_call_ns;
+}
+
+static bool thread_is_over(const struct ar_thread *t, uint64_t now)
+{
+    double spent_ns = (double)t->n_priced * ar_costs.call_ns;
+
+    return spent_ns > budget_share * ar_ns_of_ticks(now - t->slot->start_ticks);
+}
+
+bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint64_t now)
+{
+    t->n_priced += AR_BUDGET_CALLS;
+    if (budget_share <= 0 || node->flags & AR_MARK_WANTED || !thread_is_over(t, now))
+        return false;
+
+    double mean_ns = ar_ns_of_ticks((uint64_t)node->ticks + now) / (double)node->n_calls;
+
+    return mean_ns * budget_share < ar_costs.call_ns;
+}

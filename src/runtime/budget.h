@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * budget: what recording costs, and what is done when that is too much.
+ *
+ * The price of a call is measured in the process itself, when it starts: the same small loop with
+ * and without the engine. The report states calls times price. With a budget, a function that has
+ * proved cheap and frequent while the thread is over it is not timed any more: its calls are its
+ * caller's from then on, and what was counted so far is marked as partial.
+ *
+ * Threads: under the GIL.
+ */
+#pragma once
+
+#include "runtime/tree.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ar_costs {
+    double call_ns;     /* of a Python function */
+    double c_call_ns;   /* of a function in C that is looked at */
+    double ns_per_tick; /* roughly, for decisions; times are converted afterwards, and exactly */
+};
+
+extern struct ar_costs ar_costs;
+
+static inline uint64_t ar_ticks_of_ns(double ns)
+{
+    return (uint64_t)(ns / ar_costs.ns_per_tick);
+}
+
+static inline double ar_ns_of_ticks(uint64_t ticks)
+{
+    return (double)ticks * ar_costs.ns_per_tick;
+}
+
+/*
+ * The part of the price that falls between the two readings of the clock is taken off again, for
+ * estimates: about half, and never more than leaves a quarter.
+ */
+static inline uint64_t ar_without_bias(uint64_t ticks, uint64_t n_calls)
+{
+    uint64_t bias = n_calls * ar_ticks_of_ns(ar_costs.c_call_ns / 2);
+
+    return bias < ticks - ticks / 4 ? ticks - bias : ticks / 4;
+}
+
+/* A share of the time, 0.02 for 2 %; 0: no limit. */
+void ar_budget_set(double share);
+/* Two loops of so many calls, of a function in Python and of one in C, without and with the engine. */
+struct ar_calibration {
+    unsigned n_calls;
+    uint64_t plain_ticks, ticks;
+    uint64_t plain_c_ticks, c_ticks;
+};
+void ar_budget_calibrate(const struct ar_calibration *measured);
+
+/* Every so many calls of a node the engine asks. */
+#define AR_BUDGET_CALLS 256
+
+/* Is the function of `node`, just entered, to be timed no more? */
+bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint64_t now);

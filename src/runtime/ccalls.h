@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * ccalls: a call of a function in C, as a node of the tree.
+ *
+ * A call that stands for others that went unseen has their number as its weight. What was seen is
+ * in the node itself; what is to be added for the unseen is in values of its own, and marks the node
+ * as an estimate.
+ *
+ * Threads: the thread's own tree, under the GIL.
+ */
+#pragma once
+
+#include "runtime/pyframe.h"
+#include "runtime/tree.h"
+
+/* `caller` is the Python frame that calls. */
+void ar_ccall_enter(struct ar_thread *t, uint32_t number, ar_frame *caller, uint32_t weight);
+/* false: it is not the innermost open function, so its call was not recorded. */
+bool ar_ccall_leave(struct ar_thread *t, uint32_t number, uint64_t now);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * cfunctions: the number and the name of a function that is written in C.
+ *
+ * Names are those that cProfile gives, `built-in method builtins.len` and `method 'append' of
+ * 'list' objects`, so that statistics can be compared line by line. A function is known by its
+ * method definition, which outlives the objects that stand for it.
+ *
+ * Threads: under the GIL. A pending exception is kept.
+ */
+#pragma once
+
+#include "runtime/pyframe.h"
+
+#include <stdint.h>
+
+/*
+ * 0: not a function in C, or it could not be recorded. `all_kinds` includes what cProfile does not
+ * see: static types, ufuncs.
+ */
+uint32_t ar_cfunction_number(PyObject *callable, bool all_kinds);
+
+void ar_cfunctions_forget(void);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The trace API (PyEval_SetProfile), every CPython: for where another tool holds the native hook.
+ *
+ * It is set for one thread at a time. A thread that the program starts is given it by the one that
+ * starts it: that thread's next event comes before the new one has run, since both need the GIL. An
+ * audit hook says when to look for new threads.
+ *
+ * The hook is also what sys.setprofile sets: a program that does so takes it from us in that thread,
+ * and is not recorded there any more.
+ */
+#include "runtime/engine.h"
+
+#include "runtime/ccalls.h"
+#include "runtime/cfunctions.h"
+#include "runtime/functions.h"
+#include "runtime/python_thread.h"
+
+#include <string.h>
+
+static enum ar_builtins builtins;
+static bool started;
+static bool threads_are_new;
+
+static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static int on_audit(const char *event, PyObject *args, void *data)
+{
+    (void)args, (void)data;
+    if (strncmp(event, "_thread.start_", 14) == 0)
+        threads_are_new = true;
+    return 0;
+}
+
+/* Those that have a hook of their own keep it. */
+static void hook_new_threads(void)
+{
+    PyThreadState *self = PyThreadState_GET();
+
+    threads_are_new = false;
+#if PY_VERSION_HEX >= 0x030C0000
+    (void)self;
+    PyEval_SetProfileAllThreads(on_profile, NULL);
+#else
+    for (PyThreadState *ts = PyInterpreterState_ThreadHead(self->interp); ts;
+         ts = PyThreadState_Next(ts))
+        if (!ts->c_profilefunc) {
+            ts->c_profilefunc = on_profile;
+            ar_tracing_update(ts);
+        }
+#endif
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static ar_frame *top_frame(void)
+{
+    return ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+}
+
+static void entered(void)
+{
+    ar_frame *frame = top_frame();
+    struct ar_thread *t = frame ? ar_python_thread(frame) : NULL;
+
+    if (!t)
+        return;
+
+    uint32_t function = ar_function_of_frame(frame);
+
+    if (function == AR_FUNCTION_LOST)
+        return;
+
+    uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
+    uint64_t now = ar_ticks();
+
+    if ((t->n_unseen && ar_tree_is_unseen(t, now)) || !ar_tree_enter(t, place | function, now))
+        ar_tree_unseen(t, 1);
+}
+
+static void left(uint64_t now)
+{
+    ar_frame *frame = top_frame();
+    struct ar_thread *t = ar_self;
+    uint32_t function = t && frame ? ar_function_known(ar_frame_code(frame)) : 0;
+
+    if (!function || function == AR_FUNCTION_LOST)
+        return;
+    if (t->n_unseen & AR_UNSEEN_COUNT)
+        t->n_unseen--;
+    else
+        ar_tree_leave_function(t, function, now);
+}
+
+static void c_entered(PyObject *callable)
+{
+    struct ar_thread *t = ar_self;
+    ar_frame *caller = top_frame();
+
+    if (!t || t->n_unseen || !caller || !ar_function_is_recorded(ar_frame_code(caller)))
+        return;
+
+    uint32_t number = ar_cfunction_number(callable, false);
+
+    if (number)
+        ar_ccall_enter(t, number, caller, 1);
+}
+
+static void c_left(PyObject *callable, uint64_t now)
+{
+    struct ar_thread *t = ar_self;
+    uint32_t number = t && !t->n_unseen ? ar_cfunction_number(callable, false) : 0;
+
+    if (number)
+        ar_ccall_leave(t, number, now);
+}
+
+static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    uint64_t now = ar_ticks();
+
+    (void)self, (void)frame;
+    if (threads_are_new)
+        hook_new_threads();
+    if (!started)
+        return 0;
+    if (what == PyTrace_CALL)
+        entered();
+    else if (what == PyTrace_RETURN)
+        left(now);
+    else if (builtins == AR_BUILTINS_NONE)
+        return 0;
+    else if (what == PyTrace_C_CALL)
+        c_entered(arg);
+    else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
+        c_left(arg, now);
+    return 0;
+}
+
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+static bool start(enum ar_builtins wanted)
+{
+    if (PyThreadState_GET()->c_profilefunc) {
+        PyErr_SetString(PyExc_RuntimeError, "another tool holds the trace API as well");
+        return false;
+    }
+    builtins = wanted;
+    if (PySys_AddAuditHook(on_audit, NULL) < 0)
+        return false;
+    started = true;
+    PyEval_SetProfile(on_profile, NULL);
+    return true;
+}
+
+static void stop(void)
+{
+    started = false;
+    if (PyThreadState_GET()->c_profilefunc == on_profile)
+        PyEval_SetProfile(NULL, NULL);
+}
+
+const struct ar_engine ar_engine_trace = {"trace API", start, stop};

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/filters.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct filter {
+    struct filter *next;
+    bool include;
+    char glob[];
+};
+
+static struct filter *filters;
+static bool has_includes, hides_imports;
+
+bool ar_filters_add(bool include, const char *glob)
+{
+    size_t n_bytes = strlen(glob) + 1;
+    struct filter *filter = malloc(sizeof *filter + n_bytes);
+
+    if (!filter)
+        return false;
+    filter->next = filters;
+    filter->include = include;
+    memcpy(filter->glob, glob, n_bytes);
+    filters = filter;
+    has_includes |= include;
+    return true;
+}
+
+void ar_filters_set_imports(bool hide)
+{
+    hides_imports = hide;
+}
+
+bool ar_filters_hide_imports(void)
+{
+    return hides_imports;
+}
+
+/* The whole, or a part of it that ends before a dot: a package stands for its modules. */
+static bool matches_package(const char *glob, const char *module)
+{
+    char part[512];
+    int n = snprintf(part, sizeof part, "%s", module);
+
+    if (n < 0 || n >= (int)sizeof part)
+        return false;
+    for (char *end = part + n; end; end = strrchr(part, '.')) {
+        *end = '\0';
+        if (fnmatch(glob, part, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool matches_name(const char *glob, const char *module, const char *name)
+{
+    char whole[1024];
+
+    if (fnmatch(glob, name, 0) == 0)
+        return true;
+    snprintf(whole, sizeof whole, "%s.%s", module, name);
+    return fnmatch(glob, whole, 0) == 0;
+}
+
+static bool matches(const char *glob, const char *name, const char *file, const char *module)
+{
+    const char *slash = strrchr(file, '/');
+
+    return fnmatch(glob, file, 0) == 0 || (slash && fnmatch(glob, slash + 1, 0) == 0) ||
+           matches_package(glob, module) || matches_name(glob, module, name);
+}
+
+/* Read as it is: no code of the program runs. */
+static const char *module_name(PyObject *globals)
+{
+    PyObject *name =
+        globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+
+    if (!text)
+        PyErr_Clear();
+    return text ? text : "";
+}
+
+bool ar_filters_hide(const char *name, const char *file, PyObject *globals)
+{
+    const char *module = filters ? module_name(globals) : "";
+    bool wanted = !has_includes;
+
+    for (const struct filter *filter = filters; filter; filter = filter->next) {
+        if (!matches(filter->glob, name, file, module))
+            continue;
+        if (!filter->include)
+            return true;
+        wanted = true;
+    }
+    return !wanted;
+}

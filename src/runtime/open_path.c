@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * What happens to the open path, from the root to the current node, when something is left that is
+ * not its innermost part: returns were missed, a region outlives the function that began it, or one
+ * ends inside a function that was called in it.
+ *
+ * Nodes are taken out of the path by closing all that is open inside them, and opening it again
+ * without them; that is not another call.
+ */
+#include "runtime/tree.h"
+
+#include <stdlib.h>
+
+static void close_node(struct ar_node *node, uint64_t now)
+{
+    if (node->ticks < 0)
+        __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
+}
+
+static struct ar_node *parent_of(const struct ar_node *node)
+{
+    return ar_live_ptr(node->parent_ref);
+}
+
+static bool is_above(const struct ar_node *node, const struct ar_node *below)
+{
+    while (below != node && below->parent_ref)
+        below = parent_of(below);
+    return below == node;
+}
+
+struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function)
+{
+    for (struct ar_node *node = t->current; node != t->root; node = parent_of(node))
+        if ((uint32_t)node->key == function)
+            return node;
+    return NULL;
+}
+
+static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
+{
+    struct ar_node *node = ar_tree_child(t, key, now);
+
+    if (!node)
+        return;
+    __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks - now), __ATOMIC_RELAXED);
+    ar_tree_move(t, node, now);
+}
+
+/* ---- leaving ---------------------------------------------------------------------------------- */
+
+/* Closes all inside `node`, an ancestor of the current one. What needs no return is not counted. */
+static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    uint64_t n_missed = 0;
+
+    for (struct ar_node *open = t->current; open != node; open = parent_of(open)) {
+        close_node(open, now);
+        if (open->flags & AR_MARK_UNDER_OTHER && ar_tree_task_left)
+            ar_tree_task_left(t, now);
+        if (!(open->flags & AR_MARKS_BETWEEN))
+            n_missed++;
+    }
+    ar_livemap_lost(AR_LOST_FRAMES, n_missed);
+    ar_tree_move(t, node, now);
+}
+
+void ar_tree_unwind_all(struct ar_thread *t, uint64_t now)
+{
+    unwind_to(t, t->root, now);
+    close_node(t->root, now);
+}
+
+typedef bool keeps_fn(const struct ar_node *node, const struct ar_node *outermost);
+
+static bool keeps_regions(const struct ar_node *node, const struct ar_node *outermost)
+{
+    (void)outermost;
+    return node->flags & AR_MARK_REGION;
+}
+
+static bool keeps_all_but_outermost(const struct ar_node *node, const struct ar_node *outermost)
+{
+    return node != outermost;
+}
+
+static bool keeps_all_but_builtins(const struct ar_node *node, const struct ar_node *outermost)
+{
+    (void)outermost;
+    return !(node->flags & AR_MARK_BUILTIN);
+}
+
+/*
+ * Leaves `outermost`; what is open in it and to be kept is open in its parent afterwards. Without
+ * memory nothing is kept.
+ */
+static void take_out(struct ar_thread *t, struct ar_node *outermost, keeps_fn *keeps, uint64_t now)
+{
+    struct ar_node *parent = parent_of(outermost);
+    size_t n_keys = 0, n_open = 0;
+    uint64_t n_missed = 0;
+
+    for (const struct ar_node *node = t->current; node != parent; node = parent_of(node))
+        n_open++;
+
+    uint64_t *keys = malloc(n_open * sizeof *keys);
+
+    for (struct ar_node *node = t->current; node != parent; node = parent_of(node)) {
+        close_node(node, now);
+        if (keys && keeps(node, outermost))
+            keys[n_keys++] = node->key;
+        else if (node != outermost && !(node->flags & AR_MARKS_BETWEEN))
+            n_missed++;
+    }
+    ar_livemap_lost(AR_LOST_FRAMES, n_missed);
+    ar_tree_move(t, parent, now);
+    while (n_keys)
+        reopen(t, keys[--n_keys], now);
+    free(keys);
+}
+
+static bool has_region_inside(const struct ar_thread *t, const struct ar_node *node)
+{
+    for (const struct ar_node *open = t->current; open != node; open = parent_of(open))
+        if (open->flags & AR_MARK_REGION)
+            return true;
+    return false;
+}
+
+/*
+ * In a program that switches C stacks, as greenlets do, the node may have been closed already, or
+ * not be above the current one at all: then only its own clock is stopped. Where nodes have been
+ * taken out of the path, the function goes on in another one.
+ */
+void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    if (!is_above(node, t->current)) {
+        close_node(node, now);
+        if (!t->has_moved)
+            return;
+        node = ar_tree_find_open(t, (uint32_t)node->key);
+        if (!node)
+            return;
+    }
+    if (has_region_inside(t, node)) {
+        take_out(t, node, keeps_regions, now);
+        return;
+    }
+    unwind_to(t, node, now);
+    close_node(node, now);
+    ar_tree_move(t, parent_of(node), now);
+}
+
+bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now)
+{
+    struct ar_node *node = ar_tree_find_open(t, region);
+
+    if (!node) {
+        ar_livemap_lost(AR_LOST_REGIONS, 1);
+        return false;
+    }
+    if (node == t->current) {
+        ar_tree_leave(t, node, now);
+        return true;
+    }
+    t->has_moved = true;
+    take_out(t, node, keeps_all_but_outermost, now);
+    return true;
+}
+
+void ar_tree_end_builtins(struct ar_thread *t, uint64_t now)
+{
+    struct ar_node *outermost = NULL;
+
+    for (struct ar_node *node = t->current; node != t->root; node = parent_of(node))
+        if (node->flags & AR_MARK_BUILTIN)
+            outermost = node;
+    if (!outermost)
+        return;
+    t->has_moved = true;
+    take_out(t, outermost, keeps_all_but_builtins, now);
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/regions.h"
+
+#include "base/idmap.h"
+#include "runtime/functions.h"
+#include "runtime/tree.h"
+
+#include <structmember.h>
+
+static struct ar_idmap region_of_function; /* of decorated ones: number to number */
+
+static bool is_recording(void)
+{
+    return ar_live_base != NULL;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* "name(key=value, ...)": the same name with other parameters is another region. */
+static PyObject *name_with(PyObject *name, PyObject *params)
+{
+    PyObject *key, *value, *parts = PyList_New(0), *comma = PyUnicode_FromString(", ");
+    PyObject *joined = NULL, *result = NULL;
+    Py_ssize_t at = 0;
+
+    while (parts && PyDict_Next(params, &at, &key, &value)) {
+        PyObject *part = PyUnicode_FromFormat("%U=%.100R", key, value);
+
+        if (!part || PyList_Append(parts, part) < 0)
+            Py_CLEAR(parts);
+        Py_XDECREF(part);
+    }
+    if (parts && comma)
+        joined = PyUnicode_Join(comma, parts);
+    if (joined)
+        result = PyUnicode_FromFormat("%U(%U)", name, joined);
+    Py_XDECREF(joined);
+    Py_XDECREF(parts);
+    Py_XDECREF(comma);
+    return result;
+}
+
+/* 0 with no exception: it cannot be recorded. */
+static uint32_t number_of(PyObject *name)
+{
+    PyObject *text = PyUnicode_AsEncodedString(name, "utf-8", "surrogateescape");
+    uint32_t number = 0;
+
+    if (text)
+        number = ar_function_named(AR_FUNCTION_REGION, PyBytes_AS_STRING(text));
+    if (number)
+        ar_tree_mark(number, AR_MARK_REGION);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return number;
+}
+
+/* ---- region ---------------------------------------------------------------------------------- */
+
+struct region {
+    PyObject_HEAD PyObject *name;
+    PyObject *params;      /* a dict or NULL */
+    uint32_t number;       /* 0: not asked for yet */
+    vectorcallfunc called; /* on a function: decorates it */
+};
+
+static uint32_t number_of_region(struct region *self)
+{
+    if (self->number)
+        return self->number;
+
+    PyObject *whole = self->params ? name_with(self->name, self->params) : Py_NewRef(self->name);
+
+    if (whole)
+        self->number = number_of(whole);
+    else
+        PyErr_Clear(); /* a parameter that cannot be shown is not the program's problem */
+    Py_XDECREF(whole);
+    return self->number;
+}
+
+static PyObject *region_enter(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    if (is_recording()) {
+        struct ar_thread *t = ar_thread_self();
+        bool unseen = !t || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks()));
+        uint32_t number = unseen ? 0 : number_of_region((struct region *)object);
+
+        if (number) {
+            ar_frame *caller = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+
+            ar_tree_enter(t, ar_call_place(caller, t->current) | number, ar_ticks());
+        }
+    }
+    return Py_NewRef(object);
+}
+
+static PyObject *region_exit(PyObject *object, PyObject *const *args, Py_ssize_t n_args)
+{
+    uint64_t now = is_recording() ? ar_ticks() : 0;
+    const struct region *self = (struct region *)object;
+    struct ar_thread *t = is_recording() ? ar_self : NULL;
+
+    (void)args, (void)n_args;
+    if (t && self->number && !(t->n_unseen && ar_tree_is_unseen(t, now)))
+        ar_tree_end_region(t, self->number, now);
+    Py_RETURN_NONE;
+}
+
+/*
+ * Functions that share their code, as those that a factory makes, may be different regions: then
+ * this one gets code of its own.
+ */
+static int give_code_of_its_own(PyObject *function)
+{
+    PyObject *code = PyObject_GetAttrString(function, "__code__");
+    PyObject *copy = code ? PyObject_CallMethod(code, "replace", NULL) : NULL;
+    int rc = copy ? PyObject_SetAttrString(function, "__code__", copy) : -1;
+
+    Py_XDECREF(copy);
+    Py_XDECREF(code);
+    return rc;
+}
+
+static PyCodeObject *code_of(PyObject *function)
+{
+    return (PyCodeObject *)PyFunction_GET_CODE(function);
+}
+
+static int decorate(PyObject *function, uint32_t region)
+{
+    uint32_t known = ar_function_known(code_of(function));
+    uint32_t before = known ? ar_idmap_get(&region_of_function, known, 0) : 0;
+
+    if (before == region)
+        return 0;
+    if (before && give_code_of_its_own(function) < 0)
+        return -1;
+    ar_function_is_region(code_of(function), region);
+    known = ar_function_known(code_of(function));
+    if (ar_idmap_put(&region_of_function, known, region) < 0)
+        PyErr_Clear();
+    return 0;
+}
+
+/* What staticmethod and classmethod wrap; a new reference. */
+static PyObject *function_inside(PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+
+    if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type)
+        return PyObject_GetAttrString(callable, "__func__");
+    return Py_NewRef(callable);
+}
+
+/* Around something that has no code: a function in C, an object with __call__. */
+static PyObject *wrapped(PyObject *region, PyObject *callable)
+{
+    PyObject *module = PyImport_ImportModule("allranks._regions");
+    PyObject *result =
+        module ? PyObject_CallMethod(module, "wrapped", "OO", region, callable) : NULL;
+
+    Py_XDECREF(module);
+    return result;
+}
+
+static PyObject *region_on(struct region *self, PyObject *callable)
+{
+    if (!PyCallable_Check(callable) && Py_TYPE(callable) != &PyClassMethod_Type &&
+        Py_TYPE(callable) != &PyStaticMethod_Type)
+        return PyErr_Format(PyExc_TypeError, "region(%R) decorates functions, not %.100s objects",
+                            self->name, Py_TYPE(callable)->tp_name);
+    if (PyType_Check(callable))
+        return PyErr_Format(PyExc_TypeError,
+                            "region(%R) decorates functions; for the methods of a class there is "
+                            "allranks.instrument",
+                            self->name);
+
+    PyObject *function = function_inside(callable);
+    PyObject *result = NULL;
+
+    if (!function)
+        return NULL;
+    if (!PyFunction_Check(function))
+        result = wrapped((PyObject *)self, callable);
+    else if (!is_recording() || decorate(function, number_of_region(self)) == 0)
+        result = Py_NewRef(callable);
+    Py_DECREF(function);
+    return result;
+}
+
+static PyObject *region_call(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    if (PyVectorcall_NARGS(n_args) != 1 || (names && PyTuple_GET_SIZE(names))) {
+        PyErr_SetString(PyExc_TypeError, "a region takes one function to decorate");
+        return NULL;
+    }
+    return region_on((struct region *)self, args[0]);
+}
+
+static PyTypeObject region_type;
+
+static struct region *new_region(PyObject *name, PyObject *params)
+{
+    struct region *self = PyObject_New(struct region, &region_type);
+
+    if (!self)
+        return NULL;
+    self->name = Py_NewRef(name);
+    self->params = params;
+    self->number = 0;
+    self->called = region_call;
+    return self;
+}
+
+static PyObject *collect(PyObject *const *values, PyObject *names)
+{
+    PyObject *params = PyDict_New();
+
+    for (Py_ssize_t i = 0; params && i < PyTuple_GET_SIZE(names); i++)
+        if (PyDict_SetItem(params, PyTuple_GET_ITEM(names, i), values[i]) < 0)
+            Py_CLEAR(params);
+    return params;
+}
+
+/* `@region` without a name: the function's own. */
+static PyObject *region_of_itself(PyObject *callable)
+{
+    PyObject *function = function_inside(callable);
+    PyObject *name = function ? PyObject_GetAttrString(function, "__qualname__") : NULL;
+    struct region *self = name ? new_region(name, NULL) : NULL;
+    PyObject *result = self ? region_on(self, callable) : NULL;
+
+    Py_XDECREF((PyObject *)self);
+    Py_XDECREF(name);
+    Py_XDECREF(function);
+    return result;
+}
+
+static PyObject *region_new(PyObject *type, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(n_args), n_params = names ? PyTuple_GET_SIZE(names) : 0;
+
+    (void)type;
+    if (n != 1) {
+        PyErr_SetString(PyExc_TypeError, "region(name, **params) needs a name");
+        return NULL;
+    }
+    if (PyUnicode_Check(args[0])) {
+        PyObject *params = n_params && is_recording() ? collect(args + n, names) : NULL;
+
+        return n_params && is_recording() && !params ? NULL
+                                                     : (PyObject *)new_region(args[0], params);
+    }
+    if (n_params == 0 && (PyCallable_Check(args[0]) || Py_TYPE(args[0]) == &PyClassMethod_Type))
+        return region_of_itself(args[0]);
+    return PyErr_Format(PyExc_TypeError, "the name of a region is a str, not %.100s",
+                        Py_TYPE(args[0])->tp_name);
+}
+
+static void region_dealloc(PyObject *object)
+{
+    struct region *self = (struct region *)object;
+
+    Py_DECREF(self->name);
+    Py_XDECREF(self->params);
+    PyObject_Free(self);
+}
+
+static PyMethodDef region_methods[] = {
+    {"__enter__", region_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))region_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef region_members[] = {
+    {"name", T_OBJECT_EX, offsetof(struct region, name), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(region_doc,
+             "region(name, /, **params)\n--\n\n"
+             "A part of the program with a name of its own: a context manager, and a decorator of\n"
+             "functions, methods, generators and coroutines. Without a recording it does nothing.\n"
+             "\n"
+             "    with allranks.region(\"assemble\", level=2): ...\n"
+             "    @allranks.region(\"assemble\")\n"
+             "    @allranks.region");
+
+static PyTypeObject region_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "allranks.region",
+    .tp_basicsize = sizeof(struct region),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(struct region, called),
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall = region_new,
+    .tp_dealloc = region_dealloc,
+    .tp_methods = region_methods,
+    .tp_members = region_members,
+    .tp_doc = region_doc,
+};
+
+/* ---- pause ----------------------------------------------------------------------------------- */
+
+static unsigned n_pauses;
+
+static void set_paused(bool pause)
+{
+    PyObject *name = PyUnicode_FromString("(paused)");
+    uint32_t number = name ? number_of(name) : 0;
+
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (number)
+        ar_threads_pause(pause, number);
+}
+
+PyDoc_STRVAR(pause_doc, "pause()\n--\n\nRecord nothing, in all threads, until resume().");
+
+static PyObject *do_pause(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (is_recording() && n_pauses++ == 0)
+        set_paused(true);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(resume_doc, "resume()\n--\n\nRecord again, after as many as there were pause().");
+
+static PyObject *do_resume(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (!is_recording())
+        Py_RETURN_NONE;
+    if (n_pauses == 0)
+        ar_livemap_lost(AR_LOST_REGIONS, 1);
+    else if (--n_pauses == 0)
+        set_paused(false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *paused_enter(PyObject *self, PyObject *unused)
+{
+    Py_XDECREF(do_pause(self, unused));
+    return Py_NewRef(self);
+}
+
+static PyObject *paused_exit(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)args, (void)n_args;
+    return do_resume(self, NULL);
+}
+
+static PyTypeObject paused_type;
+
+static PyObject *paused_new(PyObject *type, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)type, (void)args;
+    if (PyVectorcall_NARGS(n_args) || (names && PyTuple_GET_SIZE(names))) {
+        PyErr_SetString(PyExc_TypeError, "paused() takes no arguments");
+        return NULL;
+    }
+    return PyObject_New(PyObject, &paused_type);
+}
+
+static void paused_dealloc(PyObject *self)
+{
+    PyObject_Free(self);
+}
+
+static PyMethodDef paused_methods[] = {
+    {"__enter__", paused_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))paused_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(paused_doc,
+             "paused()\n--\n\nRecord nothing while the block runs: with allranks.paused(): ...");
+
+static PyTypeObject paused_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "allranks.paused",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_vectorcall = paused_new,
+    .tp_dealloc = paused_dealloc,
+    .tp_methods = paused_methods,
+    .tp_doc = paused_doc,
+};
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(is_recording_doc, "is_recording()\n--\n\nIs this process being recorded?");
+
+static PyObject *say_recording(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return PyBool_FromLong(is_recording());
+}
+
+static PyMethodDef functions[] = {
+    {"pause", do_pause, METH_NOARGS, pause_doc},
+    {"resume", do_resume, METH_NOARGS, resume_doc},
+    {"is_recording", say_recording, METH_NOARGS, is_recording_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int ar_regions_add_to(PyObject *module)
+{
+    if (PyType_Ready(&region_type) < 0 || PyType_Ready(&paused_type) < 0)
+        return -1;
+    if (PyModule_AddFunctions(module, functions) < 0)
+        return -1;
+    Py_INCREF(&region_type);
+    Py_INCREF(&paused_type);
+    if (PyModule_AddObject(module, "region", (PyObject *)&region_type) < 0 ||
+        PyModule_AddObject(module, "paused", (PyObject *)&paused_type) < 0)
+        return -1;
+    return 0;
+}

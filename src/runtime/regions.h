@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * regions: what the program itself names, and when it wants not to be recorded.
+ *
+ *     with allranks.region("assemble", level=2): ...     a node of the tree while the block runs
+ *     @allranks.region("assemble")                       a node around every call of the function
+ *     with allranks.paused(): ...
+ *
+ * A decorated function is returned as it is: its code is known to be the region (functions.h), so
+ * that generators and coroutines need nothing special, and without a recording nothing is done at
+ * all.
+ *
+ * Threads: under the GIL.
+ */
+#pragma once
+
+#include "runtime/pyframe.h"
+
+/* Adds region, paused, pause, resume and is_recording. */
+int ar_regions_add_to(PyObject *module);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/tasks.h"
+
+#include "base/arena.h"
+#include "runtime/functions.h"
+#include "runtime/tree.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a task that has begun, by its address. */
+struct waiting {
+    uint64_t since_ticks; /* 0: in its first step */
+    uint32_t number;
+    PyObject *alive; /* a weak reference, which tells us when the address is free again; or NULL */
+};
+
+static struct {
+    struct ar_idmap of_task; /* address to index in `all` */
+    struct waiting *all;
+    size_t n_all, cap_all;
+} waiting;
+
+/* ---- which task ------------------------------------------------------------------------------ */
+
+static PyObject *module_attribute(const char *module, const char *name)
+{
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *found = modules ? PyDict_GetItemString(modules, module) : NULL;
+
+    return found ? PyObject_GetAttrString(found, name) : NULL;
+}
+
+/* Functions in C all the way: no code of the program runs. Returns a new reference or NULL. */
+static PyObject *running_task(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *function = module_attribute("_asyncio", "current_task");
+    PyObject *task = function ? PyObject_CallNoArgs(function) : NULL;
+
+    Py_XDECREF(function);
+#else
+    PyObject *tasks = module_attribute("_asyncio", "_current_tasks");
+    PyObject *function = module_attribute("_asyncio", "_get_running_loop");
+    PyObject *loop = function ? PyObject_CallNoArgs(function) : NULL;
+    PyObject *task = tasks && loop ? PyDict_GetItem(tasks, loop) : NULL;
+
+    Py_XINCREF(task);
+    Py_XDECREF(loop);
+    Py_XDECREF(function);
+    Py_XDECREF(tasks);
+#endif
+    if (task == Py_None)
+        Py_CLEAR(task);
+    return task;
+}
+
+/* ---- its name -------------------------------------------------------------------------------- */
+
+static bool is_made_up(const char *name)
+{
+    if (strncmp(name, "Task-", 5) != 0 || !name[5])
+        return false;
+    for (name += 5; *name; name++)
+        if (!isdigit((unsigned char)*name))
+            return false;
+    return true;
+}
+
+static uint32_t number_of_name(PyObject *name)
+{
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    uint32_t number = text ? ar_function_named(AR_FUNCTION_TASK, text) : 0;
+
+    if (number)
+        ar_tree_mark(number, AR_MARK_UNDER_OTHER);
+    return number;
+}
+
+static uint32_t number_of_task(PyObject *task)
+{
+    PyObject *name = PyObject_CallMethod(task, "get_name", NULL);
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+
+    if (text && is_made_up(text)) {
+        PyObject *coroutine = PyObject_CallMethod(task, "get_coro", NULL);
+        PyObject *better = coroutine ? PyObject_GetAttrString(coroutine, "__qualname__") : NULL;
+
+        Py_XDECREF(coroutine);
+        if (better) {
+            Py_DECREF(name);
+            name = better;
+        }
+    }
+
+    uint32_t number = number_of_name(name);
+
+    Py_XDECREF(name);
+    return number;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static struct waiting *find(const void *task)
+{
+    uint32_t i = ar_idmap_get(&waiting.of_task, (uintptr_t)task, AR_NO_ID);
+
+    return i == AR_NO_ID ? NULL : &waiting.all[i];
+}
+
+static PyObject *task_died(PyObject *address, PyObject *reference)
+{
+    struct waiting *state = find(PyLong_AsVoidPtr(address));
+
+    if (state && state->alive == reference) {
+        state->alive = NULL;
+        Py_DECREF(reference);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef on_death = {"task_died", task_died, METH_O, NULL};
+
+static PyObject *watch_over(PyObject *task)
+{
+    PyObject *address = PyLong_FromVoidPtr(task);
+    PyObject *callback = address ? PyCFunction_New(&on_death, address) : NULL;
+    PyObject *reference = callback ? PyWeakref_NewRef(task, callback) : NULL;
+
+    Py_XDECREF(callback);
+    Py_XDECREF(address);
+    return reference;
+}
+
+/* An address that comes again has its old place. */
+static struct waiting *find_or_add(const void *task)
+{
+    struct waiting *state = find(task);
+
+    if (state)
+        return state;
+    if (ar_grow((void **)&waiting.all, &waiting.cap_all, waiting.n_all + 1, sizeof *waiting.all) <
+            0 ||
+        ar_idmap_put(&waiting.of_task, (uintptr_t)task, (uint32_t)waiting.n_all) < 0)
+        return NULL;
+    state = &waiting.all[waiting.n_all++];
+    *state = (struct waiting){0};
+    return state;
+}
+
+static uint32_t step_of(struct ar_thread *t, PyObject *task, uint64_t now, uint64_t *awaited_ticks)
+{
+    struct waiting *state = find_or_add(task);
+
+    if (!state)
+        return 0;
+    if (!state->alive)
+        *state = (struct waiting){.number = number_of_task(task), .alive = watch_over(task)};
+    else if (state->since_ticks)
+        *awaited_ticks = now - state->since_ticks;
+    t->task = task;
+    return state->number;
+}
+
+static uint32_t on_step(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks)
+{
+    PyObject *type, *value, *traceback, *task;
+    uint32_t number = 0;
+
+    t->task = NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    task = running_task();
+    if (task)
+        number = step_of(t, task, now, awaited_ticks);
+    Py_XDECREF(task); /* asyncio holds it while it runs */
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return number;
+}
+
+static void on_left(struct ar_thread *t, uint64_t now)
+{
+    struct waiting *state = t->task ? find(t->task) : NULL;
+
+    if (state)
+        state->since_ticks = now;
+    t->task = NULL;
+}
+
+void ar_tasks_start(void)
+{
+    ar_tree_task = on_step;
+    ar_tree_task_left = on_left;
+}
+
+void ar_tasks_forget(void)
+{
+    ar_idmap_free(&waiting.of_task);
+    free(waiting.all);
+    waiting.all = NULL;
+    waiting.n_all = waiting.cap_all = 0;
+}

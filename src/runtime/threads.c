@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/tree.h"
+
+#include "runtime/quiet.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define THREADS_BYTES ((size_t)4000)
+
+__thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
+/* This thread found no room: it is not tried again at each event. */
+static __thread bool refused __attribute__((tls_model("initial-exec")));
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    pthread_key_t key; /* tells us when a thread ends */
+    struct ar_extent *slots;
+    struct ar_thread *first; /* of those that run */
+    uint32_t n_threads;
+    uint32_t
+        paused_function; /* its nodes hold the time in which nothing is recorded; 0: none yet */
+    bool paused;
+    uint64_t watch_from_ticks;
+    bool stopped; /* no further thread is recorded */
+} threads = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .once = PTHREAD_ONCE_INIT,
+    .watch_from_ticks = AR_WATCH_NEVER,
+};
+
+/* ---- nothing is recorded --------------------------------------------------------------------- */
+
+static void begin_pause(struct ar_thread *t, uint64_t now)
+{
+    if (!(t->n_unseen & AR_UNSEEN_PAUSED) && ar_tree_enter(t, threads.paused_function, now))
+        ar_tree_unseen(t, AR_UNSEEN_PAUSED);
+}
+
+/* Functions that were entered meanwhile go unseen until they are left; what they call does not. */
+static void end_pause(struct ar_thread *t, uint64_t now)
+{
+    if (t->n_unseen & AR_UNSEEN_PAUSED) {
+        t->n_unseen = 0;
+        ar_tree_end_region(t, threads.paused_function, now);
+    }
+}
+
+static void follow(struct ar_thread *t, uint64_t now)
+{
+    t->n_unseen &= ~AR_UNSEEN_ASKED;
+    if (threads.paused)
+        begin_pause(t, now);
+    else
+        end_pause(t, now);
+}
+
+bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now)
+{
+    if (t->n_unseen & AR_UNSEEN_QUIET)
+        ar_quiet_end(t, now);
+    if (t->n_unseen & AR_UNSEEN_ASKED)
+        follow(t, now);
+    return t->n_unseen != 0;
+}
+
+void ar_threads_pause(bool pause, uint32_t paused_function)
+{
+    struct ar_thread *self = ar_self;
+
+    pthread_mutex_lock(&threads.lock);
+    threads.paused = pause;
+    threads.paused_function = paused_function;
+    for (struct ar_thread *t = threads.first; t; t = t->next)
+        if (!(t->n_unseen & AR_UNSEEN_ASKED))
+            ar_tree_unseen(t, AR_UNSEEN_ASKED);
+    pthread_mutex_unlock(&threads.lock);
+    if (self)
+        follow(self, ar_ticks());
+}
+
+/* ---- life of a thread ------------------------------------------------------------------------ */
+
+static void enlist(struct ar_thread *t)
+{
+    pthread_mutex_lock(&threads.lock);
+    t->next = threads.first;
+    threads.first = t;
+    if (threads.paused)
+        ar_tree_unseen(t, AR_UNSEEN_ASKED);
+    pthread_mutex_unlock(&threads.lock);
+}
+
+static void strike_off(struct ar_thread *t)
+{
+    pthread_mutex_lock(&threads.lock);
+    for (struct ar_thread **at = &threads.first; *at; at = &(*at)->next)
+        if (*at == t) {
+            *at = t->next;
+            break;
+        }
+    pthread_mutex_unlock(&threads.lock);
+}
+
+static void thread_ended(void *thread)
+{
+    ar_thread_detach(thread);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&threads.key, thread_ended);
+}
+
+static struct ar_live_thread *new_slot(void)
+{
+    struct ar_live_thread *slot;
+
+    pthread_mutex_lock(&threads.lock);
+    slot = ar_extent_reserve(threads.slots, sizeof *slot);
+    if (!slot) {
+        struct ar_extent *extent = ar_livemap_extent(AR_EXTENT_THREADS, 0, THREADS_BYTES);
+
+        if (extent)
+            threads.slots = extent;
+        slot = ar_extent_reserve(extent, sizeof *slot);
+    }
+    if (slot) {
+        *slot = (struct ar_live_thread){.number = threads.n_threads++};
+        ar_extent_publish(threads.slots, sizeof *slot);
+    }
+    pthread_mutex_unlock(&threads.lock);
+    return slot;
+}
+
+/*
+ * Half of the stack. The other half is left to calls that we do not see: on it the program gets as
+ * deep as it would without us.
+ */
+static char *find_stack_guard(void)
+{
+    pthread_attr_t attr;
+    void *lowest = NULL;
+    size_t n_bytes = 0;
+
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return NULL;
+    if (pthread_attr_getstack(&attr, &lowest, &n_bytes) != 0)
+        lowest = NULL;
+    pthread_attr_destroy(&attr);
+    return lowest ? (char *)lowest + n_bytes / 2 : NULL;
+}
+
+static bool open_tree(struct ar_thread *t)
+{
+    uint64_t now = ar_ticks();
+
+    t->root = ar_tree_root(t);
+    if (!t->root)
+        return false;
+    t->root->n_calls = 1;
+    t->root->ticks = (int64_t)(0 - now);
+    t->slot->os_tid = (uint32_t)syscall(SYS_gettid);
+    t->slot->start_ticks = now;
+    ar_tree_move(t, t->root, now);
+    snprintf(t->slot->name, sizeof t->slot->name, t->slot->number ? "thread %u" : "MainThread",
+             t->slot->number);
+    __atomic_store_n(&t->slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
+    return true;
+}
+
+struct ar_thread *ar_thread_attach(void)
+{
+    if (!ar_live_base || threads.stopped || refused)
+        return NULL;
+    pthread_once(&threads.once, make_key);
+
+    struct ar_thread *t = calloc(1, sizeof *t);
+
+    if (t)
+        t->slot = new_slot();
+    if (!t || !t->slot || !open_tree(t)) {
+        free(t);
+        refused = true;
+        ar_livemap_lost(AR_LOST_THREADS, 1);
+        return NULL;
+    }
+    t->stack_guard = find_stack_guard();
+    t->turn_ticks = threads.watch_from_ticks;
+    enlist(t);
+    pthread_setspecific(threads.key, t);
+    ar_self = t;
+    return t;
+}
+
+void ar_thread_detach(struct ar_thread *t)
+{
+    if (ar_live_base) {
+        uint64_t now = ar_ticks();
+
+        ar_tree_unwind_all(t, now);
+        t->slot->end_ticks = now;
+    }
+    ar_self = NULL;
+    strike_off(t);
+    ar_idmap_free(&t->children);
+    free(t);
+}
+
+void ar_thread_restart(struct ar_thread *t)
+{
+    uint64_t now = ar_ticks();
+
+    if (!t)
+        return;
+    __atomic_store_n(&t->root->ticks, (int64_t)(0 - now), __ATOMIC_RELAXED);
+    t->slot->start_ticks = now;
+    t->n_priced = 0;
+    ar_tree_move(t, t->root, now);
+}
+
+void ar_thread_name(struct ar_thread *t, const char *name)
+{
+    snprintf(t->slot->name, sizeof t->slot->name, "%s", name);
+}
+
+void ar_threads_watch_from(uint64_t ticks)
+{
+    threads.watch_from_ticks = ticks;
+    if (ar_self)
+        ar_self->turn_ticks = ticks;
+}
+
+void ar_threads_stop(void)
+{
+    threads.stopped = true;
+    pthread_setspecific(threads.key, NULL);
+    ar_self = NULL;
+}
+
+void ar_threads_forget(void)
+{
+    pthread_once(&threads.once, make_key);
+    pthread_setspecific(threads.key, NULL);
+    ar_self = NULL;
+    threads.slots = NULL;
+    threads.first = NULL;
+    pthread_mutex_init(&threads.lock, NULL);
+}

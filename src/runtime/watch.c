@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/watch.h"
+
+#include "runtime/budget.h"
+
+#define WINDOW_NS 500000
+#define SHORTEST_GAP_NS 2000000
+#define LONGEST_GAP_NS 500000000
+#define LARGEST_WEIGHT 1024
+/* What looking may take of the time; and what it may take at once, before it has been earned. */
+#define WATCH_SHARE 0.02
+#define CREDIT_NS 3000000
+#define SWITCH_NS 4
+
+static void open_window(struct ar_watch *watch, uint64_t now, uint64_t weight)
+{
+    watch->open = true;
+    watch->weight = weight < LARGEST_WEIGHT ? (uint32_t)weight : LARGEST_WEIGHT;
+    watch->since_ticks = now;
+    watch->turn_ticks = now + ar_ticks_of_ns(WINDOW_NS);
+}
+
+static void close_window(struct ar_watch *watch, uint64_t now, double gap_ns)
+{
+    if (gap_ns < SHORTEST_GAP_NS)
+        gap_ns = SHORTEST_GAP_NS;
+    if (gap_ns > LONGEST_GAP_NS)
+        gap_ns = LONGEST_GAP_NS;
+    watch->open = false;
+    watch->since_ticks = now;
+    watch->turn_ticks = now + ar_ticks_of_ns(gap_ns);
+}
+
+void ar_watch_start(struct ar_watch *watch, uint64_t now)
+{
+    watch->start_ticks = now;
+    open_window(watch, now, 1);
+}
+
+/* How much later what has been spent would have been earned; negative: it has been. */
+static double debt_ns(const struct ar_watch *watch, uint64_t now)
+{
+    double spent_ns = (double)watch->n_seen * ar_costs.c_call_ns +
+                      (double)watch->n_switches * SWITCH_NS - CREDIT_NS;
+
+    return spent_ns / WATCH_SHARE - ar_ns_of_ticks(now - watch->start_ticks);
+}
+
+void ar_watch_turn(struct ar_watch *watch, uint64_t now)
+{
+    double debt = debt_ns(watch, now);
+
+    if (!watch->open)
+        open_window(watch, now, 1 + (now - watch->since_ticks) / ar_ticks_of_ns(WINDOW_NS));
+    else if (debt > 0)
+        close_window(watch, now, debt);
+    else
+        open_window(watch, now, 1);
+}
+
+uint64_t ar_watch_costly_ticks(void)
+{
+    return ar_ticks_of_ns(ar_costs.c_call_ns / WATCH_SHARE);
+}
