@@ -5,6 +5,15 @@
 #include "runtime/functions.h"
 #include "runtime/quiet.h"
 
+bool ar_ccall_recurses(const struct ar_thread *t, uint32_t number)
+{
+    const struct ar_node *node = t->current;
+
+    for (int n = 0; n < 8 && node != t->root && !(node->flags & AR_MARK_BUILTIN); n++)
+        node = ar_live_ptr(node->parent_ref);
+    return (uint32_t)node->key == number;
+}
+
 static uint64_t *estimate_of(struct ar_thread *t, struct ar_node *node)
 {
     struct ar_values *values = ar_tree_values(t, node, AR_VALUES_ESTIMATE);

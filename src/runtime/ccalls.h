@@ -13,6 +13,12 @@
 #include "runtime/pyframe.h"
 #include "runtime/tree.h"
 
+/*
+ * Is `number` open already, and nothing else in C inside it? A call that is looked at takes a level
+ * of recursion more than one that the interpreter has specialised; where a program recurses through
+ * a function in C, that would be felt.
+ */
+bool ar_ccall_recurses(const struct ar_thread *t, uint32_t number);
 /* `caller` is the Python frame that calls. */
 void ar_ccall_enter(struct ar_thread *t, uint32_t number, ar_frame *caller, uint32_t weight);
 /* false: it is not the innermost open function, so its call was not recorded. */

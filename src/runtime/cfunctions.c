@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+bool ar_cfunctions_off;
+void (*ar_cfunctions_on_stop)(void);
+
 static struct ar_idmap numbers; /* by what the function is known by */
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -138,6 +141,13 @@ uint32_t ar_cfunction_number(PyObject *callable, bool all_kinds)
     uint32_t number = ar_idmap_get(&numbers, (uintptr_t)known_by, 0);
 
     return __builtin_expect(number != 0, 1) ? number : first_seen(callable, known_by);
+}
+
+void ar_cfunctions_stop(void)
+{
+    if (!ar_cfunctions_off && ar_cfunctions_on_stop)
+        ar_cfunctions_on_stop();
+    ar_cfunctions_off = true;
 }
 
 void ar_cfunctions_forget(void)

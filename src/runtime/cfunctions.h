@@ -20,4 +20,14 @@
  */
 uint32_t ar_cfunction_number(PyObject *callable, bool all_kinds);
 
+/*
+ * The program sets a profile function of its own. That would get an event for the call of
+ * sys.setprofile itself, if we looked at it: so no function in C is looked at any more, unless all
+ * are wanted.
+ */
+extern bool ar_cfunctions_off;
+void ar_cfunctions_stop(void);
+/* How an engine stops looking at once, in the function that is being entered; or NULL. */
+extern void (*ar_cfunctions_on_stop)(void);
+
 void ar_cfunctions_forget(void);

@@ -55,6 +55,8 @@ static __attribute__((noinline)) void look(struct ar_thread *t, bool wanted)
 
 static bool is_looked_at(const struct ar_thread *t, const struct ar_node *node)
 {
+    if (ar_cfunctions_off || t->recurses)
+        return false;
     while (node->flags & AR_MARKS_BETWEEN)
         node = ar_live_ptr(node->parent_ref);
     return node->n_calls <= SELDOM_CALLS ? t->watch.open : node->n_calls % SELDOM_CALLS == 0;
@@ -86,6 +88,7 @@ static void turn(struct ar_thread *t, uint64_t now)
         ar_watch_start(&t->watch, now);
     else if (now >= t->watch.turn_ticks)
         ar_watch_turn(&t->watch, now);
+    t->recurses = false;
     if (builtins == AR_BUILTINS_COSTLY && !t->watch.open) {
         ar_tree_end_builtins(t, now);
         ar_quiet_begin(t, now);
@@ -102,6 +105,14 @@ static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t no
         turn(t, now);
     t->turn_ticks = t->n_unseen ? 0 : t->watch.turn_ticks;
     return false;
+}
+
+/* Until the next turn: what is recursed through goes unseen. */
+static void stop_looking_inside(struct ar_thread *t)
+{
+    t->recurses = true;
+    ar_tree_end_builtins(t, ar_ticks());
+    look_if_wanted(t);
 }
 
 static uint32_t weight_below(const struct ar_thread *t)
@@ -124,6 +135,10 @@ static void c_entered(struct ar_thread *t, PyObject *function)
     if (!number)
         return;
     t->watch.n_seen++;
+    if (builtins == AR_BUILTINS_COSTLY && ar_ccall_recurses(t, number)) {
+        stop_looking_inside(t);
+        return;
+    }
     ar_ccall_enter(t, number, caller, weight_below(t));
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
+#include "runtime/cfunctions.h"
 #include "runtime/functions.h"
 #include "runtime/monitoring_calls.h"
 #include "runtime/python_thread.h"
@@ -232,18 +233,34 @@ static bool take_tool_id(PyObject *monitoring)
     return false;
 }
 
+static long python_events; /* those of functions in Python */
+
+static bool set_events(PyObject *monitoring, long event_set)
+{
+    return call_and_forget(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, event_set));
+}
+
 static bool register_events(PyObject *monitoring, enum ar_builtins builtins)
 {
     PyObject *names = PyObject_GetAttrString(monitoring, "events");
-    long event_set = 0;
+    long c_events = 0;
     bool done = names != NULL;
 
+    python_events = 0;
     for (size_t i = 0; done && i < sizeof events / sizeof *events; i++)
         if (!events[i].builtins || builtins != AR_BUILTINS_NONE)
-            done = register_event(monitoring, names, &events[i], &event_set);
+            done = register_event(monitoring, names, &events[i],
+                                  events[i].builtins ? &c_events : &python_events);
     Py_XDECREF(names);
-    return done &&
-           call_and_forget(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, event_set));
+    return done && set_events(monitoring, python_events | c_events);
+}
+
+static void stop_looking(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring");
+
+    if (tool_id >= 0 && monitoring && !set_events(monitoring, python_events))
+        PyErr_Clear();
 }
 
 static bool start(enum ar_builtins builtins)
@@ -257,6 +274,8 @@ static bool start(enum ar_builtins builtins)
         return false;
     ar_calls_start(monitoring, tool_id, builtins);
     ar_threads_watch_from(0);
+    if (builtins == AR_BUILTINS_COSTLY)
+        ar_cfunctions_on_stop = stop_looking;
     return register_events(monitoring, builtins);
 }
 
@@ -266,7 +285,7 @@ static void stop(void)
 
     if (tool_id < 0 || !monitoring)
         return;
-    if (!call_and_forget(PyObject_CallMethod(monitoring, "set_events", "ii", tool_id, 0)) ||
+    if (!set_events(monitoring, 0) ||
         !call_and_forget(PyObject_CallMethod(monitoring, "free_tool_id", "i", tool_id)))
         PyErr_Clear();
     tool_id = -1;

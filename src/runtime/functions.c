@@ -2,6 +2,7 @@
 #include "runtime/functions.h"
 
 #include "base/idmap.h"
+#include "runtime/cfunctions.h"
 #include "runtime/filters.h"
 #include "runtime/livemap.h"
 
@@ -74,6 +75,16 @@ static bool is_import_system(const char *file)
     return starts_with(file, "<frozen importlib") || starts_with(file, "<frozen zipimport");
 }
 
+/* The threading module does in every thread, but only for those who have asked it to. */
+static bool sets_profile(PyCodeObject *code, const char *file)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_names, i), "setprofile") ==
+            0)
+            return !ends_with(file, "/threading.py");
+    return false;
+}
+
 /* What the tree has to know about a function. */
 static void mark(uint32_t number, const char *name, const char *file)
 {
@@ -117,6 +128,8 @@ static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObjec
 
     uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
 
+    if (sets_profile(code, file))
+        ar_cfunctions_stop();
     if (number)
         mark(number, name, file);
     if (number && region)

@@ -116,7 +116,7 @@ static bool enter_if_costly(struct ar_thread *t, PyCodeObject *code, PyObject *o
 
     if (!place)
         return true;
-    if (!calls.watch.open && is_cheap(place)) {
+    if ((!calls.watch.open && is_cheap(place)) || ar_ccall_recurses(t, number)) {
         place->was_off = true;
         ar_quiet_begin(t, ar_ticks());
         return false;

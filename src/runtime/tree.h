@@ -59,7 +59,8 @@ struct ar_thread {
      */
     uint32_t n_unseen;
     bool in_mpi; /* inside a wrapper: what MPI calls by itself is not the user's call */
-    bool is_looking, looks_everywhere; /* at functions in C, up to 3.11; see engine_frame_eval.c */
+    /* At functions in C, up to 3.11; see engine_frame_eval.c. */
+    bool is_looking, looks_everywhere, recurses;
     bool has_moved;        /* open functions may be in other nodes than they were entered in */
     struct ar_watch watch; /* of functions in C, up to 3.11 */
     struct ar_node *root;
