@@ -20,6 +20,7 @@ struct finding {
     const uint8_t *kinds;
     size_t n_functions;
     uint64_t now_ticks;
+    bool all;
     uint64_t *children; /* by ref of a function in C: time of what it called */
     struct ar_idmap sum_of, time_of_thread;
     struct sum *sums;
@@ -116,15 +117,15 @@ static uint64_t *sum_of(struct finding *f, uint32_t function, uint32_t thread)
 }
 
 /* Of what was seen only the function's own part stands for what was not. */
-static uint64_t unseen_ticks(const struct finding *f, const struct ar_node *node, uint32_t ref)
+static uint64_t own_ticks(const struct finding *f, const struct ar_node *node, uint32_t ref)
 {
     const struct ar_values *values = ar_live_values(f->live, node, AR_VALUES_ESTIMATE);
     uint64_t seen = f->out->ticks[ref], inside = f->children[ref];
+    uint64_t own = inside < seen ? seen - inside : 0;
 
-    if (!values || !seen)
-        return 0;
-    return (uint64_t)((double)values->words[AR_ESTIMATE_TICKS] *
-                      (inside < seen ? (double)(seen - inside) / (double)seen : 0));
+    if (values && seen)
+        own += (uint64_t)((double)values->words[AR_ESTIMATE_TICKS] * (double)own / (double)seen);
+    return own;
 }
 
 static enum ar_status add_up_builtins(struct finding *f, const struct ar_node *node, uint32_t ref,
@@ -137,19 +138,20 @@ static enum ar_status add_up_builtins(struct finding *f, const struct ar_node *n
 
     if (!sum)
         return AR_NOMEM;
-    f->out->ticks[ref] += unseen_ticks(f, node, ref);
+    if (!f->all)
+        f->out->ticks[ref] = own_ticks(f, node, ref);
     *sum += f->out->ticks[ref];
     return AR_OK;
 }
 
-static void keep_what_matters(struct finding *f, bool all)
+static void keep_what_matters(struct finding *f)
 {
     for (size_t i = 0; i < f->n_sums; i++) {
         const struct sum *sum = &f->sums[i];
         uint32_t thread = ar_idmap_get(&f->time_of_thread, (uint64_t)sum->thread + 1, AR_NO_ID);
         double whole = thread == AR_NO_ID ? 0 : (double)f->threads[thread];
 
-        if (all || (double)sum->ticks >= SMALLEST_SHARE * whole)
+        if (f->all || (double)sum->ticks >= SMALLEST_SHARE * whole)
             f->out->is_kept[sum->function] = true;
     }
     for (size_t i = 1; i <= f->n_functions; i++)
@@ -168,6 +170,7 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
         .kinds = kinds,
         .n_functions = n_functions,
         .now_ticks = now_ticks,
+        .all = all,
         .children = calloc(n_refs, sizeof *f.children),
     };
     enum ar_status status = AR_NOMEM;
@@ -181,7 +184,7 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
     if (status == AR_OK)
         status = each_node(&f, add_up_builtins);
     if (status == AR_OK)
-        keep_what_matters(&f, all);
+        keep_what_matters(&f);
     free(f.children);
     free(f.sums);
     free(f.threads);

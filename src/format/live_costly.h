@@ -3,10 +3,12 @@
  * live_costly: which functions in C of a live file are worth showing, and how long their calls took
  * with those that went unseen.
  *
- * The writer has looked at some calls and says how many others each stands for. What such a call
- * spent in Python functions is not multiplied: those are recorded whether the call was seen or not.
- * A function is kept if it took a hundredth of the time of some thread; the others are their
- * callers'.
+ * The writer has looked at some calls and says how many others each stands for. Whether a call was
+ * looked at must not change where what it called is found, on one rank or in one second and not in
+ * the next: so a function in C has its own time only, and what it called is its caller's. It is kept
+ * if that is a hundredth of the time of some thread; the others are their callers' altogether.
+ *
+ * Where all calls were recorded it has all of its time, and what it called is below it.
  *
  * Life cycle: ar_costly_find, then read, then ar_costly_free (also after a failure).
  */
@@ -17,7 +19,7 @@
 #include <stdbool.h>
 
 struct ar_costly {
-    uint64_t *ticks;     /* by ref of a node: inclusive, open calls closed, unseen ones added */
+    uint64_t *ticks;     /* by ref of a node: open calls closed, unseen ones added; see above */
     bool *is_kept;       /* by function, from 1 */
     uint64_t n_left_out; /* functions */
 };

@@ -361,9 +361,12 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
     self->python = r->kinds[function] == AR_FUNCTION_PYTHON ? function : parent->python;
     if (call_line(r, node, parent->python, &made.line) < 0 ||
         enter_region(r, source->record, &made, node, ref, location) < 0 ||
-        ar_profile_node(r->p, made, &self->node) < 0)
+        ar_profile_node(r->p, made, &self->node) < 0 ||
+        add_values(r, node, ref, self->node, location) < 0)
         return AR_NOMEM;
-    return add_values(r, node, ref, self->node, location);
+    if (r->only_costly && r->kinds[function] == AR_FUNCTION_BUILTIN)
+        *self = *parent; /* see live_costly.h */
+    return AR_OK;
 }
 
 static enum ar_status add_node(struct reading *r, const struct ar_node *node, uint32_t ref,
