@@ -26,7 +26,7 @@ ROW_NAMES = {"functions": "Function", "tree": "Node", "mpi": "MpiCall", "ranks":
 NUMPY_TYPES = {"q": "int64", "I": "uint32", "d": "float64", "?": "bool"}
 
 MAX_ROWS_SHOWN = 20
-MAX_CELL_WIDTH = 26
+MAX_CELL_WIDTH = 20
 
 
 class LoadError(OSError, ValueError):
@@ -112,17 +112,19 @@ def rows_of(table: Table, rows: list[int]) -> Table:
 # ---- a table as text ----
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: Any, keep_end: bool) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.4g}"
     # Control characters would upset the table, lone surrogates whoever prints it.
     text = "".join(c if c.isprintable() else "?" for c in str(value))
-    return text if len(text) <= MAX_CELL_WIDTH else "..." + text[3 - MAX_CELL_WIDTH :]
+    if len(text) <= MAX_CELL_WIDTH:
+        return text
+    return "..." + text[3 - MAX_CELL_WIDTH :] if keep_end else text[: MAX_CELL_WIDTH - 3] + "..."
 
 
-def shown_columns(name: str, column: Any) -> list[str]:
-    """A column as lines of equal width, headed by its name."""
-    cells = [name, *(cell_text(plain(value)) for value in column)]
+def column_lines(name: str, column: Any) -> list[str]:
+    """A column as texts of equal width, headed by its name. Of a path the end is what matters."""
+    cells = [name, *(cell_text(plain(value), name == "file") for value in column)]
     width = max(map(len, cells))
     return [cell.ljust(width) if is_text(column) else cell.rjust(width) for cell in cells]
 
@@ -135,7 +137,7 @@ def text_of(table: Table) -> str:
     lines = [""] * (min(len(table), MAX_ROWS_SHOWN) + 1)
     left_out: list[str] = []
     for name in table.columns:
-        cells = shown_columns(name, table[name][:MAX_ROWS_SHOWN])
+        cells = column_lines(name, table[name][:MAX_ROWS_SHOWN])
         if left_out or (lines[0] and len(lines[0]) + 2 + len(cells[0]) > room):
             left_out.append(name)
         else:
@@ -221,7 +223,7 @@ def no_such_function(name: str, known: Sequence[str]) -> LookupError:
     from difflib import get_close_matches
 
     last_names = {each.rpartition(".")[2]: each for each in known}
-    near = get_close_matches(name.rpartition(".")[2], last_names, n=3)
+    near = get_close_matches(name.rpartition(".")[2], last_names, n=3, cutoff=0.7)
     hint = f" (there is {', '.join(last_names[each] for each in near)})" if near else ""
     return LookupError(f"no function {name!r} in this run{hint}")
 

@@ -82,13 +82,13 @@ static uint64_t lost_in_all(const struct ar_process *process)
     INTEGER(X, stem "_max_rank", rank_of(v, (s).max_process))
 
 #define FUNCTION_COLUMNS(X)                                                                        \
-    TEXT(X, "kind", kind_name(function->kind))                                                     \
     TEXT(X, "name", text_of(v, function->name))                                                    \
     TEXT(X, "file", text_of(v, function->file))                                                    \
     INTEGER(X, "line", function->first_line)                                                       \
     INTEGER(X, "calls", sums->n_calls)                                                             \
     REAL(X, "time_s", seconds(sums->time.sum))                                                     \
     REAL(X, "self_s", seconds(sums->self.sum))                                                     \
+    TEXT(X, "kind", kind_name(function->kind))                                                     \
     INTEGER(X, "ranks", sums->n_processes)                                                         \
     INTEGER(X, "paths", sums->n_nodes)                                                             \
     SPREAD(X, "time", sums->time)                                                                  \
@@ -101,14 +101,14 @@ static uint64_t lost_in_all(const struct ar_process *process)
     INTEGER(X, "id", id)                                                                           \
     INTEGER(X, "parent", node->parent == AR_NO_ID ? -1 : (int64_t)node->parent)                    \
     INTEGER(X, "depth", v->depth[id])                                                              \
-    TEXT(X, "kind", kind_name(function_of(v, id)->kind))                                           \
     TEXT(X, "function", text_of(v, function_of(v, id)->name))                                      \
-    TEXT(X, "file", caller_file(v, id))                                                            \
-    INTEGER(X, "line", node->line)                                                                 \
     INTEGER(X, "calls", v->t.n_calls[id])                                                          \
     REAL(X, "time_s", seconds(v->t.time[id].sum))                                                  \
     REAL(X, "self_s", seconds(v->t.self[id].sum))                                                  \
+    TEXT(X, "file", caller_file(v, id))                                                            \
+    INTEGER(X, "line", node->line)                                                                 \
     TEXT(X, "caller", caller_name(v, id))                                                          \
+    TEXT(X, "kind", kind_name(function_of(v, id)->kind))                                           \
     INTEGER(X, "function_id", node->function)                                                      \
     SPREAD(X, "time", v->t.time[id])                                                               \
     SPREAD(X, "self", v->t.self[id])                                                               \
@@ -117,13 +117,13 @@ static uint64_t lost_in_all(const struct ar_process *process)
 
 #define MPI_COLUMNS(X)                                                                             \
     TEXT(X, "function", text_of(v, function_of(v, id)->name))                                      \
-    TEXT(X, "caller", caller_name(v, id))                                                          \
     TEXT(X, "file", caller_file(v, id))                                                            \
     INTEGER(X, "line", node->line)                                                                 \
     INTEGER(X, "calls", v->t.n_calls[id])                                                          \
     REAL(X, "time_s", seconds(v->t.time[id].sum))                                                  \
     INTEGER(X, "bytes_out", v->t.bytes_out[id])                                                    \
     INTEGER(X, "bytes_in", v->t.bytes_in[id])                                                      \
+    TEXT(X, "caller", caller_name(v, id))                                                          \
     REAL(X, "shortest_s", seconds((double)v->shortest_ns[id]))                                     \
     REAL(X, "longest_s", seconds((double)v->longest_ns[id]))                                       \
     SPREAD(X, "time", v->t.time[id])                                                               \
