@@ -138,9 +138,10 @@ enum ar_status ar_totals_self_values(const struct ar_totals *t, const struct ar_
     enum ar_status status = AR_NOMEM;
 
     if (s.row_start && s.in_children && selves) {
-        if (m->n_values)
+        if (m->n_values) {
             memcpy(selves, m->values, m->n_values * sizeof *selves);
-        subtract_children(&s, p->n_nodes, selves);
+            subtract_children(&s, p->n_nodes, selves);
+        }
         *out = selves;
         selves = NULL;
         status = AR_OK;

@@ -106,7 +106,7 @@ static uint64_t lost_in_all(const struct ar_process *process)
     REAL(X, "time_s", seconds(v->t.time[id].sum))                                                  \
     REAL(X, "self_s", seconds(v->t.self[id].sum))                                                  \
     TEXT(X, "file", caller_file(v, id))                                                            \
-    INTEGER(X, "line", node->line)                                                                 \
+    INTEGER(X, "line", v->p.nodes[v->site[id]].line)                                               \
     TEXT(X, "caller", caller_name(v, id))                                                          \
     TEXT(X, "kind", kind_name(function_of(v, id)->kind))                                           \
     INTEGER(X, "function_id", node->function)                                                      \
@@ -118,7 +118,7 @@ static uint64_t lost_in_all(const struct ar_process *process)
 #define MPI_COLUMNS(X)                                                                             \
     TEXT(X, "function", text_of(v, function_of(v, id)->name))                                      \
     TEXT(X, "file", caller_file(v, id))                                                            \
-    INTEGER(X, "line", node->line)                                                                 \
+    INTEGER(X, "line", v->p.nodes[v->site[id]].line)                                               \
     INTEGER(X, "calls", v->t.n_calls[id])                                                          \
     REAL(X, "time_s", seconds(v->t.time[id].sum))                                                  \
     INTEGER(X, "bytes_out", v->t.bytes_out[id])                                                    \

@@ -13,23 +13,32 @@ static uint32_t kind_of(const struct ar_profile *p, uint32_t node)
 
 /* ---- by node --------------------------------------------------------------------------------- */
 
-/* What has lines of its own: a Python function, or the import system in its place. */
-static bool has_lines(uint32_t kind)
+/*
+ * Where a call stands: a line of the Python function that is nearest above. Below "(import)" that
+ * is the line that imports. Parents come first, so that each node finds its parent's answer.
+ */
+static void find_place(struct ar_view *v, uint32_t i)
 {
-    return kind == AR_FUNCTION_PYTHON || kind == AR_FUNCTION_IMPORT;
+    uint32_t parent = v->p.nodes[i].parent;
+    uint32_t kind = kind_of(&v->p, parent);
+    bool is_parents = kind == AR_FUNCTION_IMPORT || v->site[parent] != parent;
+
+    v->depth[i] = v->depth[parent] + 1;
+    if (kind == AR_FUNCTION_PYTHON) {
+        v->caller[i] = parent;
+        v->site[i] = i;
+    } else {
+        v->caller[i] = v->caller[parent];
+        v->site[i] = is_parents ? v->site[parent] : i;
+    }
 }
 
-/* Parents come first, so that each node finds its parent's answer. */
-static void find_callers(struct ar_view *v)
+static void find_places(struct ar_view *v)
 {
-    v->depth[0] = 0;
+    v->depth[0] = v->site[0] = 0;
     v->caller[0] = AR_NO_ID;
-    for (uint32_t i = 1; i < v->p.n_nodes; i++) {
-        uint32_t parent = v->p.nodes[i].parent;
-
-        v->depth[i] = v->depth[parent] + 1;
-        v->caller[i] = has_lines(kind_of(&v->p, parent)) ? parent : v->caller[parent];
-    }
+    for (uint32_t i = 1; i < v->p.n_nodes; i++)
+        find_place(v, i);
 }
 
 static void combine_over_ranks(const struct ar_profile *p, enum ar_metric_id metric,
@@ -120,6 +129,7 @@ static bool allocate(struct ar_view *v)
 
     v->depth = calloc(n_nodes, sizeof *v->depth);
     v->caller = calloc(n_nodes, sizeof *v->caller);
+    v->site = calloc(n_nodes, sizeof *v->site);
     v->shortest_ns = calloc(n_nodes, sizeof *v->shortest_ns);
     v->longest_ns = calloc(n_nodes, sizeof *v->longest_ns);
     v->mpi_ns = calloc(n_locations, sizeof *v->mpi_ns);
@@ -127,7 +137,7 @@ static bool allocate(struct ar_view *v)
     v->process_mpi_ns = calloc(v->p.n_processes + 1, sizeof *v->process_mpi_ns);
     v->functions = calloc(v->p.n_functions + 1, sizeof *v->functions);
     v->mpi_nodes = calloc(n_nodes, sizeof *v->mpi_nodes);
-    return v->depth && v->caller && v->shortest_ns && v->longest_ns && v->mpi_ns &&
+    return v->depth && v->caller && v->site && v->shortest_ns && v->longest_ns && v->mpi_ns &&
            v->recorded_ns && v->process_mpi_ns && v->functions && v->mpi_nodes;
 }
 
@@ -140,7 +150,7 @@ static enum ar_status work_out(struct ar_view *v)
     if (status == AR_OK)
         status = ar_by_function_build(&v->f, &v->p, &v->t);
     if (status == AR_OK) {
-        find_callers(v);
+        find_places(v);
         combine_over_ranks(&v->p, AR_METRIC_MIN_TIME, v->shortest_ns);
         combine_over_ranks(&v->p, AR_METRIC_MAX_TIME, v->longest_ns);
         sum_locations(v);
@@ -191,6 +201,7 @@ void ar_view_close(struct ar_view *v)
     ar_profile_free(&v->p);
     free(v->depth);
     free(v->caller);
+    free(v->site);
     free(v->shortest_ns);
     free(v->longest_ns);
     free(v->mpi_ns);

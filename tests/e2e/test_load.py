@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Sandbox, workload
+from harness import ROOT, Sandbox, workload
 
 COUNTS_THREADS = workload("counts_threads.py")
 ENVIRONMENTS = {"plain": (), "numpy": ("numpy",), "pandas": ("numpy", "pandas")}
@@ -148,11 +148,11 @@ class Reference:
                 sums[self.process_of[thread]] += value
         return sums
 
-    def spread(self, stem: str, sums: list[int]) -> dict[str, int]:
+    def spread(self, stem: str, sums: list[int]) -> dict[str, Any]:
         least, most = min(sums), max(sums)
         return {
             f"{stem}_s": sum(sums),
-            f"{stem}_mean_s": round(sum(sums) / len(sums)),
+            f"{stem}_mean_s": pytest.approx(sum(sums) / len(sums), abs=0.6),
             f"{stem}_min_s": least,
             f"{stem}_min_rank": self.rank_of[sums.index(least)],
             f"{stem}_max_s": most,
@@ -197,6 +197,8 @@ def check_function(run: dict[str, Any], reference: Reference, function: dict[str
     assert in_ns(function, expected) == expected, function
     assert (function["calls"], function["paths"]) == (sum(calls), len(nodes))
     assert function["ranks"] == sum(n > 0 for n in calls)
+    for traffic in ("bytes_out", "bytes_in"):
+        assert function[traffic] == sum(node[traffic] for node in nodes)
     across = run["across_ranks"][str(function["id"])]
     assert across["calls"] == calls
     assert list(map(ns, across["time_s"])) == time
@@ -347,6 +349,17 @@ def test_it_agrees_with_json_and_pstats_on_every_rank(ranks_run: Sandbox):
         check_against_pstats(ranks_run, run, "run.allranks", *options)
 
 
+def test_it_agrees_with_json_of_runs_that_were_merged(python: Sandbox):
+    """Two programs, which differ in their facts: the first one's count."""
+    for way in ("exit_0", "exit_3"):
+        python.recorded(workload("endings.py"), way, options=("-o", f"{way}.allranks"))
+    assert python.allranks("merge", "exit_0.allranks", "exit_3.allranks", "-o", "both.allranks").code == 0
+    run = dump(python, "both.allranks", "python")
+    assert run["facts"]["command"].endswith("exit_0") and len(run["tables"]["ranks"]["id"]) == 2
+    check_against_json(python, run, "both.allranks")
+    check_against_reference(run)
+
+
 def test_it_agrees_with_json_of_many_threads(threads_run: Sandbox):
     run = dump(threads_run, "run.allranks", "python")
     check_against_json(threads_run, run, "run.allranks")
@@ -494,6 +507,18 @@ def test_tables_of_plain_python(recursive_run: Sandbox):
     out = said(recursive_run, code, env={"COLUMNS": "80"}).splitlines()
     assert out[:5] == ["True True", "True Function True", "3 True", "q d True", "0 [] []"]
     assert out[5] == "['name', 'file', 'line', 'calls', 'time_s', 'self_s'] True True True"
+
+
+def test_every_column_is_documented(recursive_run: Sandbox):
+    text = (ROOT / "docs" / "load.md").read_text()
+    run = dump(recursive_run, "run.allranks", "python")
+    for name, columns in run["tables"].items():
+        _, _, section = text.partition(f"### `{name}`")
+        section = section.partition("\n### ")[0]
+        for column in columns:
+            spread = column.replace("self_", "time_", 1)  # six columns a time, which are explained once
+            assert f"`{column}`" in section or (spread.startswith("time_") and f"`{spread}`" in text), (name, column)
+    assert all(f"`{metric}`" in text for metric in run["values"])
 
 
 # ---- finding ----

@@ -26,12 +26,19 @@ static void add_values(struct ar_profile *p, uint32_t node, uint32_t location, u
  *     3   main              50                           recursion, at line 8
  *     4 Thread-1                              400
  *     5   MPI_Recv                            150        called by nobody
+ *     6   _find_and_load                                 below main, at line 3
+ *     7     exec                                         also of the import system
+ *     8       MPI_Init                                   at line 241 of it
  */
 static void fill(struct ar_profile *p)
 {
     uint32_t function = sample_function_in(p, AR_FUNCTION_PYTHON, "main", "main.py", 1);
     uint32_t send = sample_function(p, AR_FUNCTION_MPI, "MPI_Send", 0);
     uint32_t receive = sample_function(p, AR_FUNCTION_MPI, "MPI_Recv", 0);
+    const char *importlib = "<frozen importlib._bootstrap>";
+    uint32_t find = sample_function_in(p, AR_FUNCTION_PYTHON, "_find_and_load", importlib, 1);
+    uint32_t exec = sample_function_in(p, AR_FUNCTION_PYTHON, "exec", importlib, 9);
+    uint32_t init = sample_function(p, AR_FUNCTION_MPI, "MPI_Init", 0);
     uint32_t thread = sample_function(p, AR_FUNCTION_THREAD, "Thread-1", 0);
 
     sample_thread(p, sample_rank(p, 0), 0);
@@ -42,6 +49,9 @@ static void fill(struct ar_profile *p)
     sample_node(p, 1, function, 8);
     sample_node(p, 0, thread, 0);
     sample_node(p, 4, receive, 0);
+    sample_node(p, 1, find, 3);
+    sample_node(p, 6, exec, 30);
+    sample_node(p, 7, init, 241);
     sample_value(p, AR_METRIC_TIME, 0, 0, 1000);
     sample_value(p, AR_METRIC_TIME, 0, 1, 2000);
     add_values(p, 1, 0, 1, 900), add_values(p, 1, 1, 1, 1500);
@@ -111,7 +121,7 @@ static void check_text(const char *table, uint32_t row, const char *column, cons
 /* By self time: main (600 + 1400 - 50 + 50), then MPI_Send (400), Thread-1 (250), MPI_Recv (150). */
 static void test_functions(void)
 {
-    tap_ok(ar_table_find("functions")->n_rows(&view) == 4, "the root's function has no row");
+    tap_ok(ar_table_find("functions")->n_rows(&view) == 7, "the root's function has no row");
     check_text("functions", 0, "name", "main");
     check_text("functions", 0, "file", "main.py");
     check_text("functions", 0, "kind", "python");
@@ -134,7 +144,7 @@ static void test_tree_and_mpi(void)
     check_text("tree", 3, "file", "main.py");
     check_integer("tree", 3, "line", 8);
     check_text("tree", 5, "caller", "");
-    tap_ok(ar_table_find("mpi")->n_rows(&view) == 2, "two MPI calls");
+    tap_ok(ar_table_find("mpi")->n_rows(&view) == 3, "three MPI calls");
     check_text("mpi", 0, "function", "MPI_Send");
     check_integer("mpi", 0, "line", 7);
     check_ns("mpi", 0, "shortest_s", 40);
@@ -176,6 +186,24 @@ static void test_measured(void)
     tap_ok(!ar_table_find("nonsense"), "there is no such table");
 }
 
+static void test_places_below_imports(void)
+{
+    struct ar_error err;
+
+    check_text("mpi", 2, "caller", "exec");
+    check_integer("mpi", 2, "line", 241);
+    ar_view_close(&view);
+    tap_ok(ar_view_open(&view, path, true, &err) == AR_OK, "the same folded");
+    check_text("mpi", 2, "function", "MPI_Init");
+    check_text("mpi", 2, "caller", "main");
+    check_text("mpi", 2, "file", "main.py");
+    check_integer("mpi", 2, "line", 3);
+    tap_ok(ar_table_find("functions")->n_rows(&view) == 6, "the import system is one function");
+    check_text("mpi", 0, "caller", "main");
+    check_integer("mpi", 0, "line", 7);
+    check_text("mpi", 1, "caller", "");
+}
+
 static void test_no_memory(bool folded)
 {
     enum ar_status status = AR_NOMEM;
@@ -203,6 +231,7 @@ int main(void)
     test_tree_and_mpi();
     test_ranks_and_threads();
     test_measured();
+    test_places_below_imports();
     ar_view_close(&view);
     test_no_memory(false);
     test_no_memory(true);
