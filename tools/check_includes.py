@@ -4,6 +4,7 @@
 
     base <- format <- runtime
     base <- format <- analysis <- export <- cli
+    base <- format <- analysis <- reader
 
 A file in src/X includes "Y/..." only where X may see Y, so that the runtime drags no analysis into the user's process
 and the analysis needs no Python and no MPI.
@@ -24,6 +25,7 @@ MAY_SEE = {
     "runtime": {"base", "format", "runtime"},
     "analysis": {"base", "format", "analysis"},
     "export": {"base", "format", "analysis", "export"},
+    "reader": {"base", "format", "analysis", "reader"},
     "cli": {"base", "format", "analysis", "export", "cli"},
 }
 SPDX = "// SPDX-License-Identifier: BSD-3-Clause"

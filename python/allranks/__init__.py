@@ -4,37 +4,69 @@
     mpiexec -n 64 python -m allranks heat.py --steps 1000
     allranks report heat.allranks
 
+What such a run left is data, too:
+
+    run = allranks.load("heat.allranks")
+    run.functions
+
 In the program, where wanted (all of it does nothing when the program is not recorded):
 
     with allranks.region("assemble"): ...
     with allranks.paused(): ...
+
+Without a run file, as cProfile does:
+
+    with allranks.Profile() as profile: ...
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from allranks._load import LoadError, Run, Table, load
+    from allranks._profile import Profile, run, runctx
     from allranks._regions import instrument
     from allranks._runtime import is_recording, pause, paused, region, resume
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "instrument", "is_recording", "pause", "paused", "region", "resume"]
+__all__ = [
+    "LoadError",
+    "Profile",
+    "Run",
+    "Table",
+    "__version__",
+    "instrument",
+    "is_recording",
+    "load",
+    "pause",
+    "paused",
+    "region",
+    "resume",
+    "run",
+    "runctx",
+]
 
-# Where a name comes from when it is first asked for: a recorded program does not pay for what it does not use.
+# Where a name comes from. A program that is recorded has this module, and pays for nothing else.
 _LAZY = {
+    "LoadError": "_load",
+    "Profile": "_profile",
+    "Run": "_load",
+    "Table": "_load",
     "instrument": "_regions",
     "is_recording": "_runtime",
+    "load": "_load",
     "pause": "_runtime",
     "paused": "_runtime",
     "region": "_runtime",
     "resume": "_runtime",
+    "run": "_profile",
+    "runctx": "_profile",
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in _LAZY:
-        raise AttributeError(f"module 'allranks' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module("allranks." + _LAZY[name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Not importlib: the program may never have imported it.
+    value: object = getattr(__import__(f"{__name__}.{_LAZY[name]}", fromlist=[name]), name)
     globals()[name] = value
     return value
 

@@ -73,6 +73,20 @@ static void spread_all(const struct ar_profile *p, const struct ar_value *values
     }
 }
 
+size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric)
+{
+    const struct ar_metric *m = &p->metrics[metric];
+    size_t *starts = calloc(p->n_nodes + 2, sizeof *starts);
+
+    if (!starts)
+        return NULL;
+    for (size_t i = 0; i < m->n_values; i++)
+        starts[m->values[i].node + 1]++;
+    for (size_t node = 0; node < p->n_nodes; node++)
+        starts[node + 1] += starts[node];
+    return starts;
+}
+
 /* ---- self time ------------------------------------------------------------------------------- */
 
 /*
@@ -110,33 +124,43 @@ static void subtract_children(const struct subtraction *s, size_t n_nodes, struc
     }
 }
 
-static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p)
+enum ar_status ar_totals_self_values(const struct ar_totals *t, const struct ar_profile *p,
+                                     struct ar_value **out)
 {
     const struct ar_metric *m = &p->metrics[AR_METRIC_TIME];
     struct subtraction s = {
         .t = t,
         .times = m->values,
-        .row_start = calloc(p->n_nodes + 2, sizeof *s.row_start),
+        .row_start = ar_totals_rows(p, AR_METRIC_TIME),
         .in_children = calloc(p->n_locations + 1, sizeof *s.in_children),
     };
     struct ar_value *selves = malloc((m->n_values + 1) * sizeof *selves);
     enum ar_status status = AR_NOMEM;
 
     if (s.row_start && s.in_children && selves) {
-        for (size_t i = 0; i < m->n_values; i++)
-            s.row_start[m->values[i].node + 1]++;
-        for (size_t node = 0; node < p->n_nodes; node++)
-            s.row_start[node + 1] += s.row_start[node];
-        if (m->n_values)
+        if (m->n_values) {
             memcpy(selves, m->values, m->n_values * sizeof *selves);
-        subtract_children(&s, p->n_nodes, selves);
-        spread_all(p, selves, m->n_values, t->self);
+            subtract_children(&s, p->n_nodes, selves);
+        }
+        *out = selves;
+        selves = NULL;
         status = AR_OK;
     }
     free(s.row_start);
     free(s.in_children);
     free(selves);
     return status;
+}
+
+static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p)
+{
+    struct ar_value *selves;
+
+    if (ar_totals_self_values(t, p, &selves) < 0)
+        return AR_NOMEM;
+    spread_all(p, selves, p->metrics[AR_METRIC_TIME].n_values, t->self);
+    free(selves);
+    return AR_OK;
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */

@@ -32,3 +32,12 @@ struct ar_totals {
 
 AR_MUST_CHECK enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p);
 void ar_totals_free(struct ar_totals *t);
+
+/*
+ * What the metrics of a profile with totals, which are in order, are made of. Rows: where each
+ * node's values start, with one more at the end; NULL: no memory. Self values: like those of
+ * AR_METRIC_TIME, one for one. Both are the caller's to free().
+ */
+size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric);
+AR_MUST_CHECK enum ar_status
+ar_totals_self_values(const struct ar_totals *t, const struct ar_profile *p, struct ar_value **out);
