@@ -5,6 +5,7 @@
 #include "runtime/engine.h"
 #include "runtime/functions.h"
 #include "runtime/livemap.h"
+#include "runtime/profile_object.h"
 #include "runtime/recording.h"
 
 #include <string.h>
@@ -179,5 +180,9 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__runtime(void)
 {
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+
+    if (module && !ar_profile_object_register(module))
+        Py_CLEAR(module);
+    return module;
 }
