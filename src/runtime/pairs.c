@@ -168,6 +168,10 @@ static struct ar_pair *add_pair(struct ar_pairs *p, struct ar_entry *caller,
 struct ar_pair *ar_pairs_look_up(struct ar_pairs *p, struct ar_entry *caller, const void *key)
 {
     uint64_t pair_hash, entry_hash;
+
+    if (p->n_unseen) /* then `caller` is not the caller */
+        return NULL;
+
     struct ar_pair *pair = find_pair(p, caller, key, &pair_hash);
 
     if (!pair) {

@@ -2,10 +2,12 @@
 #include "runtime/profile_object.h"
 
 #include "base/clock.h"
+#include "runtime/c_function.h"
 #include "runtime/pairs.h"
+#include "runtime/profile_results.h"
+#include "runtime/timer_result.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define HAS_MONITORING (PY_VERSION_HEX >= 0x030C0000)
 
@@ -42,50 +44,6 @@ static struct ar_stamp clock_start;
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static bool overflows(void)
-{
-    PyErr_SetString(PyExc_OverflowError, "the timer's result is too large for 64 bits");
-    return false;
-}
-
-/* Seconds to nanoseconds, downwards; floor() would need libm. */
-static bool ns_of_float(double seconds, int64_t *out)
-{
-    double ns = seconds * 1e9;
-
-    if (ns != ns) {
-        PyErr_SetString(PyExc_ValueError, "the timer's result is not a number");
-        return false;
-    }
-    if (ns < -0x1p63 || ns >= 0x1p63)
-        return overflows();
-    *out = (int64_t)ns;
-    *out -= (double)*out > ns;
-    return true;
-}
-
-static bool integer_of(PyObject *result, int64_t *out)
-{
-    *out = PyLong_AsLongLong(result);
-    return *out != -1 || !PyErr_Occurred();
-}
-
-/* Into units of the timer, or nanoseconds where it has none. */
-static bool time_of_result(const struct profiler *self, PyObject *result, int64_t *out)
-{
-    if (self->timer_unit > 0.0 && !PyLong_Check(result)) {
-        PyErr_Format(PyExc_TypeError, "the timer must return int, not %.200s",
-                     Py_TYPE(result)->tp_name);
-        return false;
-    }
-    if (self->timer_unit > 0.0)
-        return integer_of(result, out);
-    if (PyFloat_Check(result))
-        return ns_of_float(PyFloat_AS_DOUBLE(result), out);
-    return integer_of(result, out) &&
-           (!__builtin_mul_overflow(*out, 1000000000, out) || overflows());
-}
-
 /* No exception may be set. One in the timer is shown, since it is nobody's here, and the time is 0. */
 static uint64_t ask_timer(struct profiler *self)
 {
@@ -97,13 +55,13 @@ static uint64_t ask_timer(struct profiler *self)
 
     PyObject *result = PyObject_CallNoArgs(timer);
 
-    if (!result || !time_of_result(self, result, &now)) {
+    if (!result || !ar_timer_result(result, self->timer_unit, &now)) {
         PyErr_WriteUnraisable(timer);
         now = 0;
     }
     Py_XDECREF(result);
-    self->is_busy = false;
     Py_DECREF(timer);
+    self->is_busy = false;
     return (uint64_t)now;
 }
 
@@ -129,95 +87,20 @@ static void measure_clock(struct profiler *self)
                             : ar_scale_between(&clock_start, &now).ns_per_tick;
 }
 
-/* ---- what a function is ---------------------------------------------------------------------- */
-
-/* A C function as it is called. References are borrowed. */
-struct c_function {
-    PyMethodDef *def; /* its identity: function objects come and go */
-    PyObject *self;
-    PyObject *module;
-};
-
-static struct c_function c_function_of(PyObject *function)
-{
-    PyCFunctionObject *f = (PyCFunctionObject *)function;
-
-    return (struct c_function){f->m_ml, f->m_self, f->m_module};
-}
-
-/* Odd, so that it is never the address of a code object. */
-static const void *key_of_c_function(const struct c_function *function)
-{
-    return (const char *)function->def + 1;
-}
-
-static PyObject *module_name(PyObject *module)
-{
-    if (module && PyUnicode_Check(module))
-        return Py_INCREF(module), module;
-    return module && PyModule_Check(module) ? PyModule_GetNameObject(module) : NULL;
-}
-
-/* Of a function that belongs to nothing, not even to a module. */
-static PyObject *name_of_free_function(const struct c_function *function)
-{
-    PyObject *module = module_name(function->module);
-    PyObject *name;
-
-    PyErr_Clear();
-    if (module && PyUnicode_CompareWithASCIIString(module, "builtins") != 0)
-        name = PyUnicode_FromFormat("<%U.%s>", module, function->def->ml_name);
-    else
-        name = PyUnicode_FromFormat("<%s>", function->def->ml_name);
-    Py_XDECREF(module);
-    return name;
-}
-
-/* What its type has under this name is what people know it by: <method 'append' of 'list' objects>. */
-static PyObject *name_in_type(const struct c_function *function)
-{
-    PyObject *name = PyUnicode_FromString(function->def->ml_name);
-    PyObject *attribute = name ? _PyType_Lookup(Py_TYPE(function->self), name) : NULL;
-    PyObject *text = NULL;
-
-    Py_XINCREF(attribute);
-    if (attribute)
-        text = PyObject_Repr(attribute);
-    Py_XDECREF(attribute);
-    Py_XDECREF(name);
-    PyErr_Clear();
-    return text;
-}
-
-static PyObject *name_of_c_function(const struct c_function *function)
-{
-    if (!function->self)
-        return name_of_free_function(function);
-
-    PyObject *name = name_in_type(function);
-
-    if (name)
-        return name;
-    if (function->module && PyUnicode_Check(function->module))
-        return PyUnicode_FromFormat("<built-in method %U.%s>", function->module,
-                                    function->def->ml_name);
-    return PyUnicode_FromFormat("<built-in method %s>", function->def->ml_name);
-}
-
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Either a code object or a C function: the other is NULL. */
 static bool add_function(struct profiler *self, const void *key, PyObject *code,
-                         const struct c_function *c_function)
+                         const struct ar_c_function *c_function)
 {
     PyObject *object = code;
 
     if (ar_pairs_knows(&self->pairs, key))
-        return true;
+        return true; /* and there was no memory for the pair */
     self->is_busy = true;
     Py_XINCREF(code);
     if (!object)
-        object = name_of_c_function(c_function);
+        object = ar_c_function_name(c_function);
     self->is_busy = false;
     if (!object || ar_pairs_add(&self->pairs, key, object) < 0) {
         PyErr_Clear();
@@ -250,12 +133,12 @@ static void leave_shelter(struct profiler *self, struct shelter s)
 }
 
 static void enter_slowly(struct profiler *self, const void *key, PyObject *code,
-                         const struct c_function *c_function)
+                         const struct ar_c_function *c_function)
 {
     struct shelter shelter = take_shelter(self);
-    struct ar_pair *pair = NULL;
+    struct ar_pair *pair = ar_pairs_find(&self->pairs, key);
 
-    if (add_function(self, key, code, c_function))
+    if (!pair && add_function(self, key, code, c_function))
         pair = ar_pairs_find(&self->pairs, key);
 
     struct ar_open_call *call = ar_pairs_push(&self->pairs, pair);
@@ -268,7 +151,7 @@ static void enter_slowly(struct profiler *self, const void *key, PyObject *code,
 }
 
 static inline void enter(struct profiler *self, const void *key, PyObject *code,
-                         const struct c_function *c_function)
+                         const struct ar_c_function *c_function)
 {
     struct ar_pair *pair = self->timer ? NULL : ar_pairs_find(&self->pairs, key);
 
@@ -349,41 +232,46 @@ static PyObject *on_leave(PyObject *callback, PyObject *const *args, size_t n, P
     Py_RETURN_NONE;
 }
 
-/* Functions and methods in C, called on what they are for; classes, slots and the like are not. */
-static inline bool find_c_function(PyObject *const *args, struct c_function *out)
+/*
+ * Functions and methods in C, called on what they are for; classes, slots and the like are not.
+ * Exact types first: CALL comes for every call there is, and most are of these three.
+ */
+static inline bool find_c_function(PyObject *const *args, struct ar_c_function *out)
 {
     PyObject *callable = args[2], *first = args[3];
+    PyTypeObject *type = Py_TYPE(callable);
 
-    if (PyCFunction_Check(callable)) {
-        *out = c_function_of(callable);
-        return true;
-    }
-    if (Py_TYPE(callable) != &PyMethodDescr_Type || first == missing ||
-        !PyObject_TypeCheck(first, PyDescr_TYPE(callable)))
+    if (type == &PyFunction_Type)
         return false;
-    *out = (struct c_function){((PyMethodDescrObject *)callable)->d_method, first, NULL};
+    if (type == &PyMethodDescr_Type) {
+        *out = (struct ar_c_function){((PyMethodDescrObject *)callable)->d_method, first, NULL};
+        return first != missing && PyObject_TypeCheck(first, PyDescr_TYPE(callable));
+    }
+    if (type != &PyCFunction_Type && !PyCFunction_Check(callable))
+        return false;
+    *out = ar_c_function_of(callable);
     return true;
 }
 
 static PyObject *on_c_enter(PyObject *callback, PyObject *const *args, size_t n, PyObject *names)
 {
     struct profiler *self = recorded_here(callback);
-    struct c_function function;
+    struct ar_c_function function;
 
     (void)n, (void)names;
     if (self && find_c_function(args, &function))
-        enter(self, key_of_c_function(&function), NULL, &function);
+        enter(self, ar_c_function_key(&function), NULL, &function);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_c_leave(PyObject *callback, PyObject *const *args, size_t n, PyObject *names)
 {
     struct profiler *self = recorded_here(callback);
-    struct c_function function;
+    struct ar_c_function function;
 
     (void)n, (void)names;
     if (self && find_c_function(args, &function))
-        leave(self, key_of_c_function(&function));
+        leave(self, ar_c_function_key(&function));
     Py_RETURN_NONE;
 }
 
@@ -460,12 +348,12 @@ static inline void on_c_function(struct profiler *self, PyObject *callable, bool
     if (!self->builtins || !PyCFunction_Check(callable))
         return;
 
-    struct c_function function = c_function_of(callable);
+    struct ar_c_function function = ar_c_function_of(callable);
 
     if (is_enter)
-        enter(self, key_of_c_function(&function), NULL, &function);
+        enter(self, ar_c_function_key(&function), NULL, &function);
     else
-        leave(self, key_of_c_function(&function));
+        leave(self, ar_c_function_key(&function));
 }
 
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *arg)
@@ -599,105 +487,6 @@ static PyObject *clear(PyObject *object, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-static PyStructSequence_Field entry_fields[] = {
-    {"code", "code object, or the name of a function in C"},
-    {"callcount", "calls that have ended"},
-    {"reccallcount", "those of them that were inside another one"},
-    {"totaltime", "seconds from start to end of outermost calls"},
-    {"inlinetime", "seconds without those of functions that were called"},
-    {"calls", "list of the functions that were called, or None"},
-    {NULL, NULL},
-};
-
-static PyStructSequence_Field subentry_fields[] = {
-    {"code", "code object, or the name of a function in C"},
-    {"callcount", "calls by this caller that have ended"},
-    {"reccallcount", "those of them that were inside another one"},
-    {"totaltime", "seconds from start to end of outermost calls"},
-    {"inlinetime", "seconds without those of functions that were called"},
-    {NULL, NULL},
-};
-
-static PyStructSequence_Desc entry_desc = {
-    .name = "allranks._runtime.profiler_entry", .fields = entry_fields, .n_in_sequence = 6};
-static PyStructSequence_Desc subentry_desc = {
-    .name = "allranks._runtime.profiler_subentry", .fields = subentry_fields, .n_in_sequence = 5};
-
-/* Made when first needed: every program that is recorded imports this module. */
-static PyTypeObject *entry_type, *subentry_type;
-
-static bool make_types(void)
-{
-    if (!entry_type)
-        entry_type = PyStructSequence_NewType(&entry_desc);
-    if (!subentry_type)
-        subentry_type = PyStructSequence_NewType(&subentry_desc);
-    return entry_type && subentry_type;
-}
-
-/* Takes `calls` over, which is NULL for a callee. */
-static PyObject *new_item(PyTypeObject *type, const struct ar_pairs_row *row, double unit_s,
-                          PyObject *calls)
-{
-    PyObject *item = PyStructSequence_New(type);
-    PyObject *fields[] = {
-        (Py_INCREF((PyObject *)row->object), row->object),
-        PyLong_FromUnsignedLongLong(row->n_calls),
-        PyLong_FromUnsignedLongLong(row->n_nested),
-        PyFloat_FromDouble(unit_s * (double)row->time),
-        PyFloat_FromDouble(unit_s * (double)row->self_time),
-        calls,
-    };
-    bool done = item != NULL;
-
-    for (Py_ssize_t i = 0; i < (calls ? 6 : 5); i++) {
-        done = done && fields[i];
-        if (item)
-            PyStructSequence_SET_ITEM(item, i, fields[i]);
-        else
-            Py_XDECREF(fields[i]);
-    }
-    if (!done)
-        Py_CLEAR(item);
-    return item;
-}
-
-static bool append(PyObject *list, PyObject *item)
-{
-    bool done = item && PyList_Append(list, item) == 0;
-
-    Py_XDECREF(item);
-    return done;
-}
-
-static PyObject *new_list_of_callees(const struct ar_pairs_row *rows, size_t n, double unit_s)
-{
-    if (n == 0)
-        return Py_INCREF(Py_None), Py_None;
-
-    PyObject *list = PyList_New(0);
-
-    for (size_t i = 0; list && i < n; i++)
-        if (!append(list, new_item(subentry_type, &rows[i], unit_s, NULL)))
-            Py_CLEAR(list);
-    return list;
-}
-
-static PyObject *new_list(const struct ar_pairs_row *rows, size_t n_rows, double unit_s)
-{
-    PyObject *list = PyList_New(0);
-
-    for (size_t i = 0; list && i < n_rows; i += 1 + rows[i].n_callees) {
-        PyObject *calls = new_list_of_callees(&rows[i + 1], rows[i].n_callees, unit_s);
-
-        if (!calls || !append(list, new_item(entry_type, &rows[i], unit_s, calls)))
-            Py_CLEAR(list);
-    }
-    return list;
-}
-
 PyDoc_STRVAR(
     getstats_doc,
     "getstats() -> list of profiler_entry\n\n"
@@ -708,25 +497,13 @@ PyDoc_STRVAR(
 static PyObject *getstats(PyObject *object, PyObject *args)
 {
     struct profiler *self = (struct profiler *)object;
-    struct ar_pairs_row *rows;
-    size_t n_rows;
 
     (void)args;
-    if (!had_memory(self) || !make_types())
+    if (!had_memory(self))
         return NULL;
     if (self->session != NOBODY)
         measure_clock(self);
-    if (ar_pairs_rows(&self->pairs, &rows, &n_rows) < 0)
-        return PyErr_NoMemory();
-    for (size_t i = 0; i < n_rows; i++)
-        Py_INCREF((PyObject *)rows[i].object);
-
-    PyObject *list = new_list(rows, n_rows, seconds_per_unit(self));
-
-    for (size_t i = 0; i < n_rows; i++)
-        Py_DECREF((PyObject *)rows[i].object);
-    free(rows);
-    return list;
+    return ar_profile_results(&self->pairs, seconds_per_unit(self));
 }
 
 /* ---- the type -------------------------------------------------------------------------------- */
