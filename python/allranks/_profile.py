@@ -99,7 +99,9 @@ class Profile(_runtime.Profiler):
         import pstats
 
         keys: tuple[Any, ...] = sort if isinstance(sort, tuple) else (sort,)
-        pstats.Stats(self).strip_dirs().sort_stats(*keys).print_stats()
+        # pstats takes whatever has create_stats and stats.
+        stats = pstats.Stats(self)  # type: ignore[arg-type]
+        stats.strip_dirs().sort_stats(*keys).print_stats()
 
 
 def label(code: CodeType | str) -> Label:
