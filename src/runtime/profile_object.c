@@ -395,7 +395,6 @@ static bool start_hooks(struct profiler *self, bool by_caller, bool builtins)
 static void stop_hooks(struct profiler *self)
 {
     (void)self;
-    session_here = 0;
     PyEval_SetProfile(NULL, NULL);
 }
 

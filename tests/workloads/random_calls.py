@@ -159,6 +159,12 @@ def counting_floats():
     return lambda: next(count) * 0.37
 
 
+def falling_floats():
+    """Fractions of a nanosecond, below zero."""
+    count = itertools.count()
+    return lambda: next(count) * -0.1234567890123
+
+
 def restless_ints():
     """Runs backwards at times, and far."""
     state = [1]
@@ -176,6 +182,7 @@ TIMERS = [
     lambda: {"timer": counting_ints(), "timeunit": 1.0},
     lambda: {"timer": counting_ints(), "timeunit": 0.001},
     lambda: {"timer": counting_floats()},
+    lambda: {"timer": falling_floats()},
     lambda: {"timer": restless_ints(), "timeunit": 1e-6},
 ]
 
