@@ -121,8 +121,8 @@ enum ar_status ar_pairs_add(struct ar_pairs *p, const void *key, void *object)
 
     if (find_entry(p, key, &hash))
         return AR_OK;
-    if (ar_grow((void **)&p->entries, &p->entries_cap, (size_t)p->n_entries + 1,
-                sizeof *p->entries) < 0)
+    if (ar_grow((void **)&p->entries, &p->entries_cap, (size_t)p->n_entries + 1, sizeof(void *)) <
+        0)
         return AR_NOMEM;
 
     struct ar_entry *entry = new_entry(p);
@@ -143,7 +143,7 @@ enum ar_status ar_pairs_add(struct ar_pairs *p, const void *key, void *object)
 static struct ar_pair *add_pair(struct ar_pairs *p, struct ar_entry *caller,
                                 struct ar_entry *callee, uint64_t hash)
 {
-    if (ar_grow((void **)&p->pairs, &p->pairs_cap, (size_t)p->n_pairs + 1, sizeof *p->pairs) < 0)
+    if (ar_grow((void **)&p->pairs, &p->pairs_cap, (size_t)p->n_pairs + 1, sizeof(void *)) < 0)
         return NULL;
 
     struct ar_pair *pair = zeroed(&p->arena, sizeof *pair);

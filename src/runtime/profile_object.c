@@ -420,7 +420,7 @@ static bool had_memory(struct profiler *self)
 
 PyDoc_STRVAR(
     enable_doc,
-    "enable(subcalls=True, builtins=True)\n\n"
+    "enable($self, /, subcalls=True, builtins=True)\n--\n\n"
     "Record this thread from now on. With subcalls, times are also kept by caller; with\n"
     "builtins, functions in C have entries of their own. What is not given stays as it was.");
 
@@ -431,12 +431,12 @@ static PyObject *enable(PyObject *object, PyObject *args, PyObject *kwargs)
     int subcalls = self->pairs.by_caller, builtins = self->builtins;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:enable", names, &subcalls, &builtins) ||
-        !may_change(self, "enable") || !start_hooks(self, subcalls, builtins))
+        !may_change(self, "enable"))
         return NULL;
-    Py_RETURN_NONE;
+    return start_hooks(self, subcalls, builtins) ? Py_BuildValue("") : NULL;
 }
 
-PyDoc_STRVAR(disable_doc, "disable()\n\nRecord no more. Calls that are open end here.");
+PyDoc_STRVAR(disable_doc, "disable($self, /)\n--\n\nRecord no more. Calls that are open end here.");
 
 static PyObject *disable(PyObject *object, PyObject *args)
 {
@@ -455,9 +455,7 @@ static PyObject *disable(PyObject *object, PyObject *args)
     close_all(self);
     if (was_on)
         measure_clock(self);
-    if (!had_memory(self))
-        return NULL;
-    Py_RETURN_NONE;
+    return had_memory(self) ? Py_BuildValue("") : NULL;
 }
 
 /* Letting go of a code object may run Python code; nothing of it can reach this table any more. */
@@ -468,7 +466,7 @@ static void drop(struct ar_pairs pairs)
     ar_pairs_free(&pairs);
 }
 
-PyDoc_STRVAR(clear_doc, "clear()\n\nForget all that was recorded.");
+PyDoc_STRVAR(clear_doc, "clear($self, /)\n--\n\nForget all that was recorded.");
 
 static PyObject *clear(PyObject *object, PyObject *args)
 {
@@ -488,7 +486,7 @@ static PyObject *clear(PyObject *object, PyObject *args)
 
 PyDoc_STRVAR(
     getstats_doc,
-    "getstats() -> list of profiler_entry\n\n"
+    "getstats($self, /)\n--\n\n"
     "What was recorded: code, callcount, reccallcount, totaltime, inlinetime and calls of\n"
     "each function. calls is None, or a list with the first five for each function that it\n"
     "called.");
@@ -582,7 +580,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(profiler_doc, "Profiler(timer=None, timeunit=0.0, subcalls=True, builtins=True)\n\n"
+PyDoc_STRVAR(profiler_doc, "Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True)\n--\n\n"
                            "What allranks.Profile is made of.");
 
 /* Its methods are seen in profiles, so its name is the one that people know. */

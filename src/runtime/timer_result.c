@@ -10,13 +10,14 @@ static bool overflows(void)
 /* Seconds to nanoseconds, downwards; floor() would need libm. */
 static bool ns_of_float(double seconds, int64_t *out)
 {
+    const double two_to_63 = 9223372036854775808.0;
     double ns = seconds * 1e9;
 
     if (ns != ns) {
         PyErr_SetString(PyExc_ValueError, "the timer's result is not a number");
         return false;
     }
-    if (ns < -0x1p63 || ns >= 0x1p63)
+    if (ns < -two_to_63 || ns >= two_to_63)
         return overflows();
     *out = (int64_t)ns;
     *out -= (double)*out > ns;
