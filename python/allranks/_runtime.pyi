@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from collections.abc import Callable
-from types import TracebackType
-from typing import TypeVar, overload
+from types import CodeType, TracebackType
+from typing import Any, TypeVar, final, overload
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -47,3 +47,33 @@ class paused:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
+
+@final
+class profiler_subentry(tuple[Any, ...]):
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+
+@final
+class profiler_entry(tuple[Any, ...]):
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+    calls: list[profiler_subentry] | None
+
+class Profiler:
+    def __init__(
+        self,
+        timer: Callable[[], float] | None = None,
+        timeunit: float = 0.0,
+        subcalls: bool = True,
+        builtins: bool = True,
+    ) -> None: ...
+    def enable(self, subcalls: bool = True, builtins: bool = True) -> None: ...
+    def disable(self) -> None: ...
+    def clear(self) -> None: ...
+    def getstats(self) -> list[profiler_entry]: ...

@@ -41,8 +41,11 @@ static bool kernel_trusts_tsc(void)
 void ar_clock_choose(void)
 {
 #if defined(__x86_64__)
-    if (tsc_is_invariant() && kernel_trusts_tsc())
+    static bool is_chosen;
+
+    if (!is_chosen && tsc_is_invariant() && kernel_trusts_tsc())
         ar_clock_kind = AR_CLOCK_TSC;
+    is_chosen = true;
 #endif
 }
 

@@ -9,7 +9,7 @@
  *
  * Threads, signals: everything but ar_clock_choose may be called anywhere.
  *
- *     ar_clock_choose();                     // once, before the first read
+ *     ar_clock_choose();                     // before the first read; again changes nothing
  *     struct ar_stamp start = ar_stamp_now();
  *     uint64_t t = ar_ticks();
  *     struct ar_scale scale = ar_scale_between(&start, &end);

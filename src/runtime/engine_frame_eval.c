@@ -13,8 +13,8 @@
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
-#include "runtime/ccalls.h"
-#include "runtime/cfunctions.h"
+#include "runtime/c_calls.h"
+#include "runtime/c_numbers.h"
 #include "runtime/functions.h"
 #include "runtime/python_thread.h"
 #include "runtime/quiet.h"
@@ -55,7 +55,7 @@ static __attribute__((noinline)) void look(struct ar_thread *t, bool wanted)
 
 static bool is_looked_at(const struct ar_thread *t, const struct ar_node *node)
 {
-    if (ar_cfunctions_off || t->recurses)
+    if (ar_c_looking_is_off || t->recurses)
         return false;
     while (node->flags & AR_MARKS_BETWEEN)
         node = ar_live_ptr(node->parent_ref);
@@ -130,25 +130,25 @@ static void c_entered(struct ar_thread *t, PyObject *function)
 {
     ar_frame *caller = *ar_frame_top_slot(PyThreadState_GET());
     uint32_t number =
-        ar_function_is_recorded(ar_frame_code(caller)) ? ar_cfunction_number(function, false) : 0;
+        ar_function_is_recorded(ar_frame_code(caller)) ? ar_c_number(function, false) : 0;
 
     if (!number)
         return;
     t->watch.n_seen++;
-    if (builtins == AR_BUILTINS_COSTLY && ar_ccall_recurses(t, number)) {
+    if (builtins == AR_BUILTINS_COSTLY && ar_c_call_recurses(t, number)) {
         stop_looking_inside(t);
         return;
     }
-    ar_ccall_enter(t, number, caller, weight_below(t));
+    ar_c_call_enter(t, number, caller, weight_below(t));
 }
 
 static void c_left(struct ar_thread *t, PyObject *function)
 {
     uint64_t now = ar_ticks();
-    uint32_t number = ar_cfunction_number(function, false);
+    uint32_t number = ar_c_number(function, false);
 
     if (number)
-        ar_ccall_leave(t, number, now);
+        ar_c_call_leave(t, number, now);
     if (now >= t->watch.turn_ticks && builtins == AR_BUILTINS_COSTLY)
         turn(t, now);
 }

@@ -2,9 +2,7 @@
 /*
  * sys.monitoring (PEP 669), CPython 3.12 and later.
  *
- * The interpreter calls whatever object is registered through its vectorcall slot: a bare object
- * with a C function in that slot is 5 to 9 ns a call cheaper than a built-in function. Events are
- * per interpreter, so all threads are seen.
+ * Events are per interpreter, so all threads are seen.
  *
  * Enter and leave are separate events here. A leave names the code that is left: where that is not
  * the innermost open function, returns were missed, and the tree is set right; where it is not open
@@ -17,33 +15,16 @@
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
-#include "runtime/cfunctions.h"
+#include "runtime/c_numbers.h"
 #include "runtime/functions.h"
+#include "runtime/monitoring.h"
 #include "runtime/monitoring_calls.h"
 #include "runtime/python_thread.h"
 #include "runtime/quiet.h"
 
-#include <stddef.h>
-
-/*
- * Ids 0, 1, 2 and 5 are meant for debuggers, coverage, profilers such as cProfile, and optimisers.
- */
-static const int wanted_tool_ids[] = {4, 3};
-
-struct callback {
-    PyObject_HEAD vectorcallfunc call;
-};
-
-static PyTypeObject callback_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "allranks._runtime.callback",
-    .tp_basicsize = sizeof(struct callback),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(struct callback, call),
-    .tp_call = PyVectorcall_Call,
-};
-
-static int tool_id = -1;
-static PyObject *disable; /* sys.monitoring.DISABLE */
+static struct ar_monitoring monitoring;
+static long python_events; /* of those listened to */
+static PyObject *disable;  /* sys.monitoring.DISABLE */
 
 static PyObject *disabled(void)
 {
@@ -181,114 +162,68 @@ static PyObject *on_c_leave(PyObject *self, PyObject *const *args, size_t n_args
     Py_RETURN_NONE;
 }
 
-/* ---- registration, once, through the module: there is no C interface ------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
-static const struct event {
-    const char *name;
-    vectorcallfunc call;
-    bool builtins;
-} events[] = {
-    {"PY_START", on_enter, false}, {"PY_RESUME", on_enter, false}, {"PY_RETURN", on_leave, false},
-    {"PY_YIELD", on_leave, false}, {"PY_THROW", on_throw, false},  {"PY_UNWIND", on_unwind, false},
-    {"CALL", on_call, true},       {"C_RETURN", on_c_leave, true}, {"C_RAISE", on_c_leave, true},
+static const struct ar_monitoring_event of_python[] = {
+    {"PY_START", on_enter, NULL}, {"PY_RESUME", on_enter, NULL}, {"PY_RETURN", on_leave, NULL},
+    {"PY_YIELD", on_leave, NULL}, {"PY_THROW", on_throw, NULL},  {"PY_UNWIND", on_unwind, NULL},
+};
+static const struct ar_monitoring_event of_c[] = {
+    {"CALL", on_call, NULL},
+    {"C_RETURN", on_c_leave, NULL},
+    {"C_RAISE", on_c_leave, NULL},
 };
 
-static bool call_and_forget(PyObject *result)
-{
-    Py_XDECREF(result);
-    return result != NULL;
-}
-
-static bool register_event(PyObject *monitoring, PyObject *names, const struct event *event,
-                           long *event_set)
-{
-    PyObject *number = PyObject_GetAttrString(names, event->name);
-    struct callback *callback = number ? PyObject_New(struct callback, &callback_type) : NULL;
-    bool done = false;
-
-    if (callback) {
-        callback->call = event->call;
-        *event_set |= PyLong_AsLong(number);
-        done = call_and_forget(PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id,
-                                                   number, (PyObject *)callback));
-    }
-    Py_XDECREF(number);
-    Py_XDECREF((PyObject *)callback);
-    return done;
-}
-
-static bool take_tool_id(PyObject *monitoring)
-{
-    for (size_t i = 0; i < sizeof wanted_tool_ids / sizeof *wanted_tool_ids; i++) {
-        if (call_and_forget(PyObject_CallMethod(monitoring, "use_tool_id", "is", wanted_tool_ids[i],
-                                                "allranks"))) {
-            tool_id = wanted_tool_ids[i];
-            return true;
-        }
-        if (!PyErr_ExceptionMatches(PyExc_ValueError))
-            return false;
-        PyErr_Clear();
-    }
-    PyErr_SetString(PyExc_RuntimeError, "other tools hold the ids 3 and 4 of sys.monitoring");
-    return false;
-}
-
-static long python_events; /* those of functions in Python */
-
-static bool set_events(PyObject *monitoring, long event_set)
-{
-    return call_and_forget(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, event_set));
-}
-
-static bool register_events(PyObject *monitoring, enum ar_builtins builtins)
-{
-    PyObject *names = PyObject_GetAttrString(monitoring, "events");
-    long c_events = 0;
-    bool done = names != NULL;
-
-    python_events = 0;
-    for (size_t i = 0; done && i < sizeof events / sizeof *events; i++)
-        if (!events[i].builtins || builtins != AR_BUILTINS_NONE)
-            done = register_event(monitoring, names, &events[i],
-                                  events[i].builtins ? &c_events : &python_events);
-    Py_XDECREF(names);
-    return done && set_events(monitoring, python_events | c_events);
-}
+#define N(array) (sizeof(array) / sizeof *(array))
 
 static void stop_looking(void)
 {
-    PyObject *monitoring = PySys_GetObject("monitoring");
-
-    if (tool_id >= 0 && monitoring && !set_events(monitoring, python_events))
+    monitoring.event_set = python_events;
+    if (!ar_monitoring_watch(&monitoring))
         PyErr_Clear();
+}
+
+/*
+ * Ids 0, 1, 2 and 5 are meant for debuggers, coverage, profilers such as cProfile, and optimisers.
+ */
+static bool take_id(void)
+{
+    if (ar_monitoring_take(&monitoring, (const int[]){4, 3}, 2, "allranks"))
+        return true;
+    if (PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_RuntimeError, "other tools hold the ids 3 and 4 of sys.monitoring");
+    }
+    return false;
+}
+
+static bool listen(enum ar_builtins builtins)
+{
+    if (!ar_monitoring_listen(&monitoring, of_python, N(of_python), NULL))
+        return false;
+    python_events = monitoring.event_set;
+    if (builtins != AR_BUILTINS_NONE && !ar_monitoring_listen(&monitoring, of_c, N(of_c), NULL))
+        return false;
+    return ar_monitoring_watch(&monitoring);
 }
 
 static bool start(enum ar_builtins builtins)
 {
-    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
 
-    if (!monitoring || PyType_Ready(&callback_type) < 0)
+    disable = module ? PyObject_GetAttrString(module, "DISABLE") : NULL;
+    if (!disable || !take_id())
         return false;
-    disable = PyObject_GetAttrString(monitoring, "DISABLE");
-    if (!disable || !take_tool_id(monitoring))
-        return false;
-    ar_calls_start(monitoring, tool_id, builtins);
+    ar_calls_start(module, monitoring.tool_id, builtins);
     ar_threads_watch_from(0);
     if (builtins == AR_BUILTINS_COSTLY)
-        ar_cfunctions_on_stop = stop_looking;
-    return register_events(monitoring, builtins);
+        ar_c_looking_on_stop = stop_looking;
+    return listen(builtins);
 }
 
 static void stop(void)
 {
-    PyObject *monitoring = PySys_GetObject("monitoring");
-
-    if (tool_id < 0 || !monitoring)
-        return;
-    if (!set_events(monitoring, 0) ||
-        !call_and_forget(PyObject_CallMethod(monitoring, "free_tool_id", "i", tool_id)))
-        PyErr_Clear();
-    tool_id = -1;
+    ar_monitoring_free(&monitoring);
 }
 
 const struct ar_engine ar_engine_native = {"sys.monitoring (PEP 669)", start, stop};

@@ -11,8 +11,8 @@
  */
 #include "runtime/engine.h"
 
-#include "runtime/ccalls.h"
-#include "runtime/cfunctions.h"
+#include "runtime/c_calls.h"
+#include "runtime/c_numbers.h"
 #include "runtime/functions.h"
 #include "runtime/python_thread.h"
 
@@ -102,19 +102,19 @@ static void c_entered(PyObject *callable)
     if (!t || t->n_unseen || !caller || !ar_function_is_recorded(ar_frame_code(caller)))
         return;
 
-    uint32_t number = ar_cfunction_number(callable, false);
+    uint32_t number = ar_c_number(callable, false);
 
     if (number)
-        ar_ccall_enter(t, number, caller, 1);
+        ar_c_call_enter(t, number, caller, 1);
 }
 
 static void c_left(PyObject *callable, uint64_t now)
 {
     struct ar_thread *t = ar_self;
-    uint32_t number = t && !t->n_unseen ? ar_cfunction_number(callable, false) : 0;
+    uint32_t number = t && !t->n_unseen ? ar_c_number(callable, false) : 0;
 
     if (number)
-        ar_ccall_leave(t, number, now);
+        ar_c_call_leave(t, number, now);
 }
 
 static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)

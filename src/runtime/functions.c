@@ -2,7 +2,7 @@
 #include "runtime/functions.h"
 
 #include "base/idmap.h"
-#include "runtime/cfunctions.h"
+#include "runtime/c_numbers.h"
 #include "runtime/filters.h"
 #include "runtime/livemap.h"
 
@@ -129,7 +129,7 @@ static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObjec
     uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
 
     if (sets_profile(code, file))
-        ar_cfunctions_stop();
+        ar_c_looking_stop();
     if (number)
         mark(number, name, file);
     if (number && region)

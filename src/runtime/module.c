@@ -7,6 +7,7 @@
 #include "runtime/filters.h"
 #include "runtime/functions.h"
 #include "runtime/livemap.h"
+#include "runtime/profile_object.h"
 #include "runtime/recording.h"
 #include "runtime/regions.h"
 #include "runtime/tasks.h"
@@ -296,7 +297,7 @@ PyMODINIT_FUNC PyInit__runtime(void)
 {
     PyObject *module = PyModule_Create(&definition);
 
-    if (module && ar_regions_add_to(module) < 0)
+    if (module && (!ar_regions_register(module) || !ar_profile_object_register(module)))
         Py_CLEAR(module);
     return module;
 }

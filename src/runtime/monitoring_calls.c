@@ -2,8 +2,8 @@
 #include "runtime/monitoring_calls.h"
 
 #include "base/arena.h"
-#include "runtime/ccalls.h"
-#include "runtime/cfunctions.h"
+#include "runtime/c_calls.h"
+#include "runtime/c_numbers.h"
 #include "runtime/functions.h"
 #include "runtime/quiet.h"
 #include "runtime/watch.h"
@@ -116,13 +116,13 @@ static bool enter_if_costly(struct ar_thread *t, PyCodeObject *code, PyObject *o
 
     if (!place)
         return true;
-    if ((!calls.watch.open && is_cheap(place)) || ar_ccall_recurses(t, number)) {
+    if ((!calls.watch.open && is_cheap(place)) || ar_c_call_recurses(t, number)) {
         place->was_off = true;
         ar_quiet_begin(t, ar_ticks());
         return false;
     }
-    ar_ccall_enter(t, number, top_frame(),
-                   calls.watch.open && place->was_off ? calls.watch.weight : 1);
+    ar_c_call_enter(t, number, top_frame(),
+                    calls.watch.open && place->was_off ? calls.watch.weight : 1);
     return true;
 }
 
@@ -136,14 +136,14 @@ bool ar_calls_enter(PyCodeObject *code, PyObject *offset, PyObject *callable)
     if (!ar_function_is_recorded(code))
         return false;
 
-    uint32_t number = ar_cfunction_number(callable, !all);
+    uint32_t number = ar_c_number(callable, !all);
 
     calls.watch.n_seen++;
     if (!number)
         return all || calls.watch.open; /* a Python function, mostly */
     if (!all)
         return enter_if_costly(t, code, offset, number);
-    ar_ccall_enter(t, number, top_frame(), 1);
+    ar_c_call_enter(t, number, top_frame(), 1);
     return true;
 }
 
@@ -156,10 +156,10 @@ void ar_calls_leave(PyCodeObject *code, PyObject *offset, PyObject *callable)
     if (!t || t->n_unseen & ~AR_UNSEEN_QUIET)
         return;
 
-    uint32_t number = ar_cfunction_number(callable, !all);
+    uint32_t number = ar_c_number(callable, !all);
     uint64_t entered = t->slot->latest_ticks; /* unless it has called Python functions */
 
-    if (!number || !ar_ccall_leave(t, number, now) || all)
+    if (!number || !ar_c_call_leave(t, number, now) || all)
         return;
 
     struct place *place = place_of(code, offset);

@@ -3,7 +3,7 @@
 
 #include "format/profile.h"
 #include "format/runfile.h"
-#include "runtime/cfunctions.h"
+#include "runtime/c_numbers.h"
 #include "runtime/finalize_merge.h"
 #include "runtime/functions.h"
 #include "runtime/identity.h"
@@ -283,7 +283,7 @@ static void in_forked_child(void)
     ar_livemap_forget();
     ar_threads_forget();
     ar_functions_forget();
-    ar_cfunctions_forget();
+    ar_c_numbers_forget();
     ar_tasks_forget();
     ar_tree_forget_marks();
     recording.finished = true;

@@ -405,16 +405,10 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int ar_regions_add_to(PyObject *module)
+bool ar_regions_register(PyObject *module)
 {
-    if (PyType_Ready(&region_type) < 0 || PyType_Ready(&paused_type) < 0)
-        return -1;
-    if (PyModule_AddFunctions(module, functions) < 0)
-        return -1;
-    Py_INCREF(&region_type);
-    Py_INCREF(&paused_type);
-    if (PyModule_AddObject(module, "region", (PyObject *)&region_type) < 0 ||
-        PyModule_AddObject(module, "paused", (PyObject *)&paused_type) < 0)
-        return -1;
-    return 0;
+    return PyType_Ready(&region_type) == 0 && PyType_Ready(&paused_type) == 0 &&
+           PyModule_AddFunctions(module, functions) == 0 &&
+           PyModule_AddObject(module, "region", Py_NewRef((PyObject *)&region_type)) == 0 &&
+           PyModule_AddObject(module, "paused", Py_NewRef((PyObject *)&paused_type)) == 0;
 }

@@ -16,5 +16,7 @@
 
 #include "runtime/pyframe.h"
 
-/* Adds region, paused, pause, resume and is_recording. */
-int ar_regions_add_to(PyObject *module);
+#include <stdbool.h>
+
+/* Adds region, paused, pause, resume and is_recording. Returns false with an exception set. */
+bool ar_regions_register(PyObject *module);

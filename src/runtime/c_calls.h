@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * ccalls: a call of a function in C, as a node of the tree.
+ * c_calls: a call of a function in C, as a node of the tree.
  *
  * A call that stands for others that went unseen has their number as its weight. What was seen is
  * in the node itself; what is to be added for the unseen is in values of its own, and marks the node
@@ -18,8 +18,8 @@
  * of recursion more than one that the interpreter has specialised; where a program recurses through
  * a function in C, that would be felt.
  */
-bool ar_ccall_recurses(const struct ar_thread *t, uint32_t number);
+bool ar_c_call_recurses(const struct ar_thread *t, uint32_t number);
 /* `caller` is the Python frame that calls. */
-void ar_ccall_enter(struct ar_thread *t, uint32_t number, ar_frame *caller, uint32_t weight);
+void ar_c_call_enter(struct ar_thread *t, uint32_t number, ar_frame *caller, uint32_t weight);
 /* false: it is not the innermost open function, so its call was not recorded. */
-bool ar_ccall_leave(struct ar_thread *t, uint32_t number, uint64_t now);
+bool ar_c_call_leave(struct ar_thread *t, uint32_t number, uint64_t now);

@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/cfunctions.h"
+#include "runtime/c_numbers.h"
 
 #include "base/idmap.h"
+#include "runtime/c_function.h"
 #include "runtime/functions.h"
 
 #include <string.h>
 
-bool ar_cfunctions_off;
-void (*ar_cfunctions_on_stop)(void);
+bool ar_c_looking_is_off;
+void (*ar_c_looking_on_stop)(void);
 
 static struct ar_idmap numbers; /* by what the function is known by */
 
 /* ---- names ----------------------------------------------------------------------------------- */
-
-static PyObject *module_of(PyCFunctionObject *function)
-{
-    PyObject *module = function->m_module;
-
-    if (module && PyUnicode_Check(module)) {
-        Py_INCREF(module);
-        return module;
-    }
-    if (module && PyModule_Check(module))
-        return PyModule_GetNameObject(module);
-    return NULL;
-}
 
 static PyObject *name_of_descriptor(PyMethodDescrObject *method)
 {
@@ -32,36 +20,15 @@ static PyObject *name_of_descriptor(PyMethodDescrObject *method)
                                 PyDescr_TYPE(method)->tp_name);
 }
 
-/* The type that a bound method comes from is the one that its own type finds it in. */
-static PyObject *name_in_type(PyTypeObject *type, const char *name)
+/* Without its angle brackets. */
+static PyObject *name_of_cfunction(PyObject *callable)
 {
-    PyObject *key = PyUnicode_FromString(name);
-    PyObject *method = key ? _PyType_Lookup(type, key) : NULL; /* borrowed */
-    PyObject *result = NULL;
+    struct ar_c_function function = ar_c_function_of(callable);
+    PyObject *name = ar_c_function_name(&function);
+    PyObject *inside = name ? PyUnicode_Substring(name, 1, PyUnicode_GET_LENGTH(name) - 1) : NULL;
 
-    if (method && Py_TYPE(method) == &PyMethodDescr_Type)
-        result = name_of_descriptor((PyMethodDescrObject *)method);
-    Py_XDECREF(key);
-    return result;
-}
-
-static PyObject *name_of_cfunction(PyCFunctionObject *function)
-{
-    const char *name = function->m_ml->ml_name;
-    PyObject *result = NULL, *module;
-
-    if (function->m_self && !PyModule_Check(function->m_self))
-        result = name_in_type(Py_TYPE(function->m_self), name);
-    if (result)
-        return result;
-    PyErr_Clear();
-    module = module_of(function);
-    if (module)
-        result = PyUnicode_FromFormat("built-in method %U.%s", module, name);
-    else
-        result = PyUnicode_FromFormat("built-in method %s", name);
-    Py_XDECREF(module);
-    return result;
+    Py_XDECREF(name);
+    return inside;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -87,7 +54,7 @@ static bool is_static_type(PyObject *callable)
 static PyObject *name_of(PyObject *callable)
 {
     if (PyCFunction_Check(callable))
-        return name_of_cfunction((PyCFunctionObject *)callable);
+        return name_of_cfunction(callable);
     if (Py_TYPE(callable) == &PyMethodDescr_Type)
         return name_of_descriptor((PyMethodDescrObject *)callable);
     if (PyType_Check(callable))
@@ -131,7 +98,7 @@ static const void *identity_of(PyObject *callable, bool all_kinds)
     return is_ufunc(callable) ? ((struct ufunc *)callable)->name : NULL;
 }
 
-uint32_t ar_cfunction_number(PyObject *callable, bool all_kinds)
+uint32_t ar_c_number(PyObject *callable, bool all_kinds)
 {
     const void *known_by = identity_of(callable, all_kinds);
 
@@ -143,14 +110,14 @@ uint32_t ar_cfunction_number(PyObject *callable, bool all_kinds)
     return __builtin_expect(number != 0, 1) ? number : first_seen(callable, known_by);
 }
 
-void ar_cfunctions_stop(void)
+void ar_c_looking_stop(void)
 {
-    if (!ar_cfunctions_off && ar_cfunctions_on_stop)
-        ar_cfunctions_on_stop();
-    ar_cfunctions_off = true;
+    if (!ar_c_looking_is_off && ar_c_looking_on_stop)
+        ar_c_looking_on_stop();
+    ar_c_looking_is_off = true;
 }
 
-void ar_cfunctions_forget(void)
+void ar_c_numbers_forget(void)
 {
     ar_idmap_free(&numbers);
 }

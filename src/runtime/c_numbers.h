@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * cfunctions: the number and the name of a function that is written in C.
+ * c_numbers: the number and the name of a function that is written in C.
  *
  * Names are those that cProfile gives, `built-in method builtins.len` and `method 'append' of
  * 'list' objects`, so that statistics can be compared line by line. A function is known by its
@@ -18,16 +18,16 @@
  * 0: not a function in C, or it could not be recorded. `all_kinds` includes what cProfile does not
  * see: static types, ufuncs.
  */
-uint32_t ar_cfunction_number(PyObject *callable, bool all_kinds);
+uint32_t ar_c_number(PyObject *callable, bool all_kinds);
 
 /*
  * The program sets a profile function of its own. That would get an event for the call of
  * sys.setprofile itself, if we looked at it: so no function in C is looked at any more, unless all
  * are wanted.
  */
-extern bool ar_cfunctions_off;
-void ar_cfunctions_stop(void);
+extern bool ar_c_looking_is_off;
+void ar_c_looking_stop(void);
 /* How an engine stops looking at once, in the function that is being entered; or NULL. */
-extern void (*ar_cfunctions_on_stop)(void);
+extern void (*ar_c_looking_on_stop)(void);
 
-void ar_cfunctions_forget(void);
+void ar_c_numbers_forget(void);

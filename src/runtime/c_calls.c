@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/ccalls.h"
+#include "runtime/c_calls.h"
 
 #include "runtime/budget.h"
 #include "runtime/functions.h"
 #include "runtime/quiet.h"
 
-bool ar_ccall_recurses(const struct ar_thread *t, uint32_t number)
+bool ar_c_call_recurses(const struct ar_thread *t, uint32_t number)
 {
     const struct ar_node *node = t->current;
 
@@ -21,7 +21,7 @@ static uint64_t *estimate_of(struct ar_thread *t, struct ar_node *node)
     return values ? values->words : NULL;
 }
 
-void ar_ccall_enter(struct ar_thread *t, uint32_t number, ar_frame *caller, uint32_t weight)
+void ar_c_call_enter(struct ar_thread *t, uint32_t number, ar_frame *caller, uint32_t weight)
 {
     uint64_t place = ar_call_place(caller, t->current);
     struct ar_node *node = ar_tree_enter(t, place | number, ar_ticks());
@@ -49,7 +49,7 @@ static void add_unseen(uint64_t *estimate, uint64_t now)
     estimate[AR_ESTIMATE_TICKS] += n_unseen * ticks;
 }
 
-bool ar_ccall_leave(struct ar_thread *t, uint32_t number, uint64_t now)
+bool ar_c_call_leave(struct ar_thread *t, uint32_t number, uint64_t now)
 {
     struct ar_node *node = t->current;
 
