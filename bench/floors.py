@@ -32,6 +32,8 @@ def build(interpreter: Interpreter) -> Path:
 
 
 def compile_module(command: list[str], target: Path) -> None:
-    done = subprocess.run([*command, str(SOURCE), "-o", str(target)], capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, str(SOURCE), "-o", str(target)], capture_output=True, text=True
+    )
     if done.returncode != 0:
         raise Failed(f"{SOURCE.name} does not compile: {done.stderr.strip()}")

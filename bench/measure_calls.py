@@ -81,7 +81,9 @@ def checks(which: str, interpreter: Interpreter, ratio: Figures) -> list[Check]:
     mean_limit, each_limit = limits(which, interpreter)
     of = "Python functions" if which == "python" else "Python and C functions"
     values = list(ratio.values())
-    found = [Check(f"{of}, mean x cProfile", geometric_mean(values) if values else None, mean_limit)]
+    found = [
+        Check(f"{of}, mean x cProfile", geometric_mean(values) if values else None, mean_limit)
+    ]
     if which == "python":
         found.append(Check(f"{of}, worst x cProfile", max(values, default=None), each_limit))
     return found

@@ -22,7 +22,9 @@ COUNTER = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--
 
 def count(command: list[str], directory: str) -> tuple[float, Figures]:
     """Instructions of the process, and the calls that each workload makes in a round."""
-    done = subprocess.run([*COUNTER, *command], capture_output=True, text=True, cwd=directory, env=environment())
+    done = subprocess.run(
+        [*COUNTER, *command], capture_output=True, text=True, cwd=directory, env=environment()
+    )
     with open(f"{directory}/count.txt") as log:
         found = re.search(r"Collected\s*:\s*(\d+)", log.read())
     if done.returncode != 0 or not found:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What it costs in memory: a fixed part and so much a tree node, from one run with few nodes and one with many.
 
-The same program is run plainly beside it, and what that takes is subtracted. Three things are told apart: the resident size while
-the program runs, the same up to the end of the process, when the run file is written, and the live file.
+The same program is run plainly beside it, and what that takes is subtracted. Three things are told apart: the resident size
+while the program runs, the same up to the end of the process, when the run file is written, and the live file, whose
+steps double: between two of them it takes up to twice what is in it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def price(best: dict[str, Figures], kind: str) -> Figures:
 
 def measure(interpreter: Interpreter, options: Options) -> Outcome:
     with scratch() as directory:
-        best = best_of(modes_for(interpreter, directory), options.n_rounds(5), f"{interpreter.name} memory")
+        best = best_of(
+            modes_for(interpreter, directory), options.n_rounds(5), f"{interpreter.name} memory"
+        )
     prices = {kind: price(best, kind) for kind in KINDS}
     found = checks(prices)
     show(f"Python {interpreter.name}: memory", prices, found)
@@ -49,7 +52,9 @@ def checks(prices: dict[str, Figures]) -> list[Check]:
     found = []
     for kind in ("running", "ended"):
         found.append(Check(f"{KINDS[kind]}: fixed, MiB", prices[kind]["fixed_bytes"] / MIB, 1))
-        found.append(Check(f"{KINDS[kind]}: bytes a node", prices[kind]["bytes_per_node"], 100, ".0f"))
+        found.append(
+            Check(f"{KINDS[kind]}: bytes a node", prices[kind]["bytes_per_node"], 100, ".0f")
+        )
     return found
 
 
@@ -57,6 +62,9 @@ def show(heading: str, prices: dict[str, Figures], found: list[Check]) -> None:
     title(heading)
     row("", ["fixed MiB", "bytes a node"])
     for kind, values in prices.items():
-        row(KINDS[kind], [number(values["fixed_bytes"] / MIB, ".2f"), number(values["bytes_per_node"])])
+        row(
+            KINDS[kind],
+            [number(values["fixed_bytes"] / MIB, ".2f"), number(values["bytes_per_node"])],
+        )
     for check in found:
         verdict_row(check)

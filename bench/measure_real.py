@@ -53,7 +53,15 @@ def install(interpreter: Interpreter) -> Path:
     wanted = REQUIREMENTS.read_text()
     if not stamp.exists() or stamp.read_text() != wanted:
         progress(f"{interpreter.name}: pip install -r {REQUIREMENTS.name}")
-        pip = [interpreter.python, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--upgrade"]
+        pip = [
+            interpreter.python,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "install",
+            "-q",
+            "--upgrade",
+        ]
         run([*pip, "--target", str(site), "-r", str(REQUIREMENTS)], "/")
         stamp.write_text(wanted)
     return site
@@ -115,7 +123,9 @@ def slowdown(seconds: Figures, mode: str) -> float | None:
 
 def ratio(seconds: Figures) -> float:
     """Of the time that allranks adds to what cProfile adds."""
-    added = {mode: max(seconds[mode] - seconds["plain"], LEAST_S) for mode in ("allranks", "cprofile")}
+    added = {
+        mode: max(seconds[mode] - seconds["plain"], LEAST_S) for mode in ("allranks", "cprofile")
+    }
     return added["allranks"] / added["cprofile"]
 
 
@@ -132,11 +142,15 @@ def checks(programs: dict[str, Figures]) -> list[Check]:
     ]
 
 
-def show(heading: str, programs: dict[str, Figures], missing: dict[str, str], found: list[Check]) -> None:
+def show(
+    heading: str, programs: dict[str, Figures], missing: dict[str, str], found: list[Check]
+) -> None:
     title(heading)
     row("", ["plain s", "allranks", "budget 2%", "cProfile", "ratio added"])
     for name, seconds in programs.items():
-        slowdowns = [number(slowdown(seconds, mode), ".3f") for mode in ("allranks", "budget", "cprofile")]
+        slowdowns = [
+            number(slowdown(seconds, mode), ".3f") for mode in ("allranks", "budget", "cprofile")
+        ]
         label = name + (" (cpu)" if name in SLEEPING else "")
         row(label, [number(seconds["plain"], ".2f"), *slowdowns, number(ratio(seconds), ".2f")])
     for name, reason in missing.items():

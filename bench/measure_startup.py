@@ -52,7 +52,9 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
         Path(directory, EMPTY + ".py").touch()
         found = commands(interpreter)
         modes = {mode: time_of(command, directory) for mode, command in found.items()}
-        best = best_of(modes, 5 if options.quick else options.n_rounds(30), f"{interpreter.name} start-up")
+        best = best_of(
+            modes, 5 if options.quick else options.n_rounds(30), f"{interpreter.name} start-up"
+        )
         opens = {mode: opens_of(command, directory) for mode, command in found.items()}
     ms = {mode: figures["ms"] for mode, figures in best.items()}
     verdicts = checks(ms, opens)
@@ -77,7 +79,13 @@ def show(heading: str, ms: Figures, opens: Opens, found: list[Check]) -> None:
     row("", ["ms", "opens", "opens failing"])
     for mode, figure in ms.items():
         counts = opens[mode] or {}
-        row(mode, [number(figure), *(number(counts.get(kind), "d") for kind in ("succeeding", "failing"))])
+        row(
+            mode,
+            [
+                number(figure),
+                *(number(counts.get(kind), "d") for kind in ("succeeding", "failing")),
+            ],
+        )
     if not all(opens.values()):
         note("no strace: opens are not counted")
     for check in found:

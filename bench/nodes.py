@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program whose calling-context tree has as many nodes as it is asked for: nodes.py DEPTH [LIVE_DIR].
 
-There are few functions but many ways to call them: a full binary tree of 2^(DEPTH + 1) - 1 nodes. Prints {"nodes", "running", "ended", "live"}: how many, and in bytes the largest resident size up to
-the end of the program and up to the end of the process, and the size of the live file.
+There are few functions but many ways to call them: a full binary tree of 2^(DEPTH + 1) - 1 nodes. Prints {"nodes",
+"running", "ended", "live"}: how many, and in bytes the largest resident size up to the end of the program and up to the end of
+the process, and the size of the live file.
 """
 
 import os
@@ -50,7 +51,9 @@ def main():
     globals()[f"level_{depth}"]()
     live = live_bytes(sys.argv[2]) if len(sys.argv) > 2 else 0
     n_nodes = 2 ** (depth + 1) - 1
-    return LastWord(f'{{"nodes": {n_nodes}, "running": {resident_bytes()}, "ended": %d, "live": {live}}}\n')
+    return LastWord(
+        f'{{"nodes": {n_nodes}, "running": {resident_bytes()}, "ended": %d, "live": {live}}}\n'
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ import time
 
 
 def load(site, name):
-    path = os.path.join(site, "pyperformance/data-files/benchmarks", "bm_" + name, "run_benchmark.py")
+    path = os.path.join(
+        site, "pyperformance/data-files/benchmarks", "bm_" + name, "run_benchmark.py"
+    )
     spec = importlib.util.spec_from_file_location("bm_" + name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -65,7 +65,11 @@ def find_interpreters(wanted: list[str]) -> list[Interpreter]:
         if answer.returncode == 0:
             found.setdefault(tuple(map(int, answer.stdout.split())), str(python))
     everything = [Interpreter(version, python) for version, python in sorted(found.items())]
-    return [i for i in everything if not wanted or i.name in wanted or i.name.rpartition(".")[0] in wanted]
+    return [
+        i
+        for i in everything
+        if not wanted or i.name in wanted or i.name.rpartition(".")[0] in wanted
+    ]
 
 
 @contextlib.contextmanager

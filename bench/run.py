@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures every figure that the README states, and prints them as tables.
 
-Everything is measured beside what it is compared with, in one run (rounds.py); each figure that has a limit shows it, and whether
-it holds. `make build PYTHON=python3.12` adds an interpreter: every .venv* that holds allranks is measured.
+Everything is measured beside what it is compared with, in one run (rounds.py). Each figure that has a limit shows it, and
+whether it holds. `make build PYTHON=python3.12` adds an interpreter: every .venv* that holds allranks is measured.
 
 build/bench.json has the same for programs:
 
@@ -16,8 +16,9 @@ build/bench.json has the same for programs:
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
-Modes are plain, floor (hooks that do nothing), allranks, budget and cprofile; one that is not available is left out. Each kind has
-"checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not available"}]. Kinds that were not asked for are left out.
+Modes are plain, floor (hooks that do nothing), allranks, budget and cprofile; one that is not available is left out, and so
+are kinds that were not asked for. Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
+available"}].
 """
 
 from __future__ import annotations
@@ -51,13 +52,25 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a short look: one round, small programs")
+    parser.add_argument(
+        "--quick", action="store_true", help="a short look: one round, small programs"
+    )
     parser.add_argument("--rounds", type=int, help="rounds to take the best of")
     parser.add_argument("--only", metavar="KINDS", help=f"of {','.join(KINDS)}")
-    parser.add_argument("--python", action="append", default=[], metavar="3.12", help="only this one; may be repeated")
-    parser.add_argument("--instructions", action="store_true", help="count instructions too (valgrind, minutes)")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="3.12",
+        help="only this one; may be repeated",
+    )
+    parser.add_argument(
+        "--instructions", action="store_true", help="count instructions too (valgrind, minutes)"
+    )
     options = parser.parse_args()
-    options.kinds = options.only.split(",") if options.only else [k for k in KINDS if k != "instructions"]
+    options.kinds = (
+        options.only.split(",") if options.only else [k for k in KINDS if k != "instructions"]
+    )
     options.kinds += ["instructions"] if options.instructions else []
     for kind in options.kinds:
         if kind not in KINDS:
@@ -81,7 +94,9 @@ def machine() -> dict[str, Any]:
 def processor() -> str:
     try:
         with open("/proc/cpuinfo") as info:
-            names = [line.partition(":")[2].strip() for line in info if line.startswith("model name")]
+            names = [
+                line.partition(":")[2].strip() for line in info if line.startswith("model name")
+            ]
     except OSError:
         names = []
     return names[0] if names else platform.machine()
@@ -98,7 +113,9 @@ def main() -> None:
     for interpreter in interpreters:
         outcomes = {kind: measure(interpreter, kind, options) for kind in wanted.kinds}
         results[interpreter.name] = {kind: outcome.as_json() for kind, outcome in outcomes.items()}
-        checks[interpreter.name] = [check for outcome in outcomes.values() for check in outcome.checks]
+        checks[interpreter.name] = [
+            check for outcome in outcomes.values() for check in outcome.checks
+        ]
     summary(checks)
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text(json.dumps({"machine": machine(), "pythons": results}, indent=1) + "\n")

@@ -23,7 +23,12 @@ class Check(NamedTuple):
         return "ok" if self.value <= self.limit else "OVER"
 
     def as_json(self) -> dict[str, Any]:
-        return {"what": self.what, "value": self.value, "limit": self.limit, "verdict": self.verdict}
+        return {
+            "what": self.what,
+            "value": self.value,
+            "limit": self.limit,
+            "verdict": self.verdict,
+        }
 
 
 class Outcome(NamedTuple):
@@ -70,7 +75,10 @@ def summary(checks: dict[str, list[Check]]) -> None:
         names += [check.what for check in of_one if check.what not in names]
     print(f"  {'':36}" + "".join(f"{version:>8}" for version in checks))
     for name in names:
-        found = {version: next((c for c in of_one if c.what == name), None) for version, of_one in checks.items()}
+        found = {
+            version: next((c for c in of_one if c.what == name), None)
+            for version, of_one in checks.items()
+        }
         print(f"  {name:36}" + "".join(f"{cell(check):>8}" for check in found.values()))
 
 
