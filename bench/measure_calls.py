@@ -9,13 +9,14 @@ from rounds import (
     Figures,
     Interpreter,
     Options,
+    accepts,
     added,
     best_of,
     figures_of,
     geometric_mean,
     scratch,
 )
-from tables import Check, Outcome, number, row, title, verdict_row
+from tables import Check, Outcome, heads, number, row, title, verdict_row
 
 PROGRAM = str(BENCH / "calls.py")
 # Below a tenth of a nanosecond nothing can be told from nothing.
@@ -37,7 +38,7 @@ def limits(which: str, interpreter: Interpreter) -> tuple[float, float]:
 def allranks_options(which: str, interpreter: Interpreter) -> list[str] | None:
     """None: the installed allranks cannot do that."""
     wanted = "--builtins=all" if which == "mixed" else "--builtins=none"
-    if interpreter.accepts(wanted):
+    if accepts(interpreter, wanted):
         return [wanted]
     return None if which == "mixed" else []
 
@@ -91,7 +92,7 @@ def checks(which: str, interpreter: Interpreter, ratio: Figures) -> list[Check]:
 
 def show(heading: str, best: dict[str, Figures], ratio: Figures, found: list[Check]) -> None:
     title(heading)
-    row("", ["plain", "floor adds", "allranks adds", "cProfile adds", "ratio"])
+    heads("plain", "floor|adds", "allranks|adds", "cProfile|adds", "ratio")
     for name, plain in best["plain"].items():
         adds = [
             added(best, mode, name, LEAST_NS) if mode in best else None

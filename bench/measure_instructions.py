@@ -14,7 +14,7 @@ import subprocess
 
 import measure_calls
 from rounds import Failed, Figures, Interpreter, Options, environment, progress, scratch
-from tables import Outcome, note, number, row, title
+from tables import Outcome, heads, note, number, row, title
 
 N_AGAIN = 10
 COUNTER = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=count.txt"]
@@ -61,7 +61,7 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
 
 def show(heading: str, counts: dict[str, Figures]) -> None:
     title(heading)
-    row("", ["plain", "floor adds", "allranks adds", "cProfile adds", "ratio"])
+    heads("plain", "floor|adds", "allranks|adds", "cProfile|adds", "ratio")
     for name, plain in counts["plain"].items():
         adds = [counts[mode][name] - plain for mode in ("floor", "allranks", "cprofile")]
         row(name, [*(number(n, ".0f") for n in [plain, *adds]), number(adds[1] / adds[2], ".2f")])

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Callable
 
 from rounds import BENCH, Figures, Interpreter, Options, best_of, figures_of, scratch
-from tables import Check, Outcome, number, row, title, verdict_row
+from tables import Check, Outcome, heads, number, row, title, verdict_row
 
 PROGRAM = str(BENCH / "nodes.py")
+# Just beyond a power of two, where tables have doubled: the dearest number of nodes there is.
 DEPTHS = {"few": 2, "many": 14}
 KINDS = {"running": "RSS, running", "ended": "RSS, to the end", "live": "live file"}
 MIB = 1 << 20
@@ -60,7 +61,7 @@ def checks(prices: dict[str, Figures]) -> list[Check]:
 
 def show(heading: str, prices: dict[str, Figures], found: list[Check]) -> None:
     title(heading)
-    row("", ["fixed MiB", "bytes a node"])
+    heads("fixed|MiB", "bytes|a node")
     for kind, values in prices.items():
         row(
             KINDS[kind],

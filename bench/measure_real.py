@@ -19,13 +19,14 @@ from rounds import (
     Figures,
     Interpreter,
     Options,
+    accepts,
     best_of,
     median,
     progress,
     run,
     scratch,
 )
-from tables import Check, Outcome, note, number, row, title, verdict_row
+from tables import Check, Outcome, heads, note, number, row, title, verdict_row
 
 PROGRAM = str(BENCH / "real.py")
 REQUIREMENTS = ROOT / "tools/requirements-bench.txt"
@@ -53,16 +54,8 @@ def install(interpreter: Interpreter) -> Path:
     wanted = REQUIREMENTS.read_text()
     if not stamp.exists() or stamp.read_text() != wanted:
         progress(f"{interpreter.name}: pip install -r {REQUIREMENTS.name}")
-        pip = [
-            interpreter.python,
-            "-m",
-            "pip",
-            "--disable-pip-version-check",
-            "install",
-            "-q",
-            "--upgrade",
-        ]
-        run([*pip, "--target", str(site), "-r", str(REQUIREMENTS)], "/")
+        pip = [interpreter.python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+        run([*pip, "--upgrade", "--target", str(site), "-r", str(REQUIREMENTS)], "/")
         stamp.write_text(wanted)
     return site
 
@@ -74,7 +67,7 @@ def commands(interpreter: Interpreter, program: list[str]) -> dict[str, list[str
         "budget": [*interpreter.allranks(*BUDGET), *program],
         "cprofile": [interpreter.python, "-m", "cProfile", "-o", "cprofile.out", *program],
     }
-    if not interpreter.accepts(*BUDGET):
+    if not accepts(interpreter, *BUDGET):
         del modes["budget"]
     return modes
 
@@ -101,19 +94,16 @@ def seconds_of(name: str, interpreter: Interpreter, site: Path, options: Options
 def measure(interpreter: Interpreter, options: Options) -> Outcome:
     programs: dict[str, Figures] = {}
     missing: dict[str, str] = {}
-    try:
-        site = install(interpreter)
-    except Failed as failure:
-        missing = {name: str(failure) for name in LOOPS}
+    site = install(interpreter)
     for name in LOOPS:
-        if name in missing:
-            continue
         try:
             programs[name] = seconds_of(name, interpreter, site, options)
         except Failed as failure:
             missing[name] = str(failure)
     found = checks(programs)
-    show(f"Python {interpreter.name}: real programs, seconds; slowdowns", programs, missing, found)
+    show(
+        f"Python {interpreter.name}: real programs, how many times slower", programs, missing, found
+    )
     return Outcome({"seconds": programs, "missing": missing}, found)
 
 
@@ -146,7 +136,7 @@ def show(
     heading: str, programs: dict[str, Figures], missing: dict[str, str], found: list[Check]
 ) -> None:
     title(heading)
-    row("", ["plain s", "allranks", "budget 2%", "cProfile", "ratio added"])
+    heads("plain|seconds", "allranks", "allranks|2% budget", "cProfile", "ratio of|added")
     for name, seconds in programs.items():
         slowdowns = [
             number(slowdown(seconds, mode), ".3f") for mode in ("allranks", "budget", "cprofile")
@@ -154,6 +144,6 @@ def show(
         label = name + (" (cpu)" if name in SLEEPING else "")
         row(label, [number(seconds["plain"], ".2f"), *slowdowns, number(ratio(seconds), ".2f")])
     for name, reason in missing.items():
-        note(f"{name}: {reason}")
+        note(f"{name}: not available: {reason}")
     for check in found:
         verdict_row(check)

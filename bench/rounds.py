@@ -7,6 +7,7 @@ Machines are noisy: what is compared runs in turn, round after round, and of eac
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -41,11 +42,6 @@ class Interpreter(NamedTuple):
         """The command line up to the program. Runs are written into the current directory."""
         return [self.python, "-m", "allranks", "-q", *options]
 
-    def accepts(self, *options: str) -> bool:
-        with scratch() as directory:
-            command = [*self.allranks(*options), "-c", "pass"]
-            return subprocess.run(command, capture_output=True, cwd=directory).returncode == 0
-
 
 class Options(NamedTuple):
     quick: bool
@@ -70,6 +66,14 @@ def find_interpreters(wanted: list[str]) -> list[Interpreter]:
         for i in everything
         if not wanted or i.name in wanted or i.name.rpartition(".")[0] in wanted
     ]
+
+
+@functools.cache
+def accepts(interpreter: Interpreter, *options: str) -> bool:
+    """Whether the installed allranks knows these options."""
+    with scratch() as directory:
+        command = [*interpreter.allranks(*options), "-c", "pass"]
+        return subprocess.run(command, capture_output=True, cwd=directory).returncode == 0
 
 
 @contextlib.contextmanager

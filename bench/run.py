@@ -11,10 +11,12 @@ build/bench.json has the same for programs:
         "calls":    {"ns_per_call": {mode: {workload: ns}}, "ratio_to_cprofile": {workload: ratio}},
         "builtins": the same, with functions written in C,
         "real":     {"seconds": {program: {mode: s}}, "missing": {program: why}},
-        "startup":  {"ms": {mode: ms}, "opens": {mode: {"succeeding": n, "failing": n} or null}},
+        "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
         "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
+
+A kind that could not be measured at all has {"failed": why}.
 
 Modes are plain, floor (hooks that do nothing), allranks, budget and cprofile; one that is not available is left out, and so
 are kinds that were not asked for. Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
@@ -37,7 +39,7 @@ import measure_memory
 import measure_real
 import measure_startup
 from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
-from tables import Check, Outcome, note, summary
+from tables import Check, Outcome, note, summary, title
 
 TARGET = ROOT / "build/bench.json"
 KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
@@ -82,9 +84,11 @@ def measure(interpreter: Interpreter, kind: str, options: Options) -> Outcome:
     try:
         return KINDS[kind](interpreter, options)
     except Failed as failure:
-        print(f"\nPython {interpreter.name}: {kind}")
+        title(f"Python {interpreter.name}: {kind}: not available")
         note(str(failure))
         return Outcome({"failed": str(failure)}, [])
+    finally:
+        sys.stdout.flush()  # a table is shown when it is there, also into a file
 
 
 def machine() -> dict[str, Any]:

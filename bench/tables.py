@@ -46,19 +46,21 @@ def number(value: float | None, form: str = ".1f") -> str:
 
 
 def title(text: str) -> None:
-    print(f"\n{text}", flush=True)
+    print(f"\n{text}")
 
 
 def note(text: str) -> None:
     print(f"  {text:.77}")
 
 
+def heads(*names: str) -> None:
+    """A name may take two lines: "floor|adds"."""
+    parts = [name.rpartition("|") for name in names]
+    row("", [upper for upper, _, _ in parts])
+    row("", [lower for _, _, lower in parts])
+
+
 def row(label: str, cells: list[str]) -> None:
-    """Headings of two words take two lines."""
-    firsts = [cell.partition(" ")[0] if " " in cell else "" for cell in cells]
-    if any(firsts):
-        row("", firsts)
-        cells = [cell.partition(" ")[2] or cell for cell in cells]
     print(f"  {label:19}{''.join(f'{cell:>10}' for cell in cells)}".rstrip())
 
 
