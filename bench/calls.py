@@ -153,15 +153,18 @@ def strings():
     return 4 * 5000 + 1
 
 
+# A round takes a millisecond or two: on a busy machine some of these are not interrupted.
+N_ROUNDS = 20
+
 WORKLOADS = {
     "python": [recursion, methods, generators, exceptions, deep_stacks, wide_tree],
     "mixed": [builtins, containers, callbacks, raising, strings],
 }
 
 
-def best_ns_per_call(workload, n_rounds):
+def best_ns_per_call(workload):
     best = float("inf")
-    for _ in range(n_rounds):
+    for _ in range(N_ROUNDS):
         start = time.perf_counter_ns()
         n_calls = workload()
         best = min(best, (time.perf_counter_ns() - start) / n_calls)
@@ -169,7 +172,7 @@ def best_ns_per_call(workload, n_rounds):
 
 
 def measure(options):
-    return {w.__name__: best_ns_per_call(w, 7) for w in WORKLOADS[options.set]}
+    return {w.__name__: best_ns_per_call(w) for w in WORKLOADS[options.set]}
 
 
 def repeat(options):
