@@ -80,9 +80,13 @@ def loops_of(command: list[str], clock: str, directory: str) -> Callable[[], Fig
     return measure
 
 
+def clock_of(name: str, options: Options) -> str:
+    return "cpu" if options.processor_time or name in SLEEPING else "wall"
+
+
 def seconds_of(name: str, interpreter: Interpreter, site: Path, options: Options) -> Figures:
     """Mode to seconds."""
-    clock = "cpu" if name in SLEEPING else "wall"
+    clock = clock_of(name, options)
     program = [PROGRAM, str(site), name, str(1 if options.quick else LOOPS[name])]
     with scratch() as directory:
         found = commands(interpreter, program)
@@ -100,11 +104,13 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
             programs[name] = seconds_of(name, interpreter, site, options)
         except Failed as failure:
             missing[name] = str(failure)
+    clocks = {name: clock_of(name, options) for name in programs}
     found = checks(programs)
-    show(
-        f"Python {interpreter.name}: real programs, how many times slower", programs, missing, found
-    )
-    return Outcome({"seconds": programs, "missing": missing}, found)
+    heading = f"Python {interpreter.name}: real programs, how many times slower"
+    show(heading, programs, clocks, missing)
+    for check in found:
+        verdict_row(check)
+    return Outcome({"seconds": programs, "clock": clocks, "missing": missing}, found)
 
 
 def slowdown(seconds: Figures, mode: str) -> float | None:
@@ -133,17 +139,14 @@ def checks(programs: dict[str, Figures]) -> list[Check]:
 
 
 def show(
-    heading: str, programs: dict[str, Figures], missing: dict[str, str], found: list[Check]
+    heading: str, programs: dict[str, Figures], clocks: dict[str, str], missing: dict[str, str]
 ) -> None:
     title(heading)
     heads("plain|seconds", "allranks", "allranks|2% budget", "cProfile", "ratio of|added")
     for name, seconds in programs.items():
-        slowdowns = [
-            number(slowdown(seconds, mode), ".3f") for mode in ("allranks", "budget", "cprofile")
-        ]
-        label = name + (" (cpu)" if name in SLEEPING else "")
-        row(label, [number(seconds["plain"], ".2f"), *slowdowns, number(ratio(seconds), ".2f")])
+        slowdowns = [slowdown(seconds, mode) for mode in ("allranks", "budget", "cprofile")]
+        cells = [number(seconds["plain"], ".2f"), *(number(s, ".3f") for s in slowdowns)]
+        label = name + (" (cpu)" if clocks[name] == "cpu" else "")
+        row(label, [*cells, number(ratio(seconds), ".2f")])
     for name, reason in missing.items():
         note(f"{name}: not available: {reason}")
-    for check in found:
-        verdict_row(check)

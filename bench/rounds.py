@@ -46,6 +46,7 @@ class Interpreter(NamedTuple):
 class Options(NamedTuple):
     quick: bool
     rounds: int | None
+    processor_time: bool
 
     def n_rounds(self, usual: int) -> int:
         return self.rounds or (1 if self.quick else usual)

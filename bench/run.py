@@ -10,7 +10,8 @@ build/bench.json has the same for programs:
      "pythons": {"3.11.7": {
         "calls":    {"ns_per_call": {mode: {workload: ns}}, "ratio_to_cprofile": {workload: ratio}},
         "builtins": the same, with functions written in C,
-        "real":     {"seconds": {program: {mode: s}}, "missing": {program: why}},
+        "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
+                     "missing": {program: why}},
         "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
         "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
@@ -67,6 +68,9 @@ def parse() -> argparse.Namespace:
         help="only this one; may be repeated",
     )
     parser.add_argument(
+        "--processor-time", action="store_true", help="for real programs too: on a busy machine"
+    )
+    parser.add_argument(
         "--instructions", action="store_true", help="count instructions too (valgrind, minutes)"
     )
     options = parser.parse_args()
@@ -111,7 +115,7 @@ def main() -> None:
     interpreters = find_interpreters(wanted.python)
     if not interpreters:
         sys.exit("no such interpreter with allranks found (run: make build)")
-    options = Options(wanted.quick, wanted.rounds)
+    options = Options(wanted.quick, wanted.rounds, wanted.processor_time)
     results: dict[str, Any] = {}
     checks: dict[str, list[Check]] = {}
     for interpreter in interpreters:
