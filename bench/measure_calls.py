@@ -80,7 +80,7 @@ def ratios(best: dict[str, Figures]) -> Figures:
 
 def checks(which: str, interpreter: Interpreter, ratio: Figures) -> list[Check]:
     mean_limit, each_limit = limits(which, interpreter)
-    of = "Python functions" if which == "python" else "Python and C functions"
+    of = "Python only" if which == "python" else "Python and C"
     values = list(ratio.values())
     found = [
         Check(f"{of}, mean x cProfile", geometric_mean(values) if values else None, mean_limit)

@@ -133,8 +133,8 @@ def checks(programs: dict[str, Figures]) -> list[Check]:
     ratios: list[float | None] = [ratio(s) for s in programs.values()]
     budgets = [slowdown(s, "budget") for s in programs.values()]
     return [
-        Check("real programs, median x cProfile", median_or_none(ratios), 0.25),
-        Check("real programs, 2% budget, slowdown", median_or_none(budgets), 1.05, ".3f"),
+        Check("real, median x cProfile", median_or_none(ratios), 0.25),
+        Check("real, 2% budget, slowdown", median_or_none(budgets), 1.05, ".3f"),
     ]
 
 

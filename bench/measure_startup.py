@@ -63,18 +63,18 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
         best = best_of(modes, n_rounds, f"{interpreter.name} start-up")
         for mode, command in found.items():
             best[mode].update(opens_of(command, directory))
-    verdicts = checks(best)
+    verdicts = checks(best, "processor_ms" if options.processor_time else "ms")
     show(f"Python {interpreter.name}: start-up", best, verdicts)
     return Outcome({"modes": best}, verdicts)
 
 
-def checks(best: dict[str, Figures]) -> list[Check]:
+def checks(best: dict[str, Figures], clock: str) -> list[Check]:
     plain, allranks = best["plain"], best["allranks"]
     more_opens = None
     if "opens" in plain:
         more_opens = sum(allranks[k] - plain[k] for k in ("opens", "failing_opens"))
     return [
-        Check("start-up, ms more", allranks["ms"] - plain["ms"], 15, ".1f"),
+        Check(f"start-up, {clock} more", allranks[clock] - plain[clock], 15, ".1f"),
         Check("start-up, more file opens", more_opens, 10, ".0f"),
     ]
 

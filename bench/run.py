@@ -68,7 +68,9 @@ def parse() -> argparse.Namespace:
         help="only this one; may be repeated",
     )
     parser.add_argument(
-        "--processor-time", action="store_true", help="for real programs too: on a busy machine"
+        "--processor-time",
+        action="store_true",
+        help="for start-up and real programs too: on a busy machine",
     )
     parser.add_argument(
         "--instructions", action="store_true", help="count instructions too (valgrind, minutes)"

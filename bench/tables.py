@@ -70,18 +70,18 @@ def verdict_row(check: Check) -> None:
 
 
 def summary(checks: dict[str, list[Check]]) -> None:
-    """One line for each limit, one column for each interpreter."""
+    """One line for each limit, one column for each interpreter: six of them fit."""
     title("All limits (! is over)")
     names: list[str] = []
     for of_one in checks.values():
         names += [check.what for check in of_one if check.what not in names]
-    print(f"  {'':36}" + "".join(f"{version:>8}" for version in checks))
+    print(f"  {'':30}" + "".join(f"{version:>8}" for version in checks))
     for name in names:
         found = {
             version: next((c for c in of_one if c.what == name), None)
             for version, of_one in checks.items()
         }
-        print(f"  {name:36}" + "".join(f"{cell(check):>8}" for check in found.values()))
+        print(f"  {name:30}" + "".join(f"{cell(check):>8}" for check in found.values()))
 
 
 def cell(check: Check | None) -> str:
