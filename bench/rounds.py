@@ -74,7 +74,10 @@ def accepts(interpreter: Interpreter, *options: str) -> bool:
     """Whether the installed allranks knows these options."""
     with scratch() as directory:
         command = [*interpreter.allranks(*options), "-c", "pass"]
-        return subprocess.run(command, capture_output=True, cwd=directory).returncode == 0
+        done = subprocess.run(command, capture_output=True, cwd=directory, env=environment())
+    return (
+        done.returncode != 2
+    )  # another failure is not a refusal, and is to be seen when it is measured
 
 
 @contextlib.contextmanager
