@@ -25,7 +25,7 @@ SYSTEM := PYTHON="$(PYTHON)" tools/system-packages.sh
 INSTALLED := $(VENV)/.installed
 SOURCES := $(wildcard meson.build meson.options pyproject.toml tools/*.py) \
            $(shell find src python -type f ! -name '*.pyc' ! -name '.*')
-C_FILES = $(shell find src tests/unit -name '*.[ch]')
+C_FILES = $(shell find src tests/unit bench -name '*.[ch]')
 PY_DIRS = $(wildcard python tools tests bench)
 
 .DEFAULT_GOAL := help

@@ -1,109 +1,135 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures every figure that the README states, and prints them as tables; JSON goes to build/bench.json.
+"""Measures every figure that the README states, and prints them as tables.
 
-Machines are noisy, so what is compared runs interleaved, the best of several rounds counts, and ratios are taken within one
-run. `make build PYTHON=python3.12` adds an interpreter: every .venv* that holds allranks is measured.
+Everything is measured beside what it is compared with, in one run (rounds.py). Each figure that has a limit shows it, and
+whether it holds. `make build PYTHON=python3.12` adds an interpreter: every .venv* that holds allranks is measured.
+
+build/bench.json has the same for programs:
+
+    {"machine": {"processor", "cores", "system"},
+     "pythons": {"3.11.7": {
+        "calls":    {"ns_per_call": {mode: {workload: ns}}, "ratio_to_cprofile": {workload: ratio}},
+        "builtins": the same, with functions written in C,
+        "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
+                     "missing": {program: why}},
+        "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
+        "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
+                     "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
+        "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
+
+A kind that could not be measured at all has {"failed": why}.
+
+Modes are plain, floor (hooks that do nothing), allranks, budget and cprofile; one that is not available is left out, and so
+are kinds that were not asked for. Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
+available"}].
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-import math
-import subprocess
+import os
+import platform
 import sys
-import tempfile
-from pathlib import Path
+from typing import Any, Callable
 
-ROOT = Path(__file__).resolve().parents[1]
-CALLS = str(ROOT / "bench/calls.py")
+import measure_calls
+import measure_instructions
+import measure_memory
+import measure_real
+import measure_startup
+from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
+from tables import Check, Outcome, note, summary, title
 
-
-def find_interpreters() -> dict[tuple[int, ...], str]:
-    """Version to python, one of each version."""
-    found: dict[tuple[int, ...], str] = {}
-    for venv in sorted(ROOT.glob(".venv*")):
-        python = venv / "bin/python"
-        probe = "import sys, allranks; print(*sys.version_info[:3])"
-        answer = subprocess.run([python, "-c", probe], capture_output=True, text=True, cwd="/")
-        if answer.returncode == 0:
-            version = tuple(int(part) for part in answer.stdout.split())
-            found.setdefault(version, str(python))
-    return found
-
-
-def measure(command: list[str], directory: str) -> dict[str, float]:
-    done = subprocess.run(command, capture_output=True, text=True, cwd=directory)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
-    result: dict[str, float] = json.loads(done.stdout)
-    return result
+TARGET = ROOT / "build/bench.json"
+KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
+    "calls": functools.partial(measure_calls.measure, "python"),
+    "builtins": functools.partial(measure_calls.measure, "mixed"),
+    "startup": measure_startup.measure,
+    "memory": measure_memory.measure,
+    "real": measure_real.measure,
+    "instructions": measure_instructions.measure,
+}
 
 
-def measure_calls(python: str, n_rounds: int) -> dict[str, dict[str, float]]:
-    """Mode to workload to ns per call, the best of all rounds."""
-    best: dict[str, dict[str, float]] = {}
-    with tempfile.TemporaryDirectory() as directory:
-        modes = {
-            "plain": [python, CALLS],
-            "allranks": [python, "-m", "allranks", "-q", CALLS],
-            "cprofile": [python, CALLS, "--cprofile"],
-        }
-        for number in range(n_rounds):
-            progress(f"{python}: round {number + 1} of {n_rounds}")
-            for mode, command in modes.items():
-                for name, ns in measure(command, directory).items():
-                    seen = best.setdefault(mode, {})
-                    seen[name] = min(ns, seen.get(name, math.inf))
-    progress("")
-    return best
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--quick", action="store_true", help="a short look: one round, small programs"
+    )
+    parser.add_argument("--rounds", type=int, help="rounds to take the best of")
+    parser.add_argument("--only", metavar="KINDS", help=f"of {','.join(KINDS)}")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="3.12",
+        help="only this one; may be repeated",
+    )
+    parser.add_argument(
+        "--processor-time",
+        action="store_true",
+        help="for start-up and real programs too: on a busy machine",
+    )
+    parser.add_argument(
+        "--instructions", action="store_true", help="count instructions too (valgrind, minutes)"
+    )
+    options = parser.parse_args()
+    options.kinds = (
+        options.only.split(",") if options.only else [k for k in KINDS if k != "instructions"]
+    )
+    options.kinds += ["instructions"] if options.instructions else []
+    for kind in options.kinds:
+        if kind not in KINDS:
+            parser.error(f"{kind} is none of {','.join(KINDS)}")
+    return options
 
 
-def progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{text:<78.78}", end="\r" if not text else "", file=sys.stderr, flush=True)
+def measure(interpreter: Interpreter, kind: str, options: Options) -> Outcome:
+    try:
+        return KINDS[kind](interpreter, options)
+    except Failed as failure:
+        title(f"Python {interpreter.name}: {kind}: not available")
+        note(str(failure))
+        return Outcome({"failed": str(failure)}, [])
+    finally:
+        sys.stdout.flush()  # a table is shown when it is there, also into a file
 
 
-def added(best: dict[str, dict[str, float]], mode: str, name: str) -> float:
-    """Never below a tenth of a nanosecond: what cannot be told from nothing must not make a ratio of nothing."""
-    return max(best[mode][name] - best["plain"][name], 0.1)
+def machine() -> dict[str, Any]:
+    return {"processor": processor(), "cores": os.cpu_count(), "system": platform.platform()}
 
 
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(math.log(v) for v in values) / len(values))
-
-
-def print_calls(version: str, best: dict[str, dict[str, float]]) -> float:
-    ratios = {n: added(best, "allranks", n) / added(best, "cprofile", n) for n in best["plain"]}
-    print(f"\nPython {version}: ns per Python call")
-    print(f"  {'':14}{'plain':>9}{'allranks adds':>15}{'cProfile adds':>15}{'ratio':>8}")
-    for name, ratio in ratios.items():
-        print(
-            f"  {name:14}{best['plain'][name]:9.1f}{added(best, 'allranks', name):15.1f}"
-            f"{added(best, 'cprofile', name):15.1f}{ratio:8.2f}"
-        )
-    mean = geometric_mean(list(ratios.values()))
-    print(f"  {'geometric mean':53}{mean:8.2f}")
-    return mean
+def processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as info:
+            names = [
+                line.partition(":")[2].strip() for line in info if line.startswith("model name")
+            ]
+    except OSError:
+        names = []
+    return names[0] if names else platform.machine()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5, help="rounds to take the best of")
-    options = parser.parse_args()
-
-    interpreters = find_interpreters()
+    wanted = parse()
+    interpreters = find_interpreters(wanted.python)
     if not interpreters:
-        sys.exit("no interpreter with allranks found (run: make build)")
-    results = {}
-    for version, python in sorted(interpreters.items()):
-        best = measure_calls(python, options.rounds)
-        name = ".".join(map(str, version))
-        results[name] = {"ns_per_call": best, "ratio_to_cprofile": print_calls(name, best)}
-    target = ROOT / "build/bench.json"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(json.dumps({"calls": results}, indent=1) + "\n")
-    print(f"\n{target.relative_to(ROOT)} has the same for programs")
+        sys.exit("no such interpreter with allranks found (run: make build)")
+    options = Options(wanted.quick, wanted.rounds, wanted.processor_time)
+    results: dict[str, Any] = {}
+    checks: dict[str, list[Check]] = {}
+    for interpreter in interpreters:
+        outcomes = {kind: measure(interpreter, kind, options) for kind in wanted.kinds}
+        results[interpreter.name] = {kind: outcome.as_json() for kind, outcome in outcomes.items()}
+        checks[interpreter.name] = [
+            check for outcome in outcomes.values() for check in outcome.checks
+        ]
+    summary(checks)
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(json.dumps({"machine": machine(), "pythons": results}, indent=1) + "\n")
+    print(f"\n{TARGET.relative_to(ROOT)} has the same for programs")
 
 
 if __name__ == "__main__":
