@@ -348,6 +348,10 @@ def prepare(options: Options) -> tuple[Callable[..., bool], tuple[object, ...]]:
 
     import runpy
 
+    # They have run once, to start us, and what has run is specialised: a call of exec then takes one
+    # level less of the recursion that is left to C functions.
+    for function in (runpy._run_module_as_main, runpy._run_code):  # type: ignore[attr-defined]
+        function.__code__ = function.__code__.replace()
     run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
     what = ("__main__", False) if options.kind == "package" else (options.target,)
     return _runtime.run_module, (run_as_main, *what)
@@ -362,6 +366,8 @@ def end_in_failure(options: Options) -> None:
     kind = getattr(sys, "last_type", None)
     if getattr(sys, "last_traceback", None) is None:
         _runtime.cancel()  # it could not be compiled: nothing of it ran
+    if sys.flags.inspect:
+        return  # with -i a prompt follows
     if not (isinstance(kind, type) and issubclass(kind, KeyboardInterrupt)):
         sys.exit(1)
     # The interpreter then ends by the signal itself, which shells and launchers look for. For scripts
