@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the test stacks: .stacks/NAME is a venv with one MPI, one mpi4py, numpy and allranks.
 
+For programs without MPI there is one more for every Python of this machine, .stacks/pyXY-plain, with some of the
+packages that meddle with the interpreter.
+
     tools/stacks.py                      make or refresh all of them
     tools/stacks.py --only NAME...       only these
     tools/stacks.py --list               what there is, and in which state; makes nothing
@@ -36,6 +39,9 @@ RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 MPICH = "4.3.2"
 MPI4PY = {"mpi4py4": "4.1.2", "mpi4py31": "3.1.6"}
 NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
+PLAIN = "plain"  # without MPI
+PLAIN_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
+PLAIN_PACKAGES = ("coverage==7.6.12", "greenlet==3.1.1", "gevent==24.11.1")
 AT_ONCE = 2
 STEP_LIMIT_S = 900
 
@@ -53,11 +59,13 @@ class Skip(Exception):
 @dataclass(frozen=True)
 class Stack:
     python: str  # 3.11
-    mpi: str  # openmpi | mpich | sysmpich
-    mpi4py: str  # key of MPI4PY
+    mpi: str  # openmpi | mpich | sysmpich | plain
+    mpi4py: str = ""  # key of MPI4PY
 
     @property
     def name(self) -> str:
+        if self.mpi == PLAIN:
+            return f"py{self.python.replace('.', '')}-{PLAIN}"
         return f"py{self.python.replace('.', '')}-{self.mpi}-{self.mpi4py}"
 
     @property
@@ -85,6 +93,7 @@ def plan() -> list[Stack]:
                 usable = min(version, NEWEST_FOR_MPI4PY31, key=version_key)
             stacks += [Stack(usable, mpi, mpi4py) for mpi in ("openmpi", "mpich")]
     stacks.append(Stack(stacks[2].python, "sysmpich", "mpi4py31"))
+    stacks += [Stack(version, PLAIN) for version in PLAIN_PYTHONS if find_python(version)]
     return list(dict.fromkeys(stacks))
 
 
@@ -238,6 +247,8 @@ def recipe_of(stack: Stack) -> str:
     python = find_python(stack.python)
     if not python:
         raise Skip(f"no Python {stack.python} found")
+    if stack.mpi == PLAIN:
+        return "\n".join([os.path.realpath(python), *PLAIN_PACKAGES])
     recipe = [os.path.realpath(python), f"mpi4py {MPI4PY[stack.mpi4py]}"]
     if stack.mpi == "mpich":
         recipe.append(f"mpich {MPICH}")
@@ -277,6 +288,14 @@ def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
 def make_venv(stack: Stack, recipe: str, log: Path) -> None:
     say(f"{stack.name}: making the venv")
     new_venv(str(find_python(stack.python)), stack.venv, log)
+    if stack.mpi == PLAIN:
+        pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", *PLAIN_PACKAGES)
+    else:
+        install_mpi(stack, recipe, log)
+    (stack.venv / "recipe").write_text(recipe)
+
+
+def install_mpi(stack: Stack, recipe: str, log: Path) -> None:
     if stack.mpi == "mpich":
         pip("installing mpich", log, stack.venv, "install", "-q", f"mpich=={MPICH}")
     mpi4py = f"mpi4py=={MPI4PY[stack.mpi4py]}"
@@ -288,7 +307,6 @@ def make_venv(stack: Stack, recipe: str, log: Path) -> None:
     except Skip:
         shutil.rmtree(HOME / "wheels" / stack.name, ignore_errors=True)  # it may be to blame
         raise
-    (stack.venv / "recipe").write_text(recipe)
 
 
 def smoke(stack: Stack, log: Path) -> None:
@@ -358,11 +376,16 @@ def write_json(outcome: dict[Stack, Skip | None]) -> None:
             "mpiexec": mpiexec(s),
         }
         for s, skip in outcome.items()
-        if not skip
+        if not skip and s.mpi != PLAIN
+    ]
+    plain = [
+        {"name": s.name, "python_version": s.python, "python": str(s.venv / "bin/python")}
+        for s, skip in outcome.items()
+        if not skip and s.mpi == PLAIN
     ]
     skipped = [{"name": s.name, "reason": str(skip)} for s, skip in outcome.items() if skip]
     new = HOME / "stacks.json.new"
-    new.write_text(json.dumps({"stacks": ready, "skipped": skipped}, indent=2) + "\n")
+    new.write_text(json.dumps({"stacks": ready, "plain": plain, "skipped": skipped}, indent=2) + "\n")
     new.replace(HOME / "stacks.json")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 USAGE = """\
-usage: allranks run [options] [--] SCRIPT [arguments]
+usage: allranks run [options] [--] SCRIPT [arguments]      a file, or a command on PATH
        allranks run [options] -m MODULE [arguments]
        allranks run [options] -c CODE [arguments]
        python -m allranks ...                  the same
@@ -282,14 +282,123 @@ def check_script(options: Options) -> None:
     if options.target == "-":
         return
     if is_package(options.target):
-        options.kind = "package"
+        if not use_command_instead_of_directory(options):
+            options.kind = "package"
         return
     try:
         with open(options.target, "rb"):
             pass
     except OSError as error:
-        complain(f"{options.target}: {error.strerror}")
-        sys.exit(2)
+        if not (isinstance(error, FileNotFoundError) and use_command(options)):
+            complain(f"{options.target}: {error.strerror}")
+            sys.exit(2)
+
+
+# ---- a command on PATH, such as pip writes for a package ----
+
+
+def use_command(options: Options) -> bool:
+    """SCRIPT as a shell would find it. False: there is none; what cannot be recorded ends us."""
+    path = find_command(options.target)
+    if not path:
+        return False
+    interpreter = interpreter_of(path)
+    if interpreter is None:
+        refuse_command(options, f"{path} is not a Python script", remedy_for(options.target))
+    elif not os.path.exists(interpreter):
+        how = f"with this one: {sys.executable} -m allranks {path}"
+        refuse_command(options, f"{path} is for a Python that is missing, {interpreter}", how)
+    elif environment_of(interpreter) != environment_of(sys.executable):
+        # Another Python has other packages, maybe another MPI: not to be taken in silence.
+        how = f"install allranks there and start {interpreter} -m allranks {path}"
+        refuse_command(options, f"{path} belongs to another Python, {interpreter}", how)
+    if not options.output and not path.endswith(".py"):
+        options.output = options.target + ".allranks"  # the name may hold dots, such as pip3.11
+    options.target = path
+    return True
+
+
+def use_command_instead_of_directory(options: Options) -> bool:
+    """In its own source tree a command has a directory of the same name, which often cannot be run."""
+    main_file = os.path.join(options.target, "__main__.py")
+    if not os.path.isdir(options.target) or os.path.exists(main_file) or os.path.exists(main_file + "c"):
+        return False
+    return use_command(options)
+
+
+def find_command(name: str) -> str:
+    """As shutil.which, which would bring a dozen modules along."""
+    if "/" in name:
+        return ""
+    for directory in os.get_exec_path():
+        path = os.path.join(directory, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return ""
+
+
+def interpreter_of(path: str) -> str | None:
+    """The Python that a script names in its first line, as a path; None: it is no Python script."""
+    try:
+        with open(path, "rb") as file:
+            first, second = (os.fsdecode(file.readline(4096)) for _ in range(2))
+    except OSError:  # it may be executed, but not read
+        return None
+    if not first.startswith("#!"):
+        return None
+    words = [word for word in first[2:].split() if word != "-S"]  # an option of env
+    if words and os.path.basename(words[0]) == "env":
+        del words[0]
+    interpreter = words[0] if words else ""
+    if interpreter == "/bin/sh":
+        interpreter = interpreter_of_trampoline(second, path)
+    if not os.path.basename(interpreter).startswith("python"):
+        return None
+    return interpreter if "/" in interpreter else find_command(interpreter) or interpreter
+
+
+def interpreter_of_trampoline(line: str, path: str) -> str:
+    """A path too long for a first line, or with a space in it, is written for the shell as
+
+    '''exec' "/long/path/bin/python" "$0" "$@"
+
+    which is a string to Python. uv can also write one that names the directory of the script itself.
+    """
+    exec_word, _, rest = line.partition(" ")
+    words, found, _ = rest.rpartition(' "$0" "$@"')
+    if exec_word != "'''exec'" or not found:
+        return ""
+    if "$" in words:
+        name = words.rpartition("/")[2].strip("\"'")
+        return os.path.join(os.path.dirname(os.path.realpath(path)), name)
+    return words.strip("\"'")
+
+
+def environment_of(executable: str) -> str:
+    """The same for all names of one Python, different for two virtual environments made of it."""
+    directory = os.path.dirname(executable)
+    for home in (directory, os.path.dirname(directory)):
+        if os.path.exists(os.path.join(home, "pyvenv.cfg")):
+            return os.path.realpath(home)
+    return os.path.realpath(executable)
+
+
+def remedy_for(command: str) -> str:
+    """For words that people put behind `allranks run` out of habit."""
+    if command.startswith("python"):
+        return "leave that word out: allranks runs Python itself"
+    if command.startswith(("mpi", "prterun", "srun", "jsrun", "aprun")):
+        return f"put it in front: {command} ... python -m allranks SCRIPT"
+    return "only Python can be recorded"
+
+
+def refuse_command(options: Options, what: str, remedy: str) -> NoReturn:
+    """The one of this Python may stand behind what was found: pyenv has a shell script for each."""
+    own = os.path.join(os.path.dirname(sys.executable), options.target)
+    if own not in what and interpreter_of(own):
+        remedy = f"this Python has its own: {own}"
+    complain(f"{options.target}: {what} ({remedy})")
+    sys.exit(2)
 
 
 def show_source_in_tracebacks(code: str) -> None:
@@ -311,6 +420,10 @@ def prepare(options: Options) -> tuple[Callable[..., bool], tuple[object, ...]]:
 
     import runpy
 
+    # They have run once, to start us, and what has run is specialised: a call of exec then takes one
+    # level less of the recursion that is left to C functions.
+    for function in (runpy._run_module_as_main, runpy._run_code):  # type: ignore[attr-defined]
+        function.__code__ = function.__code__.replace()
     run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
     what = ("__main__", False) if options.kind == "package" else (options.target,)
     return _runtime.run_module, (run_as_main, *what)
@@ -329,6 +442,8 @@ def end_in_failure(options: Options) -> None:
     kind = getattr(sys, "last_type", None)
     if getattr(sys, "last_traceback", None) is None:
         _runtime.cancel()  # it could not be compiled: nothing of it ran
+    if sys.flags.inspect:
+        return  # with -i a prompt follows
     if not (isinstance(kind, type) and issubclass(kind, KeyboardInterrupt)):
         sys.exit(1)
     # The interpreter then ends by the signal itself, which shells and launchers look for. For scripts

@@ -6,6 +6,8 @@
     @pytest.mark.every_stack
     def test_z(mpi):      once for each stack
 
+test_awkward.py has the plain interpreters instead, which are all the versions of Python of this machine.
+
 Both fixtures are a harness.Sandbox. With ALLRANKS_TEST_ALL=1 every test that takes `mpi` runs on every stack.
 """
 
@@ -22,12 +24,14 @@ from harness import ROOT, Sandbox, Stack
 STACKS_FILE = ROOT / ".stacks" / "stacks.json"
 
 
-def read_stacks() -> tuple[list[Stack], list[dict[str, str]]]:
+def read_stacks() -> tuple[list[Stack], list[Stack], list[dict[str, str]]]:
+    """Those with MPI, those without, and those that are missing."""
     if not STACKS_FILE.exists():
         raise pytest.UsageError(f"{STACKS_FILE} is missing: make test prepares the stacks")
     listed = json.loads(STACKS_FILE.read_text())
     stacks = [Stack(**{**entry, "mpiexec": tuple(entry["mpiexec"])}) for entry in listed["stacks"]]
-    return stacks, listed["skipped"]
+    plain = [Stack(**entry, mpi="", mpi4py_version="", mpiexec=()) for entry in listed.get("plain", [])]
+    return stacks, plain, listed["skipped"]
 
 
 def versions_of(stack: Stack) -> set[str]:
@@ -54,10 +58,11 @@ def one_for_each_python(stacks: list[Stack]) -> list[Stack]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "every_stack: runs on all stacks, not only on a selection")
-    config.stash[STACKS], config.stash[SKIPPED] = read_stacks()
+    config.stash[STACKS], config.stash[PLAIN], config.stash[SKIPPED] = read_stacks()
 
 
 STACKS: pytest.StashKey[list[Stack]] = pytest.StashKey()
+PLAIN: pytest.StashKey[list[Stack]] = pytest.StashKey()
 SKIPPED: pytest.StashKey[list[dict[str, str]]] = pytest.StashKey()
 
 
