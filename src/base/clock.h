@@ -49,6 +49,25 @@ static inline uint64_t ar_clock_ns(clockid_t id)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Where it is the time stamp counter, it can be read in one instruction and without a branch. */
+static inline bool ar_clock_is_tsc(void)
+{
+#if defined(__x86_64__)
+    return ar_clock_kind == AR_CLOCK_TSC;
+#else
+    return false;
+#endif
+}
+
+static inline uint64_t ar_tsc(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return ar_clock_ns(CLOCK_MONOTONIC);
+#endif
+}
+
 /* Inline because it is the larger part of what an event costs. */
 static inline uint64_t ar_ticks(void)
 {

@@ -31,6 +31,7 @@ static enum ar_builtins builtins;
  * which then stands for all of them.
  */
 #define SELDOM_CALLS 64
+#define SAMPLE_CALLS AR_BUDGET_CALLS
 
 static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
@@ -59,7 +60,7 @@ static bool is_looked_at(const struct ar_thread *t, const struct ar_node *node)
         return false;
     while (node->flags & AR_MARKS_BETWEEN)
         node = ar_live_ptr(node->parent_ref);
-    return node->n_calls <= SELDOM_CALLS ? t->watch.open : node->n_calls % SELDOM_CALLS == 0;
+    return node->n_calls <= SELDOM_CALLS ? t->watch.open : node->n_calls % SAMPLE_CALLS == 0;
 }
 
 static __attribute__((noinline)) void look_if_wanted(struct ar_thread *t)
@@ -71,10 +72,13 @@ static __attribute__((noinline)) void look_if_wanted(struct ar_thread *t)
     t->looks_everywhere = builtins == AR_BUILTINS_COSTLY && (t->watch.open || t->is_looking);
 }
 
-/* Most functions are neither seldom nor at their turn, and nothing is being looked at. */
+/*
+ * Most functions are neither seldom nor at their turn, now or with the next call, and nothing is
+ * being looked at.
+ */
 static inline bool may_be_looked_at(const struct ar_thread *t, const struct ar_node *node)
 {
-    return t->looks_everywhere || node->n_calls % SELDOM_CALLS == 0;
+    return t->looks_everywhere || (node->n_calls + 1) % SAMPLE_CALLS <= 1;
 }
 
 /* It is time to look, or to stop looking; or the first event of a thread. */
@@ -123,7 +127,7 @@ static uint32_t weight_below(const struct ar_thread *t)
         return 1;
     while (node->flags & AR_MARKS_BETWEEN)
         node = ar_live_ptr(node->parent_ref);
-    return node->n_calls <= SELDOM_CALLS ? t->watch.weight : SELDOM_CALLS;
+    return node->n_calls <= SELDOM_CALLS ? t->watch.weight : SAMPLE_CALLS;
 }
 
 static void c_entered(struct ar_thread *t, PyObject *function)
@@ -164,13 +168,16 @@ static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *
         c_entered(t, arg);
     else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
         c_left(t, arg);
+    else if (what == PyTrace_CALL)
+        t->watch.n_seen++; /* a Python function, which costs as much while the hook is set */
     return 0;
 }
 
 /* ---- functions in Python --------------------------------------------------------------------- */
 
 /* With whatever stood in front of us: another tool may have put itself there. */
-static PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame, int throwing)
+static __attribute__((noinline)) PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame,
+                                                           int throwing)
 {
     _PyFrameEvalFunction before = _PyInterpreterState_GetEvalFrameFunc(ts->interp);
 
@@ -189,8 +196,8 @@ static PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame, int throwin
  * One call of so many. Cheap and frequent, and the budget is used up: then it is the last, and not
  * counted.
  */
-static __attribute__((noinline)) struct ar_node *
-enter_carefully(struct ar_thread *t, ar_frame *frame, struct ar_node *node, uint64_t now)
+static struct ar_node *consider(struct ar_thread *t, ar_frame *frame, struct ar_node *node,
+                                uint64_t now)
 {
     if (node->n_calls % AR_BUDGET_CALLS == 0 && ar_budget_is_over(t, node, now)) {
         ar_tree_leave(t, node, now);
@@ -206,59 +213,91 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
 {
     struct ar_thread *t = ar_python_thread(frame);
 
-    if (__builtin_expect(!t || ar_frame_makes_generator(frame) || ar_call_is_refused(ts), 0))
+    if (!t || ar_frame_makes_generator(frame) || ar_call_is_refused(ts))
         return NULL;
 
     uint32_t function = ar_function_of_frame(frame);
 
-    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+    if (function == AR_FUNCTION_LOST)
         return NULL;
 
     /* The frame is not linked to its caller yet: that is still the innermost one. */
     uint64_t place = ar_call_place(*ar_frame_top_slot(ts), t->current);
     uint64_t now = ar_ticks();
 
-    if (__builtin_expect(now >= t->turn_ticks, 0) && is_unseen(t, now))
+    if (now >= t->turn_ticks && is_unseen(t, now))
         return NULL;
 
     struct ar_node *node = ar_tree_enter(t, place | function, now);
 
-    if (__builtin_expect(node && may_be_looked_at(t, node), 0))
-        return enter_carefully(t, frame, node, now);
-    return node;
+    return node && may_be_looked_at(t, node) ? consider(t, frame, node, now) : node;
 }
 
 /* The recording may have ended, or the process forked, since the node was entered. */
-static __attribute__((noinline)) void leave(struct ar_node *node)
+static __attribute__((noinline)) PyObject *leave(PyObject *result, struct ar_node *node)
 {
     struct ar_thread *t = ar_self;
 
-    if (__builtin_expect(t == NULL, 0))
-        return;
+    if (!t)
+        return result;
 
     uint64_t now = ar_ticks();
 
-    if (__builtin_expect(t->n_unseen & AR_UNSEEN_QUIET, 0))
+    if (t->n_unseen & AR_UNSEEN_QUIET)
         ar_quiet_end(t, now);
     ar_tree_leave(t, node, now);
-    if (__builtin_expect(may_be_looked_at(t, t->current), 0))
+    if (may_be_looked_at(t, t->current))
         look_if_wanted(t);
+    return result;
 }
 
-/*
- * Every byte of stack that this function uses is taken from the program's recursion: it keeps
- * nothing but the node, and leaves the rest to functions that have returned when it matters.
- */
-static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
+static __attribute__((noinline)) PyObject *evaluate_slowly(PyThreadState *ts, ar_frame *frame,
+                                                           int throwing)
 {
-    if (__builtin_expect(ar_self && (char *)__builtin_frame_address(0) < ar_self->stack_guard, 0))
+    if (ar_self && ar_stack_pointer() < ar_self->stack_guard)
         return evaluate_unseen(ts, frame, throwing);
 
     struct ar_node *node = enter(ts, frame);
     PyObject *result = next_evaluator(ts, frame, throwing);
 
-    if (__builtin_expect(node != NULL, 1))
-        leave(node);
+    return node ? leave(result, node) : result;
+}
+
+/*
+ * What happens nearly always, without a call: everything else is a slow function in its place. So
+ * nothing but the node has to be kept on the stack, which is taken from the program's recursion.
+ */
+static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
+{
+    struct ar_thread *t = ar_self;
+    ar_frame *caller = *ar_frame_top_slot(ts);
+
+    if (__builtin_expect(!t || ar_stack_pointer() < t->stack_guard || ar_tree_has_holes ||
+                             !ar_clock_is_tsc() || ar_call_is_refused(ts) ||
+                             ar_frame_makes_generator(frame),
+                         0))
+        return evaluate_slowly(ts, frame, throwing);
+
+    uint32_t function = ar_function_known(ar_frame_code(frame));
+    struct ar_node *node = ar_tree_guess(t, (uint64_t)ar_frame_site(caller) << 32 | function);
+
+    if (__builtin_expect(!node || !function || may_be_looked_at(t, node), 0))
+        return evaluate_slowly(ts, frame, throwing);
+
+    uint64_t now = ar_tsc();
+
+    if (__builtin_expect(now >= t->turn_ticks, 0))
+        return evaluate_slowly(ts, frame, throwing);
+    ar_tree_open(t, node, now);
+
+    PyObject *result = next_evaluator(ts, frame, throwing);
+
+    t = ar_self;
+    if (__builtin_expect(!t || t->current != node || t->n_unseen, 0))
+        return leave(result, node);
+    ar_tree_close(t, node, ar_tsc());
+    if (__builtin_expect(may_be_looked_at(t, t->current), 0))
+        look_if_wanted(t);
     return result;
 }
 

@@ -26,11 +26,6 @@ static struct ar_monitoring monitoring;
 static long python_events; /* of those listened to */
 static PyObject *disable;  /* sys.monitoring.DISABLE */
 
-static PyObject *disabled(void)
-{
-    return Py_NewRef(disable);
-}
-
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* Cheap and frequent, and the budget is used up: this call is the last, and it is not counted. */
@@ -56,7 +51,7 @@ static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t no
 }
 
 /* false: the function is not recorded, neither now nor later. */
-static inline bool enter(PyCodeObject *code)
+static bool enter(PyCodeObject *code)
 {
     ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
     struct ar_thread *t = ar_python_thread(frame);
@@ -97,7 +92,7 @@ static __attribute__((noinline)) bool is_unseen_return(struct ar_thread *t, uint
 }
 
 /* The same for the other end. */
-static inline bool leave(PyCodeObject *code)
+static bool leave(PyCodeObject *code)
 {
     uint64_t now = ar_ticks();
     struct ar_thread *t = ar_self;
@@ -116,19 +111,56 @@ static inline bool leave(PyCodeObject *code)
     return true;
 }
 
+static __attribute__((noinline)) PyObject *enter_slowly(PyCodeObject *code)
+{
+    return enter(code) ? Py_NewRef(Py_None) : Py_NewRef(disable);
+}
+
+static __attribute__((noinline)) PyObject *leave_slowly(PyCodeObject *code)
+{
+    return leave(code) ? Py_NewRef(Py_None) : Py_NewRef(disable);
+}
+
+/* What happens nearly always, without a call: everything else is a slow function in its place. */
 static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    if (__builtin_expect(!enter((PyCodeObject *)args[0]), 0))
-        return disabled();
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    struct ar_thread *t = ar_self;
+
+    if (__builtin_expect(!t || ar_tree_has_holes || !ar_clock_is_tsc(), 0))
+        return enter_slowly(code);
+
+    ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+    uint32_t function = ar_function_known(code);
+    uint64_t place = frame ? (uint64_t)ar_frame_site(ar_frame_caller(frame)) << 32 : 0;
+    struct ar_node *node = ar_tree_guess(t, place | function);
+
+    if (__builtin_expect(!node || !function || (node->n_calls + 1) % AR_BUDGET_CALLS == 0, 0))
+        return enter_slowly(code);
+
+    uint64_t now = ar_tsc();
+
+    if (__builtin_expect(now >= t->turn_ticks, 0))
+        return enter_slowly(code);
+    ar_tree_open(t, node, now);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    if (__builtin_expect(!leave((PyCodeObject *)args[0]), 0))
-        return disabled();
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    struct ar_thread *t = ar_self;
+
+    if (__builtin_expect(!t || t->n_unseen || !ar_clock_is_tsc(), 0))
+        return leave_slowly(code);
+
+    struct ar_node *node = t->current;
+
+    if (__builtin_expect((uint32_t)node->key != ar_function_known(code) || node == t->root, 0))
+        return leave_slowly(code);
+    ar_tree_close(t, node, ar_tsc());
     Py_RETURN_NONE;
 }
 
@@ -151,7 +183,7 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t n_args, P
 {
     (void)self, (void)n_args, (void)names;
     if (__builtin_expect(!ar_calls_enter((PyCodeObject *)args[0], args[1], args[2]), 0))
-        return disabled();
+        return Py_NewRef(disable);
     Py_RETURN_NONE;
 }
 

@@ -207,7 +207,7 @@ void ar_thread_detach(struct ar_thread *t)
     }
     ar_self = NULL;
     strike_off(t);
-    ar_idmap_free(&t->children);
+    ar_node_table_free(&t->children);
     free(t);
 }
 

@@ -2,11 +2,6 @@
 #include "runtime/tree.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* A thread that calls little takes a page; later extents grow with the tree. */
 #define FIRST_NODES_BYTES ((size_t)4000)
@@ -111,27 +106,10 @@ static bool is_open_above(const struct ar_node *node, uint32_t function)
     return false;
 }
 
-static struct ar_node *find_child(const struct ar_thread *t, uint32_t parent_ref, uint64_t key,
-                                  uint64_t *hash)
-{
-    for (*hash = ar_pair_key(parent_ref, key);; ++*hash) {
-        uint32_t ref = ar_idmap_get(&t->children, *hash ? *hash : 1, AR_NO_ID);
-
-        if (ref == AR_NO_ID)
-            return NULL;
-
-        struct ar_node *node = ar_live_ptr(ref);
-
-        if (node->parent_ref == parent_ref && (node->key == key || node->key == (uint32_t)key))
-            return node;
-    }
-}
-
 /* Also found by the key it was asked for with, where its own has no place. */
-static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, uint64_t key,
-                                  uint64_t hash)
+static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, uint64_t key)
 {
-    uint64_t own_key = key, own_hash = hash;
+    uint64_t own_key = key;
     bool keeps_place = marks_of((uint32_t)key) & AR_MARK_KEEP_PLACE;
     bool all_places =
         !keeps_place && (parent->flags & AR_NODE_ANY_PLACE || is_open_above(parent, (uint32_t)key));
@@ -139,16 +117,16 @@ static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, u
 
     if (all_places || (t->n_nodes > MANY_NODES && !keeps_place)) {
         own_key = (uint32_t)key;
-        node = find_child(t, ar_live_ref(parent), own_key, &own_hash);
+        node = ar_node_table_find(&t->children, ar_live_ref(parent), own_key);
     }
     if (!node) {
         node = new_node(t, own_key, parent);
-        if (!node || ar_idmap_put(&t->children, own_hash ? own_hash : 1, ar_live_ref(node)) < 0)
+        if (!node || !ar_node_table_add(&t->children, node, own_key))
             return NULL;
         if (all_places)
             node->flags |= AR_NODE_ALL_PLACES;
     }
-    if (own_key != key && ar_idmap_put(&t->children, hash ? hash : 1, ar_live_ref(node)) < 0)
+    if (own_key != key && !ar_node_table_add(&t->children, node, key))
         return NULL;
     return node;
 }
@@ -183,11 +161,10 @@ struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now)
     }
 
     struct ar_node *parent = t->current;
-    uint64_t hash;
-    struct ar_node *node = find_child(t, ar_live_ref(parent), key, &hash);
+    struct ar_node *node = ar_node_table_find(&t->children, ar_live_ref(parent), key);
 
     if (!node)
-        node = make_child(t, parent, key, hash);
+        node = make_child(t, parent, key);
     if (!node) {
         ar_livemap_lost(AR_LOST_NODES, 1);
         ar_tree_has_holes = true;

@@ -29,6 +29,7 @@
 #include "base/idmap.h"
 #include "format/livefile.h"
 #include "runtime/livemap.h"
+#include "runtime/node_table.h"
 #include "runtime/watch.h"
 
 #include <stdbool.h>
@@ -64,8 +65,8 @@ struct ar_thread {
     bool has_moved;        /* open functions may be in other nodes than they were entered in */
     struct ar_watch watch; /* of functions in C, up to 3.11 */
     struct ar_node *root;
-    char *stack_guard;        /* below this address the C stack is nearly used up */
-    struct ar_idmap children; /* (parent, key) to node */
+    char *stack_guard; /* below this address the C stack is nearly used up */
+    struct ar_node_table children;
     uint32_t n_nodes;
     struct ar_extent *nodes, *values;
     uint64_t n_priced; /* calls that the budget has counted */
@@ -162,40 +163,77 @@ static inline struct ar_thread *ar_thread_self(void)
 
 static inline void ar_tree_move(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
+    struct ar_live_thread *slot = t->slot;
+
     t->current = node;
-    __atomic_store_n(&t->slot->current_ref, ar_live_ref(node), __ATOMIC_RELAXED);
-    __atomic_store_n(&t->slot->latest_ticks, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->current_ref, ar_live_ref(node), __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->latest_ticks, now, __ATOMIC_RELAXED);
 }
 
-static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, uint64_t now)
+/* Where this thread's stack is at, without a frame pointer being kept for it. */
+static inline char *ar_stack_pointer(void)
+{
+    char *at;
+
+#if defined(__x86_64__)
+    __asm__("mov %%rsp, %0" : "=r"(at));
+#elif defined(__aarch64__)
+    __asm__("mov %0, sp" : "=r"(at));
+#else
+    at = __builtin_frame_address(0);
+#endif
+    return at;
+}
+
+/* The child that is likely to come next, if it is the one; NULL: it has to be looked for. */
+static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t key)
 {
     struct ar_node *child = ar_live_ptr(t->current->guess_ref);
 
-    if (__builtin_expect(child->key != key, 0) &&
-        !(child->key == (uint32_t)key && child->flags & AR_NODE_ALL_PLACES)) {
-        child = ar_tree_child(t, key, now);
-        if (!child)
-            return NULL;
-    }
+    if (__builtin_expect(child->key == key, 1) ||
+        (child->key == (uint32_t)key && child->flags & AR_NODE_ALL_PLACES))
+        return child;
+    return NULL;
+}
+
+/* A call of a child of the current node begins. */
+static inline void ar_tree_open(struct ar_thread *t, struct ar_node *child, uint64_t now)
+{
     __atomic_store_n(&child->n_calls, child->n_calls + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&child->ticks, (int64_t)((uint64_t)child->ticks - now), __ATOMIC_RELAXED);
     ar_tree_move(t, child, now);
-    return child;
 }
 
-static inline void ar_tree_leave(struct ar_thread *t, struct ar_node *node, uint64_t now)
+/* A call of the current node ends. */
+static inline void ar_tree_close(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
-    if (__builtin_expect(t->current != node, 0)) {
-        ar_tree_leave_outer(t, node, now);
-        return;
-    }
-
     struct ar_node *parent = ar_live_ptr(node->parent_ref);
 
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
     parent->guess_ref = node->successor_ref;
     parent->left_ref = ar_live_ref(node);
     ar_tree_move(t, parent, now);
+}
+
+static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, uint64_t now)
+{
+    struct ar_node *child = ar_tree_guess(t, key);
+
+    if (__builtin_expect(!child, 0)) {
+        child = ar_tree_child(t, key, now);
+        if (!child)
+            return NULL;
+    }
+    ar_tree_open(t, child, now);
+    return child;
+}
+
+static inline void ar_tree_leave(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    if (__builtin_expect(t->current == node, 1))
+        ar_tree_close(t, node, now);
+    else
+        ar_tree_leave_outer(t, node, now);
 }
 
 /*

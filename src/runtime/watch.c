@@ -10,7 +10,7 @@
 /* What looking may take of the time; and what it may take at once, before it has been earned. */
 #define WATCH_SHARE 0.02
 #define CREDIT_NS 3000000
-#define SWITCH_NS 4
+#define SWITCH_NS 20
 
 static void open_window(struct ar_watch *watch, uint64_t now, uint64_t weight)
 {
