@@ -10,7 +10,13 @@ from __future__ import annotations
 import os
 import sys
 
-from allranks import __version__, _runtime
+from allranks import __version__
+
+trouble = ""  # why nothing can be recorded
+try:
+    from allranks import _runtime
+except ImportError as error:  # not built for this Python
+    trouble = str(error)
 
 TYPE_CHECKING = False  # typing itself would bring modules along that the program may have its own of
 if TYPE_CHECKING:
@@ -248,6 +254,22 @@ def complain(text: str) -> None:
     print(f"allranks: error: {text}", file=sys.stderr, flush=True)
 
 
+def run_plainly(options: Options) -> NoReturn:
+    """Without the runtime, which would look for frames where this Python does not keep them."""
+    import subprocess
+    import sysconfig
+
+    reason = f"{trouble} (install allranks again, with this Python)"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        reason = "free-threaded Python is not supported yet (use a build with the GIL)"
+    complain(f"{reason}; the program runs without being recorded")
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    if getattr(sys.stdout, "write_through", False):
+        flags.append("-u")
+    first = {"module": "-m", "code": "-c"}.get(options.kind, "--")
+    os.execv(sys.executable, [sys.executable, *flags, first, options.target, *options.arguments])
+
+
 def end_in_failure(options: Options) -> None:
     """Ends the process as the interpreter would have; what went wrong has been printed."""
     kind = getattr(sys, "last_type", None)
@@ -270,6 +292,8 @@ def run(argv: list[str]) -> None:
         sys.exit(2)
     if options.kind == "script":
         check_script(options)
+    if trouble:
+        run_plainly(options)
     become_main(options)
     function, arguments = prepare(options)
     start_recording(options)

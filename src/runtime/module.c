@@ -177,7 +177,23 @@ static struct PyModuleDef definition = {
     .m_methods = methods,
 };
 
+/* Pre-releases load what was built for another one, and keep their frames elsewhere. */
+static bool check_version(void)
+{
+    PyObject *hexversion = PySys_GetObject("hexversion"); /* borrowed */
+    uint32_t running = hexversion ? (uint32_t)PyLong_AsUnsignedLong(hexversion) : 0;
+    char built_for_text[AR_PYTHON_TEXT_BYTES], running_text[AR_PYTHON_TEXT_BYTES];
+
+    if (ar_python_fits(PY_VERSION_HEX, running))
+        return true;
+    ar_python_text(PY_VERSION_HEX, built_for_text);
+    ar_python_text(running, running_text);
+    PyErr_Format(PyExc_ImportError, "allranks was built for Python %s, and this is %s",
+                 built_for_text, running_text);
+    return false;
+}
+
 PyMODINIT_FUNC PyInit__runtime(void)
 {
-    return PyModule_Create(&definition);
+    return check_version() ? PyModule_Create(&definition) : NULL;
 }
