@@ -135,7 +135,7 @@ def become_main(options: Options) -> None:
         __loader__=sys.modules["_frozen_importlib"].BuiltinImporter,
     )
     if sys.version_info < (3, 14):  # later ones evaluate annotations when they are asked for
-        main_module.__dict__["__annotations__"] = {}
+        main_module.__annotations__ = {}
     sys.modules["__main__"] = main_module
 
     first = {"module": "-m", "code": "-c"}.get(options.kind, options.target)
@@ -231,7 +231,7 @@ def dedented(code: str) -> str:
     """From 3.14 on the code after -c may be indented as a whole."""
     lines = code.split("\n")
     indents = [line[: -len(line.lstrip(" \t"))] for line in lines if line.strip(" \t")]
-    n_margin = len(os.path.commonprefix(indents))
+    n_margin = len(os.path.commonprefix(indents))  # noqa: RUF071 (character by character is right)
     if sys.version_info < (3, 14) or n_margin == 0:
         return code
     return "\n".join(line[n_margin:] if line.strip(" \t") else "" for line in lines)

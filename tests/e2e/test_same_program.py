@@ -114,6 +114,13 @@ def test_its_surroundings_are_the_same_with_flags(python: Sandbox, flags: str):
     assert_same(python, workload("surroundings.py"), "an argument", flags=words)
 
 
+def test_a_sampler_finds_the_same_stack(python: Sandbox):
+    if tuple(map(int, python.stack.python_version.split("."))) < (3, 15):
+        pytest.skip("the interpreter comes with one from 3.15 on")
+    plain = assert_same(python, workload("reads_own_stack.py"))
+    assert "<module>" in plain.out, plain
+
+
 def test_it_recurses_exactly_as_deep(python: Sandbox):
     plain = assert_same(python, workload("recursion_depth.py"))
     assert "deep 100000" in plain.out, plain

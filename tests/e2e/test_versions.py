@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Python that allranks was not built for: one line says so, and the program runs as if allranks were not there."""
 
+import importlib.util
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from harness import ROOT, Done, Sandbox, workload
 
-# What it prints before and after the recorder looks at it; a pre-release that never was.
+# A pre-release that never was.
 PRE_RELEASE = "import sys; sys.hexversion = sys.hexversion & 0xFFFF0000 | 0xA2\n"
 
 
@@ -80,3 +84,36 @@ def test_pip_is_told_the_same_range():
     assert f'requires-python = ">=3.{first},<3.{last + 1}"' in project
     named = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', project)
     assert [int(minor) for minor in named] == list(range(first, last + 1))
+
+
+# What an interpreter that is refused says about itself.
+REFUSED = {
+    "Python 3.8": "import sysconfig; sysconfig._PY_VERSION_SHORT = '3.8'",
+    "Python 3.99": "import sysconfig; sysconfig._PY_VERSION_SHORT = '3.99'",
+    "free-threaded": "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1",
+    "pre-release": "import sys; sys.version_info = type('', (tuple,), {'releaselevel': 'beta'})(sys.version_info)",
+}
+
+
+def configure(tmp_path: Path, lie: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "sitecustomize.py").write_text(lie)
+    argv = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tmp_path / "build"), str(ROOT)]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    return subprocess.run(argv, check=False, capture_output=True, text=True, env=env)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("mesonbuild"), reason="there is no meson beside pytest")
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_is_not_built_for_a_python_that_it_does_not_know(tmp_path: Path, what: str):
+    done = configure(tmp_path, REFUSED[what])
+    errors = [line for line in done.stdout.splitlines() if "ERROR" in line]
+    assert done.returncode != 0, done
+    assert len(errors) == 1, done
+    assert what in errors[0], done
+    assert ": use " in errors[0], done
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("mesonbuild"), reason="there is no meson beside pytest")
+def test_it_is_built_for_the_python_that_runs_the_tests(tmp_path: Path):
+    done = configure(tmp_path, "")
+    assert done.returncode == 0, done
