@@ -53,7 +53,7 @@ test: test-unit test-e2e ## C unit tests under ASan and UBSan, then the end-to-e
 test-all: export ALLRANKS_TEST_ALL = 1
 test-all: test ## the same, with every stack and every slow case
 
-test-next: ## the same on the Pythons and MPIs of Debian's next release, in a chroot (needs root or sudo)
+test-next: ## the tests on the Pythons and MPIs of Debian's next release, in a chroot (needs root or sudo)
 	@tools/next.sh test $(ARGS)
 
 lint: lint-c lint-tidy lint-python ## formatting, include law, cppcheck, clang-tidy, ruff, mypy

@@ -48,10 +48,16 @@ become_root() {
     exec sudo -n env "${kept[@]}" "$self" "$@"
 }
 
+# Waits beside it instead of becoming it: unshare takes no notice of signals, and the first process of a pid namespace
+# only of those that it asked for. With that process all others end.
 become_private() {
     [ -z "${NEXT_IS_PRIVATE-}" ] || return 0
     unshare --mount --pid --fork true 2>/dev/null || fail "this machine allows no mount namespaces (run it outside of containers)"
-    NEXT_IS_PRIVATE=1 exec unshare --mount --pid --fork --kill-child "$self" "$@"
+    NEXT_IS_PRIVATE=1 setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child "$self" "$@" <&0 &
+    local private=$! status=0
+    trap 'kill -KILL "$private"' HUP INT TERM
+    wait "$private" || status=$?
+    exit "$status"
 }
 
 # ---- the chroot ----
