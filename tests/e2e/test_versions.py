@@ -98,7 +98,8 @@ REFUSED = {
 def configure(tmp_path: Path, lie: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "sitecustomize.py").write_text(lie)
     argv = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tmp_path / "build"), str(ROOT)]
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # where meson finds the python of its tools
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PATH": path}
     return subprocess.run(argv, check=False, capture_output=True, text=True, env=env)
 
 
