@@ -31,7 +31,7 @@ PY_DIRS = $(wildcard python tools tests bench)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup build demo test test-all test-unit test-e2e lint lint-c lint-tidy lint-python \
+.PHONY: help setup build demo test test-all test-next test-unit test-e2e bench-next lint lint-c lint-tidy lint-python \
         bench clean system-demo system-test system-lint
 
 help: ## this list
@@ -53,12 +53,19 @@ test: test-unit test-e2e ## C unit tests under ASan and UBSan, then the end-to-e
 test-all: export ALLRANKS_TEST_ALL = 1
 test-all: test ## the same, with every stack and every slow case
 
+test-next: ## the tests on the Pythons and MPIs of Debian's next release, in a chroot (needs root or sudo)
+	@tools/next.sh test $(ARGS)
+
 lint: lint-c lint-tidy lint-python ## formatting, include law, cppcheck, clang-tidy, ruff, mypy
 
 bench: $(INSTALLED) ## measure every figure the README states
 	@$(VENV)/bin/python bench/run.py $(ARGS)
 
+bench-next: ## what a call costs on the Pythons of Debian's next release
+	@tools/next.sh bench $(ARGS)
+
 clean: ## remove all that make has made
+	@if [ -d build/next ]; then tools/next.sh remove; fi
 	@rm -rf build .venv .venv-* .stacks .pytest_cache .mypy_cache .ruff_cache
 
 # ---- what the verbs are made of ----

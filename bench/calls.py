@@ -200,7 +200,12 @@ def run_under(options, function):
     if options.under == "cprofile":
         import cProfile
 
-        return cProfile.Profile(builtins=options.set == "mixed").runcall(function, options)
+        profile = cProfile.Profile()
+        profile.enable(builtins=options.set == "mixed")  # from 3.14 on runcall() forgets it
+        try:
+            return function(options)
+        finally:
+            profile.disable()
     if options.under == "floor":
         sys.path.insert(0, options.floor)
         import floor

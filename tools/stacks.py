@@ -8,6 +8,7 @@ packages that meddle with the interpreter.
     tools/stacks.py                      make or refresh all of them
     tools/stacks.py --only NAME...       only these
     tools/stacks.py --list               what there is, and in which state; makes nothing
+    STACK_PYTHONS="3.14 3.15" ...        for these versions of Python instead of an old and a new one
 
 The end-to-end tests read .stacks/stacks.json. A stack that cannot be made here (no such interpreter, no such MPI) is
 named there with the reason; only having none at all is an error. A call that finds everything as it should be does
@@ -42,6 +43,7 @@ NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
 PLAIN = "plain"  # without MPI
 PLAIN_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 PLAIN_PACKAGES = ("coverage==7.6.12", "greenlet==3.1.1", "gevent==24.11.1")
+NEW_PYTHONS = ("3.15", "3.14", "3.13", "3.12")
 AT_ONCE = 2
 STEP_LIMIT_S = 900
 
@@ -72,6 +74,11 @@ class Stack:
     def venv(self) -> Path:
         return HOME / self.name
 
+    @property
+    def from_source(self) -> bool:
+        """Whether mpi4py is compiled here: no wheel of it looks for Debian's MPICH."""
+        return self.mpi4py == "mpi4py31" or self.mpi == "sysmpich"
+
 
 def say(text: str) -> None:
     print(f"stacks: {text}", flush=True)
@@ -84,17 +91,25 @@ def version_key(version: str) -> tuple[int, ...]:
 def plan() -> list[Stack]:
     """An old and a new Python; mpi4py 3.1 takes the newest that it compiles on."""
     old = "3.11" if find_python("3.11") else RUNNING
-    new = "3.13" if find_python("3.13") else "3.12"
+    new = next(filter(find_python, NEW_PYTHONS), "3.12")
+    versions = os.environ.get("STACK_PYTHONS", "").split() or [old, new]
     stacks = []
-    for version in (old, new):
+    for version in versions:
         for mpi4py in MPI4PY:
             usable = version
             if mpi4py == "mpi4py31":
                 usable = min(version, NEWEST_FOR_MPI4PY31, key=version_key)
             stacks += [Stack(usable, mpi, mpi4py) for mpi in ("openmpi", "mpich")]
-    stacks.append(Stack(stacks[2].python, "sysmpich", "mpi4py31"))
+    stacks.append(stack_of_debian_mpich(versions))
     stacks += [Stack(version, PLAIN) for version in PLAIN_PYTHONS if find_python(version)]
     return list(dict.fromkeys(stacks))
+
+
+def stack_of_debian_mpich(versions: list[str]) -> Stack:
+    oldest = min(*versions, NEWEST_FOR_MPI4PY31, key=version_key)
+    if find_python(oldest):
+        return Stack(oldest, "sysmpich", "mpi4py31")
+    return Stack(max(versions, key=version_key), "sysmpich", "mpi4py4")
 
 
 # ---- what this machine has ----
@@ -254,7 +269,7 @@ def recipe_of(stack: Stack) -> str:
         recipe.append(f"mpich {MPICH}")
     else:
         recipe.append(launcher_version(launcher(stack)))
-        if stack.mpi4py == "mpi4py31":
+        if stack.from_source:
             compiler(stack)
     return "\n".join(recipe)
 
@@ -269,7 +284,7 @@ def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         old_setuptools = folder / "constraints.txt"
-        old_setuptools.write_text("setuptools<75\n")
+        old_setuptools.write_text("setuptools<75\n" if stack.mpi4py == "mpi4py31" else "")
         pip(
             f"building mpi4py {version}", log, stack.venv,
             "wheel", "--no-deps", "--no-binary", "mpi4py", "-w", str(folder), f"mpi4py=={version}",
@@ -299,7 +314,7 @@ def install_mpi(stack: Stack, recipe: str, log: Path) -> None:
     if stack.mpi == "mpich":
         pip("installing mpich", log, stack.venv, "install", "-q", f"mpich=={MPICH}")
     mpi4py = f"mpi4py=={MPI4PY[stack.mpi4py]}"
-    if stack.mpi4py == "mpi4py31":
+    if stack.from_source:
         mpi4py = mpi4py_from_source(stack, recipe, log)
     pip("installing mpi4py", log, stack.venv, "install", "-q", mpi4py, "numpy")
     try:

@@ -2,7 +2,7 @@
 # Installs the system packages that the named verbs need and do not find. Silent when there is nothing to do; never
 # asks anything.
 #
-#     PYTHON=python3 tools/system-packages.sh build demo test lint
+#     PYTHON=python3 tools/system-packages.sh build demo test lint next
 #
 # What counts is whether a thing works (a header, a command), not which package it came from. Only what does not work
 # is looked up under its Debian name and installed, if there is apt-get and the right to use it; otherwise the names
@@ -76,13 +76,21 @@ need_lint() {
     want cppcheck cppcheck
 }
 
+need_next() {
+    # Debian and Ubuntu only: elsewhere there is no apt to take the mirror from.
+    have apt-get || trouble+=("tools/next.sh needs apt-get: it works on Debian and Ubuntu")
+    [ -x /usr/sbin/debootstrap ] || want debootstrap debootstrap
+    [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
+    want unshare util-linux
+}
+
 check() {
     missing=() trouble=()
     local group
     for group in "$@"; do
         case $group in
-        build | demo | test | lint) "need_$group" ;;
-        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint]" >&2 && exit 2 ;;
+        build | demo | test | lint | next) "need_$group" ;;
+        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint] [next]" >&2 && exit 2 ;;
         esac
     done
 }

@@ -65,10 +65,19 @@ _LAZY = {
 def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Not importlib: the program may never have imported it.
-    value: object = getattr(__import__(f"{__name__}.{_LAZY[name]}", fromlist=[name]), name)
+    value: object = getattr(_module(_LAZY[name]), name)
     globals()[name] = value
     return value
+
+
+def _module(name: str) -> object:
+    # Not importlib: the program may never have imported it.
+    try:
+        return __import__(f"{__name__}.{name}", fromlist=[name])
+    except ImportError:
+        if name != "_runtime":
+            raise
+    return _module("_unrecorded")  # built for another Python: what the program asks for does nothing
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,13 @@ from __future__ import annotations
 import os
 import sys
 
-from allranks import __version__, _runtime
+from allranks import __version__
+
+trouble = ""  # why nothing can be recorded
+try:
+    from allranks import _runtime
+except ImportError as error:  # not built for this Python
+    trouble = str(error)
 
 TYPE_CHECKING = False  # typing itself would bring modules along that the program may have its own of
 if TYPE_CHECKING:
@@ -181,9 +187,10 @@ def become_main(options: Options) -> None:
     main_module = type(sys)("__main__")
     main_module.__dict__.update(
         __builtins__=sys.modules["builtins"],
-        __annotations__={},
         __loader__=sys.modules["_frozen_importlib"].BuiltinImporter,
     )
+    if sys.version_info < (3, 14):  # later ones evaluate annotations when they are asked for
+        main_module.__annotations__ = {}
     sys.modules["__main__"] = main_module
 
     first = {"module": "-m", "code": "-c"}.get(options.kind, options.target)
@@ -401,19 +408,42 @@ def refuse_command(options: Options, what: str, remedy: str) -> NoReturn:
     sys.exit(2)
 
 
-def show_source_in_tracebacks(code: str) -> None:
-    """From 3.13 on the interpreter does that for the code after -c."""
-    if sys.version_info >= (3, 13):
-        import linecache
+def dedented(code: str) -> str:
+    """From 3.14 on the code after -c may be indented as a whole."""
+    lines = code.split("\n")
+    indents = [line[: -len(line.lstrip(" \t"))] for line in lines if line.strip(" \t")]
+    n_margin = len(os.path.commonprefix(indents))  # noqa: RUF071 (character by character is right)
+    if sys.version_info < (3, 14) or n_margin == 0:
+        return code
+    return "\n".join(line[n_margin:] if line.strip(" \t") else "" for line in lines)
 
-        linecache._register_code("<string>", code, "<string>")  # type: ignore[attr-defined]
+
+def show_source_in_tracebacks(code: str) -> None:
+    """From 3.13 on the interpreter does that for the code after -c, from 3.14 on for each function in it."""
+    if sys.version_info < (3, 13):
+        return
+    import linecache
+
+    if sys.version_info < (3, 14):
+        linecache._register_code("<string>", code, "<string>")
+        return
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they come when the code is compiled to be run
+        try:
+            compiled = compile(code, "<string>", "exec", dont_inherit=True)
+        except Exception:  # and so do errors
+            return
+    linecache._register_code(compiled, code, "<string>")
 
 
 def prepare(options: Options) -> tuple[Callable[..., bool], tuple[object, ...]]:
     """What to call to run the program: worked out beforehand, so that it is not recorded."""
     if options.kind == "code":
-        show_source_in_tracebacks(options.target)
-        return _runtime.run_code, (os.fsencode(options.target + "\n"),)
+        code = dedented(options.target + "\n")
+        show_source_in_tracebacks(code)
+        return _runtime.run_code, (os.fsencode(code),)
     if options.kind == "script":
         path = os.path.join(current_directory(), options.target)
         return _runtime.run_file, (b"<stdin>" if options.target == "-" else os.fsencode(path),)
@@ -435,6 +465,22 @@ def note(text: str) -> None:
 
 def complain(text: str) -> None:
     print(f"allranks: error: {text}", file=sys.stderr, flush=True)
+
+
+def run_plainly(options: Options) -> NoReturn:
+    """Without the runtime, which would look for frames where this Python does not keep them."""
+    import subprocess
+    import sysconfig
+
+    reason = f"{trouble} (install allranks again, with this Python)"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        reason = "free-threaded Python is not supported yet (use a build with the GIL)"
+    complain(f"{reason}; the program runs without being recorded")
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    if getattr(sys.stdout, "write_through", False):
+        flags.append("-u")
+    first = {"module": "-m", "code": "-c"}.get(options.kind, "--")
+    os.execv(sys.executable, [sys.executable, *flags, first, options.target, *options.arguments])
 
 
 def end_in_failure(options: Options) -> None:
@@ -461,6 +507,8 @@ def run(argv: list[str]) -> None:
         sys.exit(2)
     if options.kind == "script":
         check_script(options)
+    if trouble:
+        run_plainly(options)
     become_main(options)
     function, arguments = prepare(options)
     start_recording(options)

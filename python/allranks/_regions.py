@@ -7,7 +7,7 @@ import functools
 import types
 from typing import TYPE_CHECKING, TypeVar
 
-from allranks._runtime import region
+from allranks import region
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

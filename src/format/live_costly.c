@@ -21,7 +21,10 @@ struct finding {
     size_t n_functions;
     uint64_t now_ticks;
     bool all;
-    uint64_t *children; /* by ref of a function in C: time of what it called */
+    uint64_t *children; /* by ref: time of what it called */
+    uint32_t *above;    /* by ref: the nearest node above that is not a function in C */
+    uint64_t *inside;   /* by ref of such a node: time of what it called, through C or not */
+    uint64_t *claimed;  /* likewise: own time of the functions in C that it called */
     struct ar_idmap sum_of, time_of_thread;
     struct sum *sums;
     size_t n_sums, cap_sums;
@@ -83,6 +86,19 @@ static bool is_builtin(const struct finding *f, const struct ar_node *node)
     return function > 0 && function <= f->n_functions && f->kinds[function] == AR_FUNCTION_BUILTIN;
 }
 
+static void add_to_parent(struct finding *f, const struct ar_node *node, uint32_t ref,
+                          uint64_t ticks)
+{
+    uint32_t parent = node->parent_ref;
+
+    f->children[parent] += ticks;
+    f->above[ref] = f->above[parent] ? f->above[parent] : parent;
+    if (is_builtin(f, node))
+        return;
+    f->inside[f->above[ref]] += ticks;
+    f->above[ref] = 0; /* what it calls has it above */
+}
+
 /* The root of a thread has its time; parents come before their children. */
 static enum ar_status add_up_children(struct finding *f, const struct ar_node *node, uint32_t ref,
                                       uint32_t thread)
@@ -92,7 +108,7 @@ static enum ar_status add_up_children(struct finding *f, const struct ar_node *n
     f->out->ticks[ref] = ticks;
     if (node->parent_ref) {
         if (node->parent_ref < ref)
-            f->children[node->parent_ref] += ticks;
+            add_to_parent(f, node, ref, ticks);
         return AR_OK;
     }
     if (ar_grow((void **)&f->threads, &f->cap_threads, f->n_threads + 1, sizeof *f->threads) < 0 ||
@@ -128,6 +144,30 @@ static uint64_t own_ticks(const struct finding *f, const struct ar_node *node, u
     return own;
 }
 
+static enum ar_status find_own_time(struct finding *f, const struct ar_node *node, uint32_t ref,
+                                    uint32_t thread)
+{
+    (void)thread;
+    if (f->all || !is_builtin(f, node))
+        return AR_OK;
+    f->out->ticks[ref] = own_ticks(f, node, ref);
+    f->claimed[f->above[ref]] += f->out->ticks[ref];
+    return AR_OK;
+}
+
+/* However large the estimates, they are part of the time that their caller did not spend elsewhere. */
+static uint64_t fit(const struct finding *f, uint32_t ref)
+{
+    uint32_t above = f->above[ref];
+    uint64_t whole = f->out->ticks[above], inside = f->inside[above];
+    uint64_t room = inside < whole ? whole - inside : 0;
+    uint64_t ticks = f->out->ticks[ref];
+
+    if (f->claimed[above] <= room)
+        return ticks;
+    return (uint64_t)((double)ticks * (double)room / (double)f->claimed[above]);
+}
+
 static enum ar_status add_up_builtins(struct finding *f, const struct ar_node *node, uint32_t ref,
                                       uint32_t thread)
 {
@@ -139,7 +179,7 @@ static enum ar_status add_up_builtins(struct finding *f, const struct ar_node *n
     if (!sum)
         return AR_NOMEM;
     if (!f->all)
-        f->out->ticks[ref] = own_ticks(f, node, ref);
+        f->out->ticks[ref] = fit(f, ref);
     *sum += f->out->ticks[ref];
     return AR_OK;
 }
@@ -172,6 +212,9 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
         .now_ticks = now_ticks,
         .all = all,
         .children = calloc(n_refs, sizeof *f.children),
+        .above = calloc(n_refs, sizeof *f.above),
+        .inside = calloc(n_refs, sizeof *f.inside),
+        .claimed = calloc(n_refs, sizeof *f.claimed),
     };
     enum ar_status status = AR_NOMEM;
 
@@ -179,13 +222,18 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
         .ticks = calloc(n_refs, sizeof *out->ticks),
         .is_kept = calloc(n_functions + 1, sizeof *out->is_kept),
     };
-    if (f.children && out->ticks && out->is_kept)
+    if (f.children && f.above && f.inside && f.claimed && out->ticks && out->is_kept)
         status = each_node(&f, add_up_children);
+    if (status == AR_OK)
+        status = each_node(&f, find_own_time);
     if (status == AR_OK)
         status = each_node(&f, add_up_builtins);
     if (status == AR_OK)
         keep_what_matters(&f);
     free(f.children);
+    free(f.above);
+    free(f.inside);
+    free(f.claimed);
     free(f.sums);
     free(f.threads);
     ar_idmap_free(&f.sum_of);

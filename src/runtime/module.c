@@ -293,9 +293,25 @@ static struct PyModuleDef definition = {
     .m_methods = methods,
 };
 
+/* Pre-releases load what was built for another one, and keep their frames elsewhere. */
+static bool check_version(void)
+{
+    PyObject *hexversion = PySys_GetObject("hexversion"); /* borrowed */
+    uint32_t running = hexversion ? (uint32_t)PyLong_AsUnsignedLong(hexversion) : 0;
+    char built_for_text[AR_PYTHON_TEXT_BYTES], running_text[AR_PYTHON_TEXT_BYTES];
+
+    if (ar_python_fits(PY_VERSION_HEX, running))
+        return true;
+    ar_python_text(PY_VERSION_HEX, built_for_text);
+    ar_python_text(running, running_text);
+    PyErr_Format(PyExc_ImportError, "allranks was built for Python %s, and this is %s",
+                 built_for_text, running_text);
+    return false;
+}
+
 PyMODINIT_FUNC PyInit__runtime(void)
 {
-    PyObject *module = PyModule_Create(&definition);
+    PyObject *module = check_version() ? PyModule_Create(&definition) : NULL;
 
     if (module && (!ar_regions_register(module) || !ar_profile_object_register(module)))
         Py_CLEAR(module);

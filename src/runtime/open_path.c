@@ -39,7 +39,7 @@ struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function)
 
 static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
 {
-    struct ar_node *node = ar_tree_child(t, key, now);
+    struct ar_node *node = ar_tree_child(t, key);
 
     if (!node)
         return;

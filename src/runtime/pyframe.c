@@ -30,8 +30,11 @@ static int levels_in_use(PyThreadState *ts)
 #define FREE_LEVELS(counter, n) (*(counter) -= (n))
 #endif
 
-/* From 3.12 on C functions have a counter of their own. */
-#if PY_VERSION_HEX >= 0x030D0000
+/* On 3.12 and 3.13 C functions have a counter of their own; then the stack itself is measured. */
+#if PY_VERSION_HEX >= 0x030E0000
+#define C_LEVELS(ts) 0
+#define FREE_C_LEVELS(ts, n) ((void)(n))
+#elif PY_VERSION_HEX >= 0x030D0000
 #define C_LEVELS(ts) (Py_C_RECURSION_LIMIT - (ts)->c_recursion_remaining)
 #define FREE_C_LEVELS(ts, n) ((ts)->c_recursion_remaining += (n))
 #elif PY_VERSION_HEX >= 0x030C0000
@@ -42,6 +45,13 @@ static int levels_in_use(PyThreadState *ts)
 #define FREE_C_LEVELS(ts, n) ((void)(n))
 #endif
 
+/* Where the stack of a thread ends that runs no Python. */
+#if PY_VERSION_HEX >= 0x030F0000
+#define BOTTOM(ts) ((ts)->base_frame)
+#else
+#define BOTTOM(ts) NULL
+#endif
+
 struct ar_hidden_frames ar_frames_hide(PyThreadState *ts)
 {
     struct ar_hidden_frames hidden = {
@@ -50,7 +60,7 @@ struct ar_hidden_frames ar_frames_hide(PyThreadState *ts)
         .n_c_levels = C_LEVELS(ts),
     };
 
-    *ar_frame_top_slot(ts) = NULL;
+    *ar_frame_top_slot(ts) = BOTTOM(ts);
     FREE_LEVELS(recursion_counter(ts), hidden.n_levels);
     FREE_C_LEVELS(ts, hidden.n_c_levels);
     return hidden;

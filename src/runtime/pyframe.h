@@ -14,7 +14,21 @@
 #endif
 #include <Python.h>
 #include <frameobject.h>
-#if PY_VERSION_HEX >= 0x030B0000
+
+#include "runtime/pyversion.h"
+
+/* Said before anything is included that may have moved. */
+#if !AR_PYTHON_IS_KNOWN(PY_VERSION_HEX)
+#error "allranks does not know this version of CPython: use one that README.md names"
+#elif !AR_PYTHON_IS_FINAL(PY_VERSION_HEX)
+#error "allranks does not support pre-releases of CPython: use a final release"
+#elif defined(Py_GIL_DISABLED)
+#error "allranks does not support free-threaded CPython yet: use a build with the GIL"
+#endif
+
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_interpframe.h>
+#elif PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_frame.h>
 #else
 #include <internal/pycore_interp.h>
@@ -23,13 +37,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x030E0000
-#error "allranks supports CPython 3.9 to 3.13"
-#endif
-#ifdef Py_GIL_DISABLED
-#error "allranks does not support free-threaded builds of CPython yet"
-#endif
 
 /* From 3.10 on the interpreter has it. */
 #if PY_VERSION_HEX < 0x030A0000
@@ -86,7 +93,9 @@ static inline ar_frame *ar_frame_caller(ar_frame *frame)
 
 static inline PyCodeObject *ar_frame_code(ar_frame *frame)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030E0000
+    return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(frame->f_executable);
+#elif PY_VERSION_HEX >= 0x030D0000
     return (PyCodeObject *)frame->f_executable;
 #else
     return frame->f_code;
@@ -101,7 +110,9 @@ static inline PyObject *ar_frame_globals(ar_frame *frame)
 /* Borrowed; NULL where it is not set. */
 static inline PyObject *ar_frame_first_local(ar_frame *frame)
 {
-#if PY_VERSION_HEX >= 0x030B0000
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyStackRef_AsPyObjectBorrow(frame->localsplus[0]);
+#elif PY_VERSION_HEX >= 0x030B0000
     return frame->localsplus[0];
 #else
     return frame->f_localsplus[0];

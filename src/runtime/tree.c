@@ -139,27 +139,8 @@ static void note_awaited(struct ar_thread *t, struct ar_node *node, uint64_t tic
         values->words[AR_TASK_AWAITED_TICKS] += ticks;
 }
 
-/* The task's own node comes in between; it is closed when the current one is. */
-static void enter_task(struct ar_thread *t, uint64_t now)
+struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key)
 {
-    uint64_t awaited_ticks = 0;
-    uint32_t task = ar_tree_task ? ar_tree_task(t, now, &awaited_ticks) : 0;
-    struct ar_node *node = task ? ar_tree_enter(t, task, now) : NULL;
-
-    if (node && awaited_ticks)
-        note_awaited(t, node, awaited_ticks);
-}
-
-struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now)
-{
-    static __thread bool entering_task __attribute__((tls_model("initial-exec")));
-
-    if (__builtin_expect(t->current->flags & AR_MARK_RUNS_TASKS, 0) && !entering_task) {
-        entering_task = true;
-        enter_task(t, now);
-        entering_task = false;
-    }
-
     struct ar_node *parent = t->current;
     struct ar_node *node = ar_node_table_find(&t->children, ar_live_ref(parent), key);
 
@@ -173,6 +154,35 @@ struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now)
     if (parent->left_ref)
         ((struct ar_node *)ar_live_ptr(parent->left_ref))->successor_ref = ar_live_ref(node);
     return node;
+}
+
+/* A function in C may have come in between. */
+static bool runs_tasks(const struct ar_node *node)
+{
+    while (node->flags & AR_MARK_BUILTIN)
+        node = ar_live_ptr(node->parent_ref);
+    return node->flags & AR_MARK_RUNS_TASKS;
+}
+
+/* The task's own node comes in between; it is closed when the current one is. */
+static void enter_task(struct ar_thread *t, uint64_t now)
+{
+    uint64_t awaited_ticks = 0;
+    uint32_t task = ar_tree_task ? ar_tree_task(t, now, &awaited_ticks) : 0;
+    struct ar_node *node = task ? ar_tree_child(t, task) : NULL;
+
+    if (!node)
+        return;
+    ar_tree_open(t, node, now);
+    if (awaited_ticks)
+        note_awaited(t, node, awaited_ticks);
+}
+
+struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64_t now)
+{
+    if (__builtin_expect(runs_tasks(t->current), 0))
+        enter_task(t, now);
+    return ar_tree_child(t, key);
 }
 
 struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,

@@ -113,11 +113,10 @@ enum ar_tree_mark {
 #define AR_MARKS_BETWEEN (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER)
 
 void ar_tree_mark(uint32_t function, uint32_t marks);
-/*
- * The child of the current node with that key, made if need be; NULL when the file is full. The
- * current node may become another one below it, of the task that is run.
- */
-struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now);
+/* The child of the current node with that key, made if need be; NULL when the file is full. */
+struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key);
+/* The same for a call: if that is a step of a task, the task's node becomes the current one first. */
+struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64_t now);
 /* The number of the task that is about to run a step, or 0. Set by tasks.c. */
 extern uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
 /* A step of a task is over. */
@@ -220,7 +219,7 @@ static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, u
     struct ar_node *child = ar_tree_guess(t, key);
 
     if (__builtin_expect(!child, 0)) {
-        child = ar_tree_child(t, key, now);
+        child = ar_tree_child_to_enter(t, key, now);
         if (!child)
             return NULL;
     }

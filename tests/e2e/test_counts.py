@@ -94,3 +94,10 @@ def test_each_thread_has_a_tree_of_its_own(python: Sandbox):
                 above = above.parent
             assert above.number in roots - {0}, node.path
     assert all("main" in node.path for node in report.named("run_all"))
+
+
+def test_a_thread_has_the_name_that_the_program_gave_it(python: Sandbox):
+    code = "import threading\nt = threading.Thread(target=print, name='the cook')\nt.start()\nt.join()"
+    assert python.recorded("-c", code, options=("-o", "x.allranks")).code == 0
+    names = [node.name for node in python.report("x.allranks").nodes if node.kind == "thread"]
+    assert "the cook" in names

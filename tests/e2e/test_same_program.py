@@ -114,6 +114,13 @@ def test_its_surroundings_are_the_same_with_flags(python: Sandbox, flags: str):
     assert_same(python, workload("surroundings.py"), "an argument", flags=words)
 
 
+def test_a_sampler_finds_the_same_stack(python: Sandbox):
+    if tuple(map(int, python.stack.python_version.split("."))) < (3, 15):
+        pytest.skip("the interpreter comes with one from 3.15 on")
+    plain = assert_same(python, workload("reads_own_stack.py"))
+    assert "<module>" in plain.out, plain
+
+
 def depths(done: Done) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in done.out.splitlines())
 
@@ -218,9 +225,24 @@ def test_unusual_sources_are_read_the_same(python: Sandbox, kind: str):
     assert_same(python, "unusual.py", closing_line=not refused)
 
 
-@pytest.mark.parametrize("code", ["1 +", "print('one line')", "if True:\n  1/0\n", "import sys; print(sys.argv, __name__)", ""])
-def test_code_is_run_the_same(python: Sandbox, code: str):
-    assert_same(python, "-c", code, closing_line=code != "1 +")
+@pytest.mark.parametrize("code", [
+    "1 +", "print('one line')", "if True:\n  1/0\n", "import sys; print(sys.argv, __name__)", "",
+    "def f():\n  def g(): 1/0\n  g()\nf()", "print(1 is 1)", "print('a\\d')\n1 +",
+])  # fmt: skip
+def test_code_is_run_the_same(python: Sandbox, code: str, known_fault):
+    warns = "SyntaxWarning" in python.plain("-c", code).err
+    known_fault(warns and python.stack.python_version == "3.13", "a SyntaxWarning shows its source line, which 3.13 does not")
+    assert_same(python, "-c", code, closing_line=not code.endswith("1 +"))
+
+
+@pytest.mark.parametrize("code", [
+    "\n  print(1)\n  1/0", " \n    def f():\n      1/0\n    f()\n", "\tprint(1)\n\tprint(2)", "\tprint(1)\n  print(2)",
+    "  print(1)\n print(2)", '  print("""a\n   \n \n    b""")\n', 'print("""a\n   \n""")', "   \n", "  # a\n  print(1)\n # b",
+    '  print("""\n\t""")', '  print(1)\r\n  print("""\r\n   \r\n""")',
+])  # fmt: skip
+def test_indented_code_is_run_or_refused_the_same(python: Sandbox, code: str):
+    refused = "IndentationError" in python.plain("-c", code).err
+    assert_same(python, "-c", code, closing_line=not refused)
 
 
 @pytest.mark.parametrize("kind", ["directory", "archive", "standard input"])

@@ -1064,7 +1064,7 @@ static void call_new_functions(struct ar_thread *t)
         pause();
 }
 
-static void *call_once(void *context)
+static void *one_call(void *context)
 {
     struct ar_thread *t = ar_thread_self();
 
@@ -1079,7 +1079,7 @@ static void start_new_threads(struct ar_thread *t)
 
     (void)t;
     for (;;)
-        if (pthread_create(&other, NULL, call_once, NULL) == 0)
+        if (pthread_create(&other, NULL, one_call, NULL) == 0)
             pthread_join(other, NULL);
 }
 

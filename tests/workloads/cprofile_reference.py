@@ -16,7 +16,11 @@ def run(output, script, arguments):
     module.__file__ = script
     sys.argv[:] = [script, *arguments]
     profile = cProfile.Profile(builtins=False)
-    profile.runctx(code, module.__dict__, module.__dict__)
+    try:
+        profile.enable(builtins=False)  # from 3.14 on runctx() forgets what the profile was made with
+        exec(code, module.__dict__, module.__dict__)
+    finally:
+        profile.disable()
     profile.dump_stats(output)
 
 
