@@ -5,8 +5,6 @@ Everything here happens in the user's process before the first line of the progr
 it leaves behind (sys.argv, sys.path, __main__, the stack) is what the program finds without allranks.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -18,7 +16,9 @@ try:
 except ImportError as error:  # not built for this Python
     trouble = str(error)
 
-TYPE_CHECKING = False  # typing itself would bring modules along that the program may have its own of
+# Neither typing nor __future__: they would be further files to open on every rank, and modules that the program may have
+# its own of. So what they would be needed for stands in quotes.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
@@ -197,10 +197,15 @@ def become_main(options: Options) -> None:
     sys.argv[:] = [first, *options.arguments]
     if options.kind == "package":
         sys.path[: not has_safe_path()] = [os.path.join(current_directory(), options.target)]
-    elif not has_safe_path() and options.kind != "module":
-        # `python -m` has put the current directory there.
-        in_file = options.kind == "script" and options.target != "-"
-        sys.path[0] = os.path.dirname(os.path.realpath(options.target)) if in_file else ""
+    elif not has_safe_path():
+        sys.path[0] = first_path(options)
+
+
+def first_path(options: Options) -> str:
+    if options.kind == "module":
+        return sys.path[0] or current_directory()  # `python -m` has put it there
+    in_file = options.kind == "script" and options.target != "-"
+    return os.path.dirname(os.path.realpath(options.target)) if in_file else ""
 
 
 def has_safe_path() -> bool:
@@ -245,7 +250,7 @@ def facts_about(options: Options) -> dict[str, str]:
     }
 
 
-def calibration_loops() -> tuple[Callable[[], None], ...]:
+def calibration_loops() -> "tuple[Callable[[], None], ...]":
     """They call functions that do nothing: how much longer they take when recorded is what recording costs."""
     names: dict[str, Callable[[], None]] = {}
     exec(compile(CALIBRATION, "<allranks>", "exec"), names)
@@ -344,7 +349,7 @@ def find_command(name: str) -> str:
     return ""
 
 
-def interpreter_of(path: str) -> str | None:
+def interpreter_of(path: str) -> "str | None":
     """The Python that a script names in its first line, as a path; None: it is no Python script."""
     try:
         with open(path, "rb") as file:
@@ -399,7 +404,7 @@ def remedy_for(command: str) -> str:
     return "only Python can be recorded"
 
 
-def refuse_command(options: Options, what: str, remedy: str) -> NoReturn:
+def refuse_command(options: Options, what: str, remedy: str) -> "NoReturn":
     """The one of this Python may stand behind what was found: pyenv has a shell script for each."""
     own = os.path.join(os.path.dirname(sys.executable), options.target)
     if own not in what and interpreter_of(own):
@@ -438,7 +443,7 @@ def show_source_in_tracebacks(code: str) -> None:
     linecache._register_code(compiled, code, "<string>")
 
 
-def prepare(options: Options) -> tuple[Callable[..., bool], tuple[object, ...]]:
+def prepare(options: Options) -> "tuple[Callable[..., bool], tuple[object, ...]]":
     """What to call to run the program: worked out beforehand, so that it is not recorded."""
     if options.kind == "code":
         code = dedented(options.target + "\n")
@@ -467,7 +472,7 @@ def complain(text: str) -> None:
     print(f"allranks: error: {text}", file=sys.stderr, flush=True)
 
 
-def run_plainly(options: Options) -> NoReturn:
+def run_plainly(options: Options) -> "NoReturn":
     """Without the runtime, which would look for frames where this Python does not keep them."""
     import subprocess
     import sysconfig
@@ -516,7 +521,7 @@ def run(argv: list[str]) -> None:
         end_in_failure(options)
 
 
-def exec_command(argv: list[str]) -> NoReturn:
+def exec_command(argv: list[str]) -> "NoReturn":
     program = os.path.join(os.path.dirname(sys.executable), "allranks")
     if not os.access(program, os.X_OK):
         complain(f"{program} is missing (install allranks again)")

@@ -38,8 +38,9 @@ int ar_command_run(int argc, char **argv)
     if (!python_beside_us(python, sizeof python))
         snprintf(python, sizeof python, "python3");
     command[0] = python;
-    command[1] = (char *)"-m";
-    command[2] = (char *)"allranks";
+    /* As `python -m allranks`, which would load a dozen modules of its own to find ours. */
+    command[1] = (char *)"-c";
+    command[2] = (char *)"from allranks._launch import main; main()";
     memcpy(command + 3, argv, (size_t)argc * sizeof *command);
     execvp(python, command);
     free(command);

@@ -313,6 +313,7 @@ static bool start(enum ar_builtins wanted)
         return false;
     }
     builtins = wanted;
+    ar_threads_guard_stacks();
     ar_threads_watch_from(0);
     started = true;
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);

@@ -26,6 +26,7 @@ static struct {
         paused_function; /* its nodes hold the time in which nothing is recorded; 0: none yet */
     bool paused;
     uint64_t watch_from_ticks;
+    bool guards_stacks;
     bool stopped; /* no further thread is recorded */
 } threads = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -189,7 +190,8 @@ struct ar_thread *ar_thread_attach(void)
         ar_livemap_lost(AR_LOST_THREADS, 1);
         return NULL;
     }
-    t->stack_guard = find_stack_guard();
+    if (threads.guards_stacks)
+        t->stack_guard = find_stack_guard();
     t->turn_ticks = threads.watch_from_ticks;
     enlist(t);
     pthread_setspecific(threads.key, t);
@@ -226,6 +228,13 @@ void ar_thread_restart(struct ar_thread *t)
 void ar_thread_name(struct ar_thread *t, const char *name)
 {
     snprintf(t->slot->name, sizeof t->slot->name, "%s", name);
+}
+
+void ar_threads_guard_stacks(void)
+{
+    threads.guards_stacks = true;
+    if (ar_self)
+        ar_self->stack_guard = find_stack_guard();
 }
 
 void ar_threads_watch_from(uint64_t ticks)

@@ -92,6 +92,8 @@ void ar_thread_detach(struct ar_thread *t);
 void ar_thread_name(struct ar_thread *t, const char *name);
 /* What was recorded so far was about ourselves: its time begins now. */
 void ar_thread_restart(struct ar_thread *t);
+/* For engines that take C stack from the program. It costs a file to be read. */
+void ar_threads_guard_stacks(void);
 /* When this thread and those to come are to look at functions in C; see watch.h. */
 void ar_threads_watch_from(uint64_t ticks);
 /* No thread is attached from now on, and this one records no more. */
