@@ -250,7 +250,7 @@ def facts_about(options: Options) -> dict[str, str]:
     }
 
 
-def calibration_loops() -> "tuple[Callable[[], None], ...]":
+def calibration_loops() -> "tuple[Callable[[], None], Callable[[], None]]":
     """They call functions that do nothing: how much longer they take when recorded is what recording costs."""
     names: dict[str, Callable[[], None]] = {}
     exec(compile(CALIBRATION, "<allranks>", "exec"), names)

@@ -140,7 +140,7 @@ bool ar_calls_enter(PyCodeObject *code, PyObject *offset, PyObject *callable)
 
     calls.watch.n_seen++;
     if (!number)
-        return all || calls.watch.open; /* a Python function, mostly */
+        return all; /* a Python function, mostly: if it is another one some day, a window shows it */
     if (!all)
         return enter_if_costly(t, code, offset, number);
     ar_c_call_enter(t, number, top_frame(), 1);

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# options: --builtins none
 # run: SCRIPT
 # run: -X dev SCRIPT
 # mask: <\w+ object at\s*>

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# options: --builtins none
 # run: SCRIPT
 # run: -X tracemalloc=5 SCRIPT
 """tracemalloc counts the program's own lines the same; sys.getallocatedblocks goes back to where it was."""

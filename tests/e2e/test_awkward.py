@@ -19,6 +19,7 @@ What a program needs is said in comments at its head, one or more of
     # python: 3.11+                       the first version that can run it
     # slow: 3.9 3.13                      only these versions, unless ALLRANKS_TEST_ALL is set
     # needs: greenlet                     a package; skipped where it is missing
+    # options: --builtins none            of allranks: what it looks at is known to be noticed otherwise (docs/differences.md)
     # mask: [0-9]+ us                     a regular expression for what differs by nature, which is cut out
     # known_fault: 3.11 3.12: why         it is known to fail there, and must: who mends it removes the line
 
@@ -63,6 +64,7 @@ class Program:
     needs: list[str] = field(default_factory=list)
     masks: list[str] = field(default_factory=lambda: list(ALWAYS_MASKED))
     faults: dict[str, str] = field(default_factory=dict)
+    options: list[str] = field(default_factory=list)
 
     def take(self, key: str, value: str) -> None:
         if key == "run":
@@ -80,6 +82,8 @@ class Program:
             self.needs += value.split()
         elif key == "mask":
             self.masks.append(value)
+        elif key == "options":
+            self.options += value.split()
         elif key == "known_fault":
             versions, _, why = value.partition(": ")
             self.faults.update(dict.fromkeys(versions.split(), why))
@@ -220,6 +224,7 @@ def start(case: Case, stack: Stack, directory: Path, recorder: list[str]) -> Run
 def run_each_way(case: Case, stack: Stack, directory: Path, with_line: bool) -> list[Done]:
     """Plainly, quietly recorded, and recorded: side by side, since none of them looks at a clock."""
     record = ["-m", "allranks", "--live-dir", str(directory / "live"), "-o", str(directory / "x.allranks")]
+    record += case.program.options
     running: list[Running] = []
     try:
         for i, recorder in enumerate(([], [*record, "-q"], record)[: 2 + with_line]):
