@@ -28,20 +28,34 @@ void ar_budget_calibrate(const struct ar_calibration *m)
     h->c_call_cost_ns = ar_costs.c_call_ns;
 }
 
-static bool thread_is_over(const struct ar_thread *t, uint64_t now)
-{
-    double spent_ns = (double)t->n_priced * ar_costs.call_ns;
+#define SPAN_NS 5000000
+#define MOST_LENIENT 1e6
 
-    return spent_ns > budget_share * ar_ns_of_ticks(now - t->slot->start_ticks);
+/* At the end of each span: was it over? */
+static void judge_span(struct ar_budget *b, uint64_t now)
+{
+    double span_ns = ar_ns_of_ticks(now - b->span_ticks);
+
+    if (span_ns < SPAN_NS)
+        return;
+    b->is_over = (double)b->n_calls * ar_costs.call_ns > budget_share * span_ns;
+    if (b->is_over && b->leniency < MOST_LENIENT)
+        b->leniency = 2 * b->leniency + 1;
+    b->span_ticks = now;
+    b->n_calls = 0;
 }
 
-bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint64_t now)
+bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t n_calls,
+                       uint64_t now)
 {
-    t->n_priced += AR_BUDGET_CALLS;
-    if (budget_share <= 0 || node->flags & AR_MARK_WANTED || !thread_is_over(t, now))
+    if (budget_share <= 0)
+        return false;
+    t->budget.n_calls += n_calls;
+    judge_span(&t->budget, now);
+    if (!t->budget.is_over || node->flags & AR_MARK_WANTED)
         return false;
 
     double mean_ns = ar_ns_of_ticks((uint64_t)node->ticks + now) / (double)node->n_calls;
 
-    return mean_ns * budget_share < ar_costs.call_ns;
+    return mean_ns * budget_share < ar_costs.call_ns * t->budget.leniency;
 }

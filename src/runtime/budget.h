@@ -5,7 +5,8 @@
  * The price of a call is measured in the process itself, when it starts: the same small loop with
  * and without the engine. The report states calls times price. With a budget, a function that has
  * proved cheap and frequent while the thread is over it is not timed any more: its calls are its
- * caller's from then on, and what was counted so far is marked as partial.
+ * caller's from then on, and what was counted so far is marked as partial. The longer the thread
+ * stays over it, the less cheap a function has to be.
  *
  * Threads: under the GIL.
  */
@@ -55,8 +56,18 @@ struct ar_calibration {
 };
 void ar_budget_calibrate(const struct ar_calibration *measured);
 
-/* Every so many calls of a node the engine asks. */
+/* Every so many calls of a node the engine asks; and every so many that took the slow path. */
 #define AR_BUDGET_CALLS 256
+#define AR_BUDGET_SLOW_CALLS 32
 
-/* Is the function of `node`, just entered, to be timed no more? */
-bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint64_t now);
+/* Is the function of `node`, just entered, to be timed no more? `n_calls` have been made since. */
+bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t n_calls,
+                       uint64_t now);
+
+/* How many calls' worth to ask for, on the slow path, where one costs three; 0: not now. */
+static inline uint32_t ar_budget_due(struct ar_thread *t, const struct ar_node *node)
+{
+    if (node->n_calls % AR_BUDGET_CALLS == 0)
+        return AR_BUDGET_CALLS;
+    return ++t->budget.n_slow_calls % AR_BUDGET_SLOW_CALLS == 0 ? 3 * AR_BUDGET_SLOW_CALLS : 0;
+}

@@ -192,14 +192,13 @@ static __attribute__((noinline)) PyObject *evaluate_unseen(PyThreadState *ts, ar
     return result;
 }
 
-/*
- * One call of so many. Cheap and frequent, and the budget is used up: then it is the last, and not
- * counted.
- */
+/* Cheap and frequent, and the budget is used up: then it is the last call, and not counted. */
 static struct ar_node *consider(struct ar_thread *t, ar_frame *frame, struct ar_node *node,
                                 uint64_t now)
 {
-    if (node->n_calls % AR_BUDGET_CALLS == 0 && ar_budget_is_over(t, node, now)) {
+    uint32_t n_calls = ar_budget_due(t, node);
+
+    if (n_calls && ar_budget_is_over(t, node, n_calls, now)) {
         ar_tree_leave(t, node, now);
         ar_function_stop(ar_frame_code(frame), (uint32_t)node->key);
         node = NULL;
@@ -227,10 +226,11 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
 
     if (now >= t->turn_ticks && is_unseen(t, now))
         return NULL;
+    t->starts = !ar_frame_has_run(frame);
 
     struct ar_node *node = ar_tree_enter(t, place | function, now);
 
-    return node && may_be_looked_at(t, node) ? consider(t, frame, node, now) : node;
+    return node ? consider(t, frame, node, now) : NULL;
 }
 
 /* The recording may have ended, or the process forked, since the node was entered. */
@@ -272,14 +272,17 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
     struct ar_thread *t = ar_self;
     ar_frame *caller = *ar_frame_top_slot(ts);
 
-    if (__builtin_expect(!t || ar_stack_pointer() < t->stack_guard || ar_tree_has_holes ||
-                             !ar_clock_is_tsc() || ar_call_is_refused(ts) ||
-                             ar_frame_makes_generator(frame),
+    if (__builtin_expect(!t || ar_stack_pointer() < t->stack_guard || !ar_clock_is_tsc() ||
+                             ar_call_is_refused(ts) || ar_frame_makes_generator(frame),
                          0))
         return evaluate_slowly(ts, frame, throwing);
 
     uint32_t function = ar_function_known(ar_frame_code(frame));
-    struct ar_node *node = ar_tree_guess(t, (uint64_t)ar_frame_site(caller) << 32 | function);
+
+    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+        return next_evaluator(ts, frame, throwing);
+
+    struct ar_node *node = ar_tree_guess(t, ar_call_place(caller, t->current) | function);
 
     if (__builtin_expect(!node || !function || may_be_looked_at(t, node), 0))
         return evaluate_slowly(ts, frame, throwing);

@@ -32,7 +32,9 @@ static PyObject *disable;  /* sys.monitoring.DISABLE */
 static __attribute__((noinline)) bool is_stopped(struct ar_thread *t, PyCodeObject *code,
                                                  struct ar_node *node, uint64_t now)
 {
-    if (!ar_budget_is_over(t, node, now))
+    uint32_t n_calls = ar_budget_due(t, node);
+
+    if (!n_calls || !ar_budget_is_over(t, node, n_calls, now))
         return false;
     ar_tree_leave(t, node, now);
     ar_function_stop(code, (uint32_t)node->key);
@@ -76,7 +78,7 @@ static bool enter(PyCodeObject *code)
 
     if (__builtin_expect(!node, 0))
         ar_tree_unseen(t, 1);
-    else if (__builtin_expect(node->n_calls % AR_BUDGET_CALLS == 0, 0))
+    else
         return !is_stopped(t, code, node, now);
     return true;
 }
@@ -111,8 +113,10 @@ static bool leave(PyCodeObject *code)
     return true;
 }
 
-static __attribute__((noinline)) PyObject *enter_slowly(PyCodeObject *code)
+static __attribute__((noinline)) PyObject *enter_slowly(PyCodeObject *code, bool starts)
 {
+    if (ar_self)
+        ar_self->starts = starts;
     return enter(code) ? Py_NewRef(Py_None) : Py_NewRef(disable);
 }
 
@@ -122,29 +126,39 @@ static __attribute__((noinline)) PyObject *leave_slowly(PyCodeObject *code)
 }
 
 /* What happens nearly always, without a call: everything else is a slow function in its place. */
-static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+static inline PyObject *enter_quickly(PyCodeObject *code, bool starts)
 {
-    (void)self, (void)n_args, (void)names;
-    PyCodeObject *code = (PyCodeObject *)args[0];
     struct ar_thread *t = ar_self;
 
-    if (__builtin_expect(!t || ar_tree_has_holes || !ar_clock_is_tsc(), 0))
-        return enter_slowly(code);
+    if (__builtin_expect(!t || !ar_clock_is_tsc(), 0))
+        return enter_slowly(code, starts);
 
     ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
     uint32_t function = ar_function_known(code);
-    uint64_t place = frame ? (uint64_t)ar_frame_site(ar_frame_caller(frame)) << 32 : 0;
+    uint64_t place = frame ? ar_call_place(ar_frame_caller(frame), t->current) : 0;
     struct ar_node *node = ar_tree_guess(t, place | function);
 
     if (__builtin_expect(!node || !function || (node->n_calls + 1) % AR_BUDGET_CALLS == 0, 0))
-        return enter_slowly(code);
+        return enter_slowly(code, starts);
 
     uint64_t now = ar_tsc();
 
     if (__builtin_expect(now >= t->turn_ticks, 0))
-        return enter_slowly(code);
+        return enter_slowly(code, starts);
     ar_tree_open(t, node, now);
     Py_RETURN_NONE;
+}
+
+static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    return enter_quickly((PyCodeObject *)args[0], true);
+}
+
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    return enter_quickly((PyCodeObject *)args[0], false);
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
@@ -197,8 +211,8 @@ static PyObject *on_c_leave(PyObject *self, PyObject *const *args, size_t n_args
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
 static const struct ar_monitoring_event of_python[] = {
-    {"PY_START", on_enter, NULL}, {"PY_RESUME", on_enter, NULL}, {"PY_RETURN", on_leave, NULL},
-    {"PY_YIELD", on_leave, NULL}, {"PY_THROW", on_throw, NULL},  {"PY_UNWIND", on_unwind, NULL},
+    {"PY_START", on_start, NULL}, {"PY_RESUME", on_resume, NULL}, {"PY_RETURN", on_leave, NULL},
+    {"PY_YIELD", on_leave, NULL}, {"PY_THROW", on_throw, NULL},   {"PY_UNWIND", on_unwind, NULL},
 };
 static const struct ar_monitoring_event of_c[] = {
     {"CALL", on_call, NULL},

@@ -73,8 +73,10 @@ uint64_t ar_calls_turn(uint64_t now)
     if (now < calls.watch.turn_ticks)
         return calls.watch.turn_ticks;
     ar_watch_turn(&calls.watch, now);
-    if (calls.watch.open && !was_open)
+    if (calls.watch.open && !was_open) {
         switch_all_on();
+        calls.watch.n_seen += calls.n_all; /* each of them has to be switched off again */
+    }
     return calls.watch.turn_ticks;
 }
 

@@ -13,7 +13,6 @@
 struct waiting {
     uint64_t since_ticks; /* 0: in its first step */
     uint32_t number;
-    PyObject *alive; /* a weak reference, which tells us when the address is free again; or NULL */
 };
 
 static struct {
@@ -21,6 +20,8 @@ static struct {
     struct waiting *all;
     size_t n_all, cap_all;
 } waiting;
+
+static struct ar_idmap by_coroutine; /* function of a coroutine to number of its tasks */
 
 /* ---- which task ------------------------------------------------------------------------------ */
 
@@ -32,29 +33,34 @@ static PyObject *module_attribute(const char *module, const char *name)
     return found ? PyObject_GetAttrString(found, name) : NULL;
 }
 
-/* Functions in C all the way: no code of the program runs. Returns a new reference or NULL. */
+#if PY_VERSION_HEX >= 0x030C0000
+/* A new reference or NULL. Functions in C all the way: no code of the program runs. */
 static PyObject *running_task(void)
 {
-#if PY_VERSION_HEX >= 0x030C0000
-    PyObject *function = module_attribute("_asyncio", "current_task");
-    PyObject *task = function ? PyObject_CallNoArgs(function) : NULL;
+    static PyObject *current_task;
 
-    Py_XDECREF(function);
+    if (!current_task)
+        current_task = module_attribute("_asyncio", "current_task");
+    return current_task ? PyObject_CallNoArgs(current_task) : NULL;
+}
 #else
-    PyObject *tasks = module_attribute("_asyncio", "_current_tasks");
-    PyObject *function = module_attribute("_asyncio", "_get_running_loop");
-    PyObject *loop = function ? PyObject_CallNoArgs(function) : NULL;
-    PyObject *task = tasks && loop ? PyDict_GetItem(tasks, loop) : NULL;
+static PyObject *running_task(void)
+{
+    static PyObject *tasks, *running_loop;
 
-    Py_XINCREF(task);
+    if (!tasks)
+        tasks = module_attribute("_asyncio", "_current_tasks");
+    if (!running_loop)
+        running_loop = module_attribute("_asyncio", "_get_running_loop");
+
+    PyObject *loop = running_loop ? PyObject_CallNoArgs(running_loop) : NULL;
+    PyObject *task = tasks && loop ? PyDict_GetItem(tasks, loop) : NULL; /* borrowed */
+
     Py_XDECREF(loop);
-    Py_XDECREF(function);
-    Py_XDECREF(tasks);
-#endif
-    if (task == Py_None)
-        Py_CLEAR(task);
+    Py_XINCREF(task);
     return task;
 }
+#endif
 
 /* ---- its name -------------------------------------------------------------------------------- */
 
@@ -78,23 +84,32 @@ static uint32_t number_of_name(PyObject *name)
     return number;
 }
 
+/* Under the coroutine's own name; looked up once for each of them. */
+static uint32_t number_of_coroutine(PyObject *task)
+{
+    PyObject *coroutine = PyObject_CallMethod(task, "get_coro", NULL);
+    PyObject *code = coroutine ? PyObject_GetAttrString(coroutine, "cr_code") : NULL;
+    uint32_t function = code && PyCode_Check(code) ? ar_function_known((PyCodeObject *)code) : 0;
+    uint32_t number = function ? ar_idmap_get(&by_coroutine, function, 0) : 0;
+
+    if (!number && coroutine) {
+        PyObject *name = PyObject_GetAttrString(coroutine, "__qualname__");
+
+        number = number_of_name(name);
+        if (function && number && ar_idmap_put(&by_coroutine, function, number) < 0)
+            number = 0;
+        Py_XDECREF(name);
+    }
+    Py_XDECREF(code);
+    Py_XDECREF(coroutine);
+    return number;
+}
+
 static uint32_t number_of_task(PyObject *task)
 {
     PyObject *name = PyObject_CallMethod(task, "get_name", NULL);
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-
-    if (text && is_made_up(text)) {
-        PyObject *coroutine = PyObject_CallMethod(task, "get_coro", NULL);
-        PyObject *better = coroutine ? PyObject_GetAttrString(coroutine, "__qualname__") : NULL;
-
-        Py_XDECREF(coroutine);
-        if (better) {
-            Py_DECREF(name);
-            name = better;
-        }
-    }
-
-    uint32_t number = number_of_name(name);
+    uint32_t number = text && is_made_up(text) ? number_of_coroutine(task) : number_of_name(name);
 
     Py_XDECREF(name);
     return number;
@@ -109,31 +124,7 @@ static struct waiting *find(const void *task)
     return i == AR_NO_ID ? NULL : &waiting.all[i];
 }
 
-static PyObject *task_died(PyObject *address, PyObject *reference)
-{
-    struct waiting *state = find(PyLong_AsVoidPtr(address));
-
-    if (state && state->alive == reference) {
-        state->alive = NULL;
-        Py_DECREF(reference);
-    }
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef on_death = {"task_died", task_died, METH_O, NULL};
-
-static PyObject *watch_over(PyObject *task)
-{
-    PyObject *address = PyLong_FromVoidPtr(task);
-    PyObject *callback = address ? PyCFunction_New(&on_death, address) : NULL;
-    PyObject *reference = callback ? PyWeakref_NewRef(task, callback) : NULL;
-
-    Py_XDECREF(callback);
-    Py_XDECREF(address);
-    return reference;
-}
-
-/* An address that comes again has its old place. */
+/* An address that comes again has its old place: its first step is the start of a coroutine. */
 static struct waiting *find_or_add(const void *task)
 {
     struct waiting *state = find(task);
@@ -155,8 +146,8 @@ static uint32_t step_of(struct ar_thread *t, PyObject *task, uint64_t now, uint6
 
     if (!state)
         return 0;
-    if (!state->alive)
-        *state = (struct waiting){.number = number_of_task(task), .alive = watch_over(task)};
+    if (t->starts || !state->number)
+        *state = (struct waiting){.number = number_of_task(task)};
     else if (state->since_ticks)
         *awaited_ticks = now - state->since_ticks;
     t->task = task;
@@ -171,7 +162,7 @@ static uint32_t on_step(struct ar_thread *t, uint64_t now, uint64_t *awaited_tic
     t->task = NULL;
     PyErr_Fetch(&type, &value, &traceback);
     task = running_task();
-    if (task)
+    if (task && task != Py_None)
         number = step_of(t, task, now, awaited_ticks);
     Py_XDECREF(task); /* asyncio holds it while it runs */
     PyErr_Clear();
@@ -197,6 +188,7 @@ void ar_tasks_start(void)
 void ar_tasks_forget(void)
 {
     ar_idmap_free(&waiting.of_task);
+    ar_idmap_free(&by_coroutine);
     free(waiting.all);
     waiting.all = NULL;
     waiting.n_all = waiting.cap_all = 0;

@@ -221,7 +221,7 @@ void ar_thread_restart(struct ar_thread *t)
         return;
     __atomic_store_n(&t->root->ticks, (int64_t)(0 - now), __ATOMIC_RELAXED);
     t->slot->start_ticks = now;
-    t->n_priced = 0;
+    t->budget = (struct ar_budget){.span_ticks = now};
     ar_tree_move(t, t->root, now);
 }
 

@@ -46,6 +46,15 @@ struct ar_quiet {
     } shares[AR_QUIET_SHARES];
 };
 
+/* What this thread has spent lately; see budget.h. */
+struct ar_budget {
+    uint64_t span_ticks; /* since when */
+    uint64_t n_calls;
+    double leniency;
+    uint32_t n_slow_calls;
+    bool is_over;
+};
+
 struct ar_thread {
     struct ar_node *current;
     struct ar_live_thread *slot;
@@ -69,8 +78,9 @@ struct ar_thread {
     struct ar_node_table children;
     uint32_t n_nodes;
     struct ar_extent *nodes, *values;
-    uint64_t n_priced; /* calls that the budget has counted */
-    void *task;        /* asyncio's, that is running; see tasks.h */
+    struct ar_budget budget;
+    void *task;  /* asyncio's, that is running; see tasks.h */
+    bool starts; /* the function being entered has not run before: it is not resumed */
     struct ar_thread *next;
     struct ar_quiet quiet;
 };

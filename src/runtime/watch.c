@@ -5,10 +5,14 @@
 
 #define WINDOW_NS 500000
 #define SHORTEST_GAP_NS 2000000
-#define LONGEST_GAP_NS 500000000
-#define LARGEST_WEIGHT 1024
+#define LARGEST_WEIGHT 65536
+/*
+ * The longer a program has run, the less the next window can tell: their number grows with the
+ * logarithm of the time.
+ */
+#define GAP_SHARE 0.05
 /* What looking may take of the time; and what it may take at once, before it has been earned. */
-#define WATCH_SHARE 0.02
+#define WATCH_SHARE 0.01
 #define CREDIT_NS 3000000
 #define SWITCH_NS 20
 
@@ -22,10 +26,12 @@ static void open_window(struct ar_watch *watch, uint64_t now, uint64_t weight)
 
 static void close_window(struct ar_watch *watch, uint64_t now, double gap_ns)
 {
+    double least_ns = GAP_SHARE * ar_ns_of_ticks(now - watch->start_ticks);
+
+    if (gap_ns < least_ns)
+        gap_ns = least_ns;
     if (gap_ns < SHORTEST_GAP_NS)
         gap_ns = SHORTEST_GAP_NS;
-    if (gap_ns > LONGEST_GAP_NS)
-        gap_ns = LONGEST_GAP_NS;
     watch->open = false;
     watch->since_ticks = now;
     watch->turn_ticks = now + ar_ticks_of_ns(gap_ns);
