@@ -117,7 +117,7 @@ static void subtract_children(const struct subtraction *s, size_t n_nodes, struc
         for (size_t i = s->row_start[node]; i < s->row_start[node + 1]; i++) {
             uint64_t inside = s->in_children[selves[i].location];
 
-            /* Rounding to nanoseconds can make the parts larger than the whole. */
+            /* Estimates, and rounding to nanoseconds, can make the parts larger than the whole. */
             selves[i].value -= inside < selves[i].value ? inside : selves[i].value;
         }
         for_children(s, node, false);
@@ -213,13 +213,39 @@ static void sum_over_ranks(const struct ar_profile *p, enum ar_metric_id metric,
         sums[m->values[i].node] += m->values[i].value;
 }
 
+static void mark_nodes(const struct ar_profile *p, uint8_t *marks)
+{
+    const struct ar_metric *m = &p->metrics[AR_METRIC_MARKS];
+
+    for (size_t i = 0; i < m->n_values; i++) {
+        uint8_t *mark = &marks[m->values[i].node];
+
+        if (m->values[i].value > *mark)
+            *mark = m->values[i].value < UINT8_MAX ? (uint8_t)m->values[i].value : UINT8_MAX;
+    }
+}
+
+static void add_process(struct ar_totals *t, const struct ar_process *process)
+{
+    for (int loss = 0; loss < AR_N_LOSSES; loss++)
+        t->n_lost[loss] += process->n_lost[loss];
+    t->overhead_ns += process->overhead_ns;
+    if (process->n_cheap_builtins > t->n_cheap_builtins)
+        t->n_cheap_builtins = process->n_cheap_builtins;
+}
+
 static void sum_processes(struct ar_totals *t, const struct ar_profile *p)
 {
+    double wall_ns = 0;
+
     for (size_t i = 0; i < p->n_processes; i++) {
-        t->mean_wall_ns += (double)p->processes[i].wall_ns / (double)p->n_processes;
-        for (int loss = 0; loss < AR_N_LOSSES; loss++)
-            t->n_lost[loss] += p->processes[i].n_lost[loss];
+        wall_ns += (double)p->processes[i].wall_ns;
+        add_process(t, &p->processes[i]);
     }
+    if (p->n_processes)
+        t->mean_wall_ns = wall_ns / (double)p->n_processes;
+    if (wall_ns > 0)
+        t->overhead = (double)t->overhead_ns / wall_ns;
     for (size_t node = 0; node < p->n_nodes; node++)
         if (p->functions[p->nodes[node].function].kind == AR_FUNCTION_MPI)
             t->mpi_ns += t->self[node].mean;
@@ -232,10 +258,12 @@ static bool allocate(struct ar_totals *t, size_t n)
     t->n_calls = calloc(n, sizeof *t->n_calls);
     t->bytes_out = calloc(n, sizeof *t->bytes_out);
     t->bytes_in = calloc(n, sizeof *t->bytes_in);
+    t->awaited_ns = calloc(n, sizeof *t->awaited_ns);
+    t->marks = calloc(n, sizeof *t->marks);
     t->first_child = calloc(n, sizeof *t->first_child);
     t->next_sibling = calloc(n, sizeof *t->next_sibling);
-    return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->first_child &&
-           t->next_sibling;
+    return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->awaited_ns &&
+           t->marks && t->first_child && t->next_sibling;
 }
 
 enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
@@ -255,6 +283,8 @@ enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
         sum_over_ranks(p, AR_METRIC_CALLS, out->n_calls);
         sum_over_ranks(p, AR_METRIC_BYTES_OUT, out->bytes_out);
         sum_over_ranks(p, AR_METRIC_BYTES_IN, out->bytes_in);
+        sum_over_ranks(p, AR_METRIC_AWAITED, out->awaited_ns);
+        mark_nodes(p, out->marks);
         sum_processes(out, p);
     } else {
         ar_totals_free(out);
@@ -269,6 +299,8 @@ void ar_totals_free(struct ar_totals *t)
     free(t->n_calls);
     free(t->bytes_out);
     free(t->bytes_in);
+    free(t->awaited_ns);
+    free(t->marks);
     free(t->first_child);
     free(t->next_sibling);
     *t = (struct ar_totals){0};

@@ -3,7 +3,10 @@
  * totals: each node's figures over all ranks.
  *
  * A rank's value is the sum over its threads; a rank that never was at a node has 0 there. Self
- * time is a node's time without its children's. Built in time linear in nodes and values.
+ * time is a node's time without its children's, and never less than nothing: where children are
+ * estimated they may come to more than the whole. The sum of all self times is the time of the root
+ * and of the threads if nothing is estimated (but for rounding to nanoseconds), and no less if
+ * something is. Built in time linear in nodes and values.
  *
  *     struct ar_totals t;
  *     if (ar_totals_build(&t, &profile) < 0) ...
@@ -24,10 +27,19 @@ struct ar_totals {
     struct ar_spread *time, *self; /* by node, in nanoseconds */
     uint64_t *n_calls;             /* by node, over all ranks */
     uint64_t *bytes_out, *bytes_in;
+    uint64_t *awaited_ns; /* by node of a task, over all ranks */
+    uint8_t *marks;       /* by node: enum ar_value_mark, 0 where every call was timed */
     uint32_t *first_child, *next_sibling; /* AR_NO_ID ends a list; the longest time comes first */
     double mean_wall_ns;                  /* of the ranks */
     double mpi_ns;                        /* mean over ranks of the time in MPI calls */
     uint64_t n_lost[AR_N_LOSSES];
+    uint64_t overhead_ns; /* of all ranks; 0: no price of a call was measured */
+    double overhead;      /* as a share of their time */
+    /*
+     * Functions in C that were left to their callers, on the rank that has most of them: ranks run
+     * the same program, and their sum would count each function once a rank.
+     */
+    uint64_t n_cheap_builtins;
 };
 
 AR_MUST_CHECK enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p);

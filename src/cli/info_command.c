@@ -5,6 +5,7 @@
 #include "cli/screen.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -25,6 +26,7 @@ static const struct {
     [AR_LOST_FUNCTIONS] = {"functions", "functions without room"},
     [AR_LOST_THREADS] = {"threads", "threads that were not recorded"},
     [AR_LOST_FRAMES] = {"frames", "returns that were inferred"},
+    [AR_LOST_REGIONS] = {"regions", "ends of regions that were not open"},
 };
 
 static size_t n_values(const struct ar_profile *p)
@@ -73,7 +75,56 @@ static void print_losses(const struct ar_profile *p)
         printf("\nlost       nothing\n");
 }
 
-static void print_info(const struct ar_profile *p, const char *path)
+/* Functions of which some calls were not timed, to keep to the budget. */
+static size_t n_partial(const struct ar_profile *p, const struct ar_totals *t)
+{
+    bool *seen = calloc(p->n_functions + 1, sizeof *seen);
+    size_t n = 0;
+
+    for (uint32_t i = 0; seen && i < p->n_nodes; i++)
+        if (t->marks[i] & AR_MARK_PARTIAL && !seen[p->nodes[i].function]) {
+            seen[p->nodes[i].function] = true;
+            n++;
+        }
+    free(seen);
+    return n;
+}
+
+/* What a word on the command line meant is said in full. */
+static void print_builtins(const char *which, const struct ar_totals *t)
+{
+    if (strcmp(which, "none") == 0)
+        printf(": functions in C were not recorded (--builtins)");
+    else if (t->n_cheap_builtins)
+        printf(": %s under 1 %% %s",
+               ar_show_items(t->n_cheap_builtins, "function in C", "functions in C"),
+               t->n_cheap_builtins == 1 ? "is its callers'" : "are their callers'");
+}
+
+static void print_facts(const struct ar_profile *p, const struct ar_totals *t)
+{
+    for (size_t i = 0; i < p->n_facts; i++) {
+        const char *key = ar_strtab_text(&p->strings, p->facts[i].key);
+        const char *value = ar_strtab_text(&p->strings, p->facts[i].value);
+
+        printf("%-10s %s", key, value);
+        if (strcmp(key, "builtins") == 0)
+            print_builtins(value, t);
+        printf("\n");
+    }
+}
+
+static void print_recording(const struct ar_profile *p, const struct ar_totals *t)
+{
+    if (t->overhead_ns)
+        printf("%-10s %s, %s in all\n", "overhead", ar_show_share(t->overhead),
+               ar_show_duration((double)t->overhead_ns));
+    if (n_partial(p, t))
+        printf("%-10s %s timed no more after a while (--budget)\n", "partial",
+               ar_show_items(n_partial(p, t), "function was", "functions were"));
+}
+
+static void print_info(const struct ar_profile *p, const struct ar_totals *t, const char *path)
 {
     struct stat st;
 
@@ -81,9 +132,8 @@ static void print_info(const struct ar_profile *p, const char *path)
         printf("%-10s %s, %s\n", "file", path, ar_show_bytes((uint64_t)st.st_size));
     else
         printf("%-10s %s\n", "directory", path);
-    for (size_t i = 0; i < p->n_facts; i++)
-        printf("%-10s %s\n", ar_strtab_text(&p->strings, p->facts[i].key),
-               ar_strtab_text(&p->strings, p->facts[i].value));
+    print_facts(p, t);
+    print_recording(p, t);
     printf("%-10s %s, %s, %s, %s, %s\n", "holds",
            ar_show_items(p->n_processes, "process", "processes"),
            ar_show_items(p->n_locations, "thread", "threads"),
@@ -108,6 +158,8 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
     ar_json_integer(j, "start_real_ns", process->start_real_ns);
     ar_json_integer(j, "wall_ns", process->wall_ns);
     ar_json_bool(j, "finished", process->finished);
+    ar_json_integer(j, "overhead_ns", process->overhead_ns);
+    ar_json_integer(j, "cheap_builtins", process->n_cheap_builtins);
     ar_json_open(j, "lost", '{');
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
         if (losses[loss].name)
@@ -116,7 +168,7 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
     ar_json_close(j, '}');
 }
 
-static int print_json(const struct ar_profile *p)
+static int print_json(const struct ar_profile *p, const struct ar_totals *t)
 {
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
@@ -128,6 +180,8 @@ static int print_json(const struct ar_profile *p)
     ar_json_integer(&j, "functions", p->n_functions - 1);
     ar_json_integer(&j, "nodes", p->n_nodes - 1);
     ar_json_integer(&j, "threads", p->n_locations);
+    ar_json_overhead(&j, t);
+    ar_json_integer(&j, "partial_functions", n_partial(p, t));
     ar_json_open(&j, "processes", '[');
     for (uint32_t i = 0; i < p->n_processes; i++)
         put_process(&j, p, i);
@@ -147,6 +201,7 @@ int ar_command_info(int argc, char **argv)
         {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     bool json = false;
     struct ar_profile p;
+    struct ar_totals t;
     struct ar_error err;
     int status = AR_EXIT_OK;
 
@@ -164,10 +219,13 @@ int ar_command_info(int argc, char **argv)
         return ar_complain("one run is needed (usage: allranks info RUN)");
     if (ar_load(&p, argv[optind], &err) < 0)
         return ar_complain("%s", err.text);
-    if (json)
-        status = print_json(&p);
+    if (ar_totals_build(&t, &p) < 0)
+        status = ar_complain("out of memory");
+    else if (json)
+        status = print_json(&p, &t);
     else
-        print_info(&p, argv[optind]);
+        print_info(&p, &t, argv[optind]);
+    ar_totals_free(&t);
     ar_profile_free(&p);
     return status;
 }

@@ -31,7 +31,8 @@ struct report {
     const char *path;
     const char *unit; /* of all times in the tables */
     double unit_ns;
-    size_t n_rows;
+    size_t n_rows; /* of the tree; 0: all */
+    bool fits;     /* nobody asked for a number of rows: all of it is one screen */
     double min_share;
     bool json;
 };
@@ -98,9 +99,10 @@ static void print_head(const struct report *r)
     print_version(r, "Python ", "python", "");
     print_version(r, "", "mpi", ", ");
     print_version(r, "mpi4py ", "mpi4py", ", ");
-    printf("\nin MPI %.0f %%   dropped %s",
-           r->t.mean_wall_ns > 0 ? 100 * r->t.mpi_ns / r->t.mean_wall_ns : 0,
-           ar_show_count(n_lost_in_all(r)));
+    printf("\nin MPI %.0f %%", r->t.mean_wall_ns > 0 ? 100 * r->t.mpi_ns / r->t.mean_wall_ns : 0);
+    if (r->t.overhead_ns)
+        printf("   overhead %s", ar_show_share(r->t.overhead));
+    printf("   dropped %s", ar_show_count(n_lost_in_all(r)));
     if (n_unfinished(p))
         printf("   unfinished %zu", n_unfinished(p));
     if (*ar_profile_fact_text(p, "ended"))
@@ -110,14 +112,14 @@ static void print_head(const struct report *r)
 
 /* ---- imbalance ------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct ar_profile *p, uint32_t node)
+static bool is_kind(const struct ar_profile *p, uint32_t node, enum ar_function_kind kind)
 {
-    return ar_strtab_text(&p->strings, p->functions[p->nodes[node].function].name);
+    return p->functions[p->nodes[node].function].kind == (uint32_t)kind;
 }
 
 static bool is_mpi(const struct ar_profile *p, uint32_t node)
 {
-    return p->functions[p->nodes[node].function].kind == AR_FUNCTION_MPI;
+    return is_kind(p, node, AR_FUNCTION_MPI);
 }
 
 /*
@@ -134,7 +136,7 @@ static double gain_ns(const struct report *r, uint32_t node)
 /* Below an import nothing is said: loading differs from rank to rank as disks do. */
 static bool is_import(const struct ar_profile *p, uint32_t node)
 {
-    return p->functions[p->nodes[node].function].kind == AR_FUNCTION_IMPORT;
+    return is_kind(p, node, AR_FUNCTION_IMPORT);
 }
 
 static bool below_import(const struct ar_profile *p, uint32_t node)
@@ -155,6 +157,20 @@ static uint32_t next_worst(const struct report *r, double below)
             !below_import(&r->p, node))
             worst = node;
     return worst;
+}
+
+/* "~0.020": a time that is estimated, ">0.020": one that is only a part. */
+static void print_time(const struct report *r, uint32_t node, double ns)
+{
+    uint8_t marks = r->t.marks[node];
+    char text[48];
+
+    snprintf(text, sizeof text, "%s%s",
+             marks & AR_MARK_PARTIAL     ? ">"
+             : marks & AR_MARK_ESTIMATED ? "~"
+                                         : "",
+             ar_show_time(ns, r->unit_ns));
+    printf(" %8s", text);
 }
 
 /* "0.020 (3)": the rank is named where ranks differ by more than a tenth. */
@@ -192,7 +208,7 @@ static void print_title(const char *title, const char *where, const char *a, con
 static void print_label(const struct report *r, uint32_t node, size_t indent)
 {
     printf(" %*s", (int)indent, "");
-    ar_print_fit(name_of(&r->p, node), 24 - indent, AR_KEEP_START);
+    ar_print_fit(ar_show_name(&r->p, node, 24 - indent), 24 - indent, AR_KEEP_START);
     printf(" ");
     ar_print_fit(ar_show_place(&r->p, node), 16, AR_KEEP_END);
 }
@@ -212,8 +228,8 @@ static size_t print_imbalance(const struct report *r)
             print_title("Imbalance", r->unit, "max-mean", "self", "   min-max (rank)");
         below = gain_ns(r, node);
         print_label(r, node, 0);
-        printf(" %8s %8s", ar_show_time(below, r->unit_ns),
-               ar_show_time(r->t.self[node].mean, r->unit_ns));
+        printf(" %8s", ar_show_time(below, r->unit_ns));
+        print_time(r, node, r->t.self[node].mean);
         print_range(r, &r->t.self[node]);
         printf("\n");
     }
@@ -224,13 +240,14 @@ static size_t print_imbalance(const struct report *r)
 
 struct rows {
     size_t n_shown, n_cut;
+    uint8_t marks; /* of all that are shown */
 };
 
 static void print_row(const struct report *r, uint32_t node, size_t depth)
 {
     print_label(r, node, depth < 12 ? depth : 12);
-    printf(" %8s %8s", ar_show_time(r->t.time[node].mean, r->unit_ns),
-           ar_show_time(r->t.self[node].mean, r->unit_ns));
+    print_time(r, node, r->t.time[node].mean);
+    print_time(r, node, r->t.self[node].mean);
     print_range(r, &r->t.time[node]);
     printf("\n");
 }
@@ -241,7 +258,7 @@ static bool worth_a_row(const struct report *r, uint32_t node)
 }
 
 /* Depth first, without recursion: trees are as deep as programs recurse. */
-static struct rows walk_tree(const struct report *r, size_t n_rows)
+static struct rows walk_tree(const struct report *r, size_t n_rows, bool print)
 {
     struct rows rows = {0};
     uint32_t node = r->t.first_child[0];
@@ -251,8 +268,10 @@ static struct rows walk_tree(const struct report *r, size_t n_rows)
         bool worth = depth == 0 || worth_a_row(r, node);
 
         if (worth && (n_rows == 0 || rows.n_shown < n_rows)) {
-            print_row(r, node, depth);
+            if (print)
+                print_row(r, node, depth);
             rows.n_shown++;
+            rows.marks |= r->t.marks[node];
         } else {
             rows.n_cut++;
         }
@@ -276,6 +295,26 @@ static struct rows walk_tree(const struct report *r, size_t n_rows)
     return rows;
 }
 
+static bool says_cheap(const struct report *r)
+{
+    return r->t.n_cheap_builtins && strcmp(ar_profile_fact_text(&r->p, "builtins"), "costly") == 0;
+}
+
+/* What the marks mean, and what is not there. */
+static void print_notes(const struct report *r, uint8_t marks)
+{
+    if (marks)
+        printf(" %s%s%s%s%s\n", ar_dim(),
+               marks & AR_MARK_ESTIMATED ? "~ estimated from some of the calls" : "",
+               marks == (AR_MARK_ESTIMATED | AR_MARK_PARTIAL) ? "   " : "",
+               marks & AR_MARK_PARTIAL ? "> at least: timed no more, see --budget" : "",
+               ar_plain());
+    if (says_cheap(r))
+        printf(" %s%s under 1 %% %s%s\n", ar_dim(),
+               ar_show_items(r->t.n_cheap_builtins, "function in C", "functions in C"),
+               r->t.n_cheap_builtins == 1 ? "is its callers'" : "are their callers'", ar_plain());
+}
+
 static void print_tree(const struct report *r, size_t n_rows)
 {
     bool several = r->p.n_processes > 1;
@@ -283,14 +322,17 @@ static void print_tree(const struct report *r, size_t n_rows)
     print_title("Where the time goes", r->unit, "total", "self",
                 several ? "   min-max (rank)" : "");
 
-    struct rows rows = walk_tree(r, n_rows);
+    struct rows rows = walk_tree(r, n_rows, true);
 
     if (rows.n_cut)
         printf(" %s%s: allranks report --rows 0 --min 0 %s%s\n", ar_dim(),
                ar_show_items(rows.n_cut, "more call path", "more call paths"), r->path, ar_plain());
+    print_notes(r, rows.marks & (AR_MARK_ESTIMATED | AR_MARK_PARTIAL));
 }
 
 /* ---- MPI ------------------------------------------------------------------------------------- */
+
+#define SHORT_MPI_ROWS 3
 
 struct mpi_row {
     uint32_t node;
@@ -302,6 +344,15 @@ static int longest_first(const void *a, const void *b)
     double x = ((const struct mpi_row *)a)->ns, y = ((const struct mpi_row *)b)->ns;
 
     return (x < y) - (x > y);
+}
+
+static size_t count_mpi(const struct report *r)
+{
+    size_t n = 0;
+
+    for (uint32_t node = 0; node < r->p.n_nodes; node++)
+        n += is_mpi(&r->p, node);
+    return n;
 }
 
 static void print_mpi_row(const struct report *r, uint32_t node)
@@ -327,10 +378,76 @@ static int print_mpi(const struct report *r)
     qsort(rows, n, sizeof *rows, longest_first);
     if (n)
         print_title("MPI", r->unit, "calls", "time", "       out        in");
-    for (size_t i = 0; i < n && (r->n_rows == 0 || i < 3); i++)
+    for (size_t i = 0; i < n && (r->n_rows == 0 || i < SHORT_MPI_ROWS); i++)
         print_mpi_row(r, rows[i].node);
     free(rows);
     return AR_EXIT_OK;
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+#define SHORT_TASK_ROWS 5
+
+/* All tasks of a name, wherever in the tree they run; at the index of their function. */
+struct task_row {
+    uint32_t node; /* one of them */
+    uint64_t n_steps, awaited_ns;
+    double ns;
+};
+
+static int longest_task_first(const void *a, const void *b)
+{
+    double x = ((const struct task_row *)a)->ns, y = ((const struct task_row *)b)->ns;
+
+    return (x < y) - (x > y);
+}
+
+/* A task that runs within one of its name, as eager ones do: that one's time has its time. */
+static bool is_within_its_like(const struct ar_profile *p, uint32_t node)
+{
+    uint32_t function = p->nodes[node].function;
+
+    for (node = p->nodes[node].parent; node != AR_NO_ID; node = p->nodes[node].parent)
+        if (p->nodes[node].function == function)
+            return true;
+    return false;
+}
+
+/* Puts the rows in front, the longest first; returns how many there are. */
+static size_t collect_tasks(const struct report *r, struct task_row *rows)
+{
+    size_t n = 0;
+
+    for (uint32_t node = 0; node < r->p.n_nodes; node++) {
+        struct task_row *row = &rows[r->p.nodes[node].function];
+
+        if (!is_kind(&r->p, node, AR_FUNCTION_TASK))
+            continue;
+        row->node = node;
+        row->n_steps += r->t.n_calls[node];
+        row->awaited_ns += r->t.awaited_ns[node];
+        if (!is_within_its_like(&r->p, node))
+            row->ns += r->t.time[node].mean;
+    }
+    for (size_t i = 0; i < r->p.n_functions; i++)
+        if (rows[i].node)
+            rows[n++] = rows[i];
+    qsort(rows, n, sizeof *rows, longest_task_first);
+    return n;
+}
+
+static void print_tasks(const struct report *r, const struct task_row *rows, size_t n)
+{
+    double n_processes = (double)r->p.n_processes;
+
+    if (n)
+        print_title("asyncio tasks", r->unit, "steps", "running", "   awaited");
+    for (size_t i = 0; i < n; i++) {
+        print_label(r, rows[i].node, 0);
+        printf(" %8s %8s %9s\n", ar_show_count(rows[i].n_steps),
+               ar_show_time(rows[i].ns, r->unit_ns),
+               ar_show_time((double)rows[i].awaited_ns / n_processes, r->unit_ns));
+    }
 }
 
 /* ---- command --------------------------------------------------------------------------------- */
@@ -350,6 +467,7 @@ static int parse(int argc, char **argv, struct report *r)
             r->n_rows = strtoul(optarg, &end, 10);
             if (end == optarg || *end)
                 return ar_complain("--rows %s: not a number", optarg);
+            r->fits = false;
             break;
         case 'm':
             r->min_share = strtod(optarg, &end) / 100;
@@ -383,21 +501,56 @@ static void choose_unit(struct report *r)
         r->unit = several ? "ms, mean" : "milliseconds";
 }
 
+#define SCREEN_ROWS 24
+#define HEAD_ROWS 3
+#define TITLE_ROWS 2 /* with the empty one before it */
+#define FEWEST_ROWS 3
+
+static size_t section_rows(size_t n, size_t n_most)
+{
+    return n ? TITLE_ROWS + (n < n_most ? n : n_most) : 0;
+}
+
+/* One screen in all: what stands above and below the tree is taken from it, and then from tasks. */
+static void share_screen(const struct report *r, size_t n_imbalance, size_t *n_rows,
+                         size_t *n_tasks)
+{
+    size_t taken = HEAD_ROWS + section_rows(n_imbalance, n_imbalance) + TITLE_ROWS +
+                   section_rows(count_mpi(r), SHORT_MPI_ROWS) + 1 + says_cheap(r) +
+                   (walk_tree(r, r->n_rows, false).marks != 0);
+    size_t left = SCREEN_ROWS - taken;
+
+    while (*n_tasks > 1 && section_rows(*n_tasks, *n_tasks) + FEWEST_ROWS + 1 > left)
+        --*n_tasks;
+    left -= section_rows(*n_tasks, *n_tasks);
+    if (*n_rows > left)
+        *n_rows = left;
+}
+
 static int print_report(struct report *r)
 {
+    struct task_row *tasks = calloc(r->p.n_functions + 1, sizeof *tasks);
+
+    if (!tasks)
+        return ar_complain("out of memory");
     choose_unit(r);
     print_head(r);
 
-    size_t n_taken = print_imbalance(r);
+    size_t n_rows = r->n_rows, n_tasks = collect_tasks(r, tasks), n_imbalance = print_imbalance(r);
 
-    /* One screen in all: what stands above the tree is taken from it. */
-    print_tree(r, r->n_rows > n_taken + 4 && n_taken > 1 ? r->n_rows - (n_taken - 1) : r->n_rows);
+    if (r->n_rows && n_tasks > SHORT_TASK_ROWS)
+        n_tasks = SHORT_TASK_ROWS;
+    if (r->fits)
+        share_screen(r, n_imbalance, &n_rows, &n_tasks);
+    print_tree(r, n_rows);
+    print_tasks(r, tasks, n_tasks);
+    free(tasks);
     return print_mpi(r);
 }
 
 int ar_command_report(int argc, char **argv)
 {
-    struct report r = {.n_rows = 10, .min_share = 0.01};
+    struct report r = {.n_rows = 10, .fits = true, .min_share = 0.01};
     struct ar_profile whole;
     struct ar_error err;
     int status = parse(argc, argv, &r);

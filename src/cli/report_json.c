@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_json.h"
 
-#include "analysis/totals.h"
 #include "cli/screen.h"
 
 static const char *kind_name(uint32_t kind)
@@ -17,6 +16,8 @@ static const char *kind_name(uint32_t kind)
         return "builtin";
     case AR_FUNCTION_REGION:
         return "region";
+    case AR_FUNCTION_TASK:
+        return "task";
     default:
         return "other";
     }
@@ -78,6 +79,12 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
         ar_json_integer(j, "bytes_out", t->bytes_out[i]);
         ar_json_integer(j, "bytes_in", t->bytes_in[i]);
     }
+    if (p->functions[node->function].kind == AR_FUNCTION_TASK)
+        ar_json_integer(j, "awaited_ns", t->awaited_ns[i]);
+    if (t->marks[i] & AR_MARK_ESTIMATED)
+        ar_json_bool(j, "estimated", true);
+    if (t->marks[i] & AR_MARK_PARTIAL)
+        ar_json_bool(j, "partial", true);
     ar_json_close(j, '}');
 }
 
@@ -97,6 +104,18 @@ void ar_json_facts(struct ar_json *j, const struct ar_profile *p)
     ar_json_close(j, '}');
 }
 
+void ar_json_overhead(struct ar_json *j, const struct ar_totals *t)
+{
+    if (t->overhead_ns) {
+        ar_json_integer(j, "overhead_ns", t->overhead_ns);
+        ar_json_number(j, "overhead", t->overhead);
+    } else {
+        ar_json_null(j, "overhead_ns");
+        ar_json_null(j, "overhead");
+    }
+    ar_json_integer(j, "cheap_builtins", t->n_cheap_builtins);
+}
+
 int ar_report_json(struct ar_profile *p)
 {
     struct ar_bytes bytes = {0};
@@ -112,6 +131,7 @@ int ar_report_json(struct ar_profile *p)
     ar_json_integer(&j, "processes", p->n_processes);
     ar_json_number(&j, "wall_ns", t.mean_wall_ns);
     ar_json_number(&j, "mpi_ns", t.mpi_ns);
+    ar_json_overhead(&j, &t);
     put_functions(&j, p);
     ar_json_open(&j, "nodes", '[');
     for (uint32_t i = 0; i < p->n_nodes; i++)

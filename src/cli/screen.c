@@ -162,6 +162,17 @@ const char *ar_show_items(uint64_t n, const char *one, const char *many)
     return text;
 }
 
+const char *ar_show_share(double share)
+{
+    char *text = next_buffer();
+
+    if (share > 0 && share < 0.0005)
+        snprintf(text, BUFFER_BYTES, "< 0.1 %%");
+    else
+        snprintf(text, BUFFER_BYTES, "%.1f %%", 100 * share);
+    return text;
+}
+
 const char *ar_show_date(uint64_t real_ns)
 {
     char *text = next_buffer();
@@ -207,13 +218,27 @@ static uint32_t calling_node(const struct ar_profile *p, uint32_t node)
     return AR_NO_ID;
 }
 
+static const char *kind_word(uint32_t kind)
+{
+    switch (kind) {
+    case AR_FUNCTION_BUILTIN:
+        return "C";
+    case AR_FUNCTION_REGION:
+        return "region";
+    case AR_FUNCTION_TASK:
+        return "task";
+    default:
+        return "";
+    }
+}
+
 const char *ar_show_place(const struct ar_profile *p, uint32_t node)
 {
     const struct ar_function *function = &p->functions[p->nodes[node].function];
     uint32_t line = function->first_line;
     char *text = next_buffer();
 
-    text[0] = '\0';
+    snprintf(text, BUFFER_BYTES, "%s", kind_word(function->kind));
     while (function->kind == AR_FUNCTION_MPI || function->kind == AR_FUNCTION_IMPORT) {
         line = p->nodes[node].line;
         node = calling_node(p, node);
@@ -225,6 +250,57 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node)
         snprintf(text, BUFFER_BYTES, "%s:%u",
                  file_name(ar_strtab_text(&p->strings, function->file)), line);
     return text;
+}
+
+/* If `text` begins with `start`, what comes after it, else NULL. */
+static const char *after(const char *text, const char *start)
+{
+    size_t n = strlen(start);
+
+    return strncmp(text, start, n) == 0 ? text + n : NULL;
+}
+
+/* "method 'append' of 'list' objects"; the parts are shown even if it ends in some other way. */
+static const char *name_of_method(const char *quoted)
+{
+    const char *end = strchr(quoted, '\''), *type = end ? after(end, "' of '") : NULL;
+    char *text = next_buffer();
+
+    if (!type)
+        return quoted;
+    snprintf(text, BUFFER_BYTES, "%.*s.%.*s", (int)strcspn(type, "'"), type, (int)(end - quoted),
+             quoted);
+    return text;
+}
+
+static const char *name_of_builtin(const char *name)
+{
+    char *text = next_buffer();
+    const char *rest;
+
+    if ((rest = after(name, "built-in method builtins.")) ||
+        (rest = after(name, "built-in method ")) || (rest = after(name, "type ")))
+        return rest;
+    if ((rest = after(name, "method '")))
+        return name_of_method(rest);
+    rest = after(name, "ufunc ");
+    if (!rest)
+        return name;
+    snprintf(text, BUFFER_BYTES, "numpy.%s", rest);
+    return text;
+}
+
+const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns)
+{
+    const struct ar_function *function = &p->functions[p->nodes[node].function];
+    const char *name = ar_strtab_text(&p->strings, function->name);
+
+    if (function->kind != AR_FUNCTION_BUILTIN)
+        return name;
+    name = name_of_builtin(name);
+    for (const char *dot; count_characters(name) > n_columns && (dot = strchr(name, '.'));)
+        name = dot + 1;
+    return name;
 }
 
 static bool wants_colour(void)

@@ -26,12 +26,21 @@ const char *ar_show_duration(double ns);                                  /* "12
 const char *ar_show_bytes(uint64_t n);                                    /* "3.2 MB" */
 const char *ar_show_count(uint64_t n);                                    /* "12,345" */
 const char *ar_show_items(uint64_t n, const char *one, const char *many); /* "1 rank", "4 ranks" */
+const char *ar_show_share(double share);                                  /* "1.3 %", "< 0.1 %" */
 const char *ar_show_date(uint64_t real_ns);
 
 /* "rank 3", or "process 4711" where there are no ranks. */
 const char *ar_show_process(const struct ar_profile *p, uint32_t process);
-/* "solver.py:61": where a function is; for an MPI call or an import the line that made it. */
+/*
+ * "solver.py:61": where a function is; for an MPI call or an import the line that made it. What has
+ * no place of its own is told by its kind: "C", "region", "task".
+ */
 const char *ar_show_place(const struct ar_profile *p, uint32_t node);
+/*
+ * A function's name. Those in C are known by long ones, as cProfile has them: here "list.append" is
+ * shown for "method 'append' of 'list' objects", and modules are left out where there is no room.
+ */
+const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns);
 
 /* Prints text in so many columns, cut or padded; control characters become '?'. */
 enum ar_keep { AR_KEEP_START, AR_KEEP_END };

@@ -85,11 +85,23 @@ static struct ar_str last_component(struct ar_str name)
     return (struct ar_str){name.text + start, name.n_bytes - start};
 }
 
+/* What stands in front of a name that is not a Python function's. */
+static const char *prefix_of(uint32_t kind)
+{
+    switch (kind) {
+    case AR_FUNCTION_REGION:
+        return "<region ";
+    case AR_FUNCTION_TASK:
+        return "<task ";
+    default:
+        return "<";
+    }
+}
+
 static void put_key(struct ar_bytes *out, const struct ar_profile *p,
                     const struct ar_function *function)
 {
     struct ar_str name = ar_strtab_get(&p->strings, function->name);
-    bool is_mpi = function->kind == AR_FUNCTION_MPI;
 
     ar_marshal_tuple(out, 3);
     if (function->kind == AR_FUNCTION_PYTHON) {
@@ -99,7 +111,7 @@ static void put_key(struct ar_bytes *out, const struct ar_profile *p,
     } else {
         ar_marshal_text(out, "~", (struct ar_str){"", 0}, "");
         ar_marshal_int(out, 0);
-        ar_marshal_text(out, is_mpi ? "<" : "", name, is_mpi ? ">" : "");
+        ar_marshal_text(out, prefix_of(function->kind), name, ">");
     }
 }
 

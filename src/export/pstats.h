@@ -13,9 +13,17 @@
  * is primitive when the same caller is not already active in a call to the same function. This is
  * what cProfile does.
  *
- * MPI functions are written as built-in ones, ('~', 0, '<MPI_Allreduce>'), which pstats shows as
- * {MPI_Allreduce}. What has one key is one function here, since a reader of the file cannot tell
- * them apart. The time of several ranks and threads is their sum.
+ * Functions in C have the keys that cProfile gives them, and what else is no Python function is
+ * written likewise; pstats shows it in braces, {MPI_Allreduce}:
+ *
+ *     ('~', 0, '<built-in method time.sleep>')     ('~', 0, "<method 'append' of 'list' objects>")
+ *     ('~', 0, '<MPI_Allreduce>')                  ('~', 0, '<region assemble>')
+ *     ('~', 0, '<task loader>')
+ *
+ * A region or a task is the caller of what is called in it, where cProfile has the function around
+ * it. What has one key is one function here, since a reader of the file cannot tell them apart. The
+ * time of several ranks and threads is their sum. Calls and times that are estimates are written as
+ * they are: the file has no place to say so.
  *
  * The bytes are a dict in Python's marshal format, version 2, which every Python 3 reads. A file
  * that pstats would refuse, the empty dict, is not made: that is AR_BAD, as is a rank that the run

@@ -25,6 +25,7 @@ struct finding {
     uint32_t *above;    /* by ref: the nearest node above that is not a function in C */
     uint64_t *inside;   /* by ref of such a node: time of what it called, through C or not */
     uint64_t *claimed;  /* likewise: own time of the functions in C that it called */
+    bool *is_called;    /* by function in C, from 1 */
     struct ar_idmap sum_of, time_of_thread;
     struct sum *sums;
     size_t n_sums, cap_sums;
@@ -128,6 +129,7 @@ static uint64_t *sum_of(struct finding *f, uint32_t function, uint32_t thread)
     if (ar_grow((void **)&f->sums, &f->cap_sums, f->n_sums + 1, sizeof *f->sums) < 0 ||
         ar_idmap_put(&f->sum_of, key, (uint32_t)f->n_sums) < 0)
         return NULL;
+    f->is_called[function] = true;
     f->sums[f->n_sums] = (struct sum){.function = function, .thread = thread};
     return &f->sums[f->n_sums++].ticks;
 }
@@ -139,9 +141,12 @@ static uint64_t own_ticks(const struct finding *f, const struct ar_node *node, u
     uint64_t seen = f->out->ticks[ref], inside = f->children[ref];
     uint64_t own = inside < seen ? seen - inside : 0;
 
-    if (values && seen)
-        own += (uint64_t)((double)values->words[AR_ESTIMATE_TICKS] * (double)own / (double)seen);
-    return own;
+    if (!values || !seen)
+        return own;
+
+    double unseen = (double)values->words[AR_ESTIMATE_TICKS] * (double)own / (double)seen;
+
+    return own + (uint64_t)(unseen < 0x1p62 ? unseen : 0x1p62); /* a damaged file may hold more */
 }
 
 static enum ar_status find_own_time(struct finding *f, const struct ar_node *node, uint32_t ref,
@@ -195,7 +200,7 @@ static void keep_what_matters(struct finding *f)
             f->out->is_kept[sum->function] = true;
     }
     for (size_t i = 1; i <= f->n_functions; i++)
-        if (f->kinds[i] == AR_FUNCTION_BUILTIN && !f->out->is_kept[i])
+        if (f->is_called[i] && !f->out->is_kept[i])
             f->out->n_left_out++;
 }
 
@@ -215,6 +220,7 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
         .above = calloc(n_refs, sizeof *f.above),
         .inside = calloc(n_refs, sizeof *f.inside),
         .claimed = calloc(n_refs, sizeof *f.claimed),
+        .is_called = calloc(n_functions + 1, sizeof *f.is_called),
     };
     enum ar_status status = AR_NOMEM;
 
@@ -222,7 +228,7 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
         .ticks = calloc(n_refs, sizeof *out->ticks),
         .is_kept = calloc(n_functions + 1, sizeof *out->is_kept),
     };
-    if (f.children && f.above && f.inside && f.claimed && out->ticks && out->is_kept)
+    if (f.children && f.above && f.inside && f.claimed && f.is_called && out->ticks && out->is_kept)
         status = each_node(&f, add_up_children);
     if (status == AR_OK)
         status = each_node(&f, find_own_time);
@@ -234,6 +240,7 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
     free(f.above);
     free(f.inside);
     free(f.claimed);
+    free(f.is_called);
     free(f.sums);
     free(f.threads);
     ar_idmap_free(&f.sum_of);

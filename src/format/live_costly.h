@@ -21,7 +21,7 @@
 struct ar_costly {
     uint64_t *ticks;     /* by ref of a node: open calls closed, unseen ones added; see above */
     bool *is_kept;       /* by function, from 1 */
-    uint64_t n_left_out; /* functions */
+    uint64_t n_left_out; /* functions that were called */
 };
 
 /*

@@ -398,19 +398,27 @@ static enum ar_status read_nodes(struct reading *r)
 /* Which functions in C there are, and which of them matter. */
 static enum ar_status judge_builtins(struct reading *r)
 {
+    struct ar_costly costly;
+    enum ar_status status;
+
     r->kinds = calloc(r->n_functions + 1, sizeof *r->kinds);
     if (!r->kinds)
         return AR_NOMEM;
     for (size_t i = 1; i <= r->n_functions; i++)
         r->kinds[i] = r->functions[i].record->function_kind;
-    return ar_costly_find(&r->costly, r->live, r->kinds, r->n_functions, !r->only_costly,
-                          r->now_ticks);
+    status =
+        ar_costly_find(&costly, r->live, r->kinds, r->n_functions, !r->only_costly, r->now_ticks);
+    r->costly = costly; /* after a failure, too: it is freed with the rest */
+    return status;
 }
 
+/* The price is a word of the file like any other: it may be no number at all. */
 static void finish_process(struct reading *r, uint32_t process)
 {
+    bool is_sound = r->overhead_ns >= 0 && r->overhead_ns < 0x1p62;
+
     r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
-    r->p->processes[process].overhead_ns = (uint64_t)r->overhead_ns;
+    r->p->processes[process].overhead_ns = is_sound ? (uint64_t)r->overhead_ns : 0;
     r->p->processes[process].n_cheap_builtins = r->costly.n_left_out;
 }
 

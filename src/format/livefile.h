@@ -214,7 +214,8 @@ enum ar_estimate_word {
     AR_ESTIMATE_CALLS,
     AR_ESTIMATE_TICKS,
     AR_ESTIMATE_ENTERED,
-    AR_ESTIMATE_WEIGHT
+    AR_ESTIMATE_WEIGHT,
+    AR_ESTIMATE_GAP
 };
 enum ar_task_word { AR_TASK_AWAITED_TICKS };
 

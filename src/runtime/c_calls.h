@@ -19,7 +19,14 @@
  * a function in C, that would be felt.
  */
 bool ar_c_call_recurses(const struct ar_thread *t, uint32_t number);
+/* For what a call counts. */
+struct ar_weight {
+    uint32_t n;         /* calls, this one included */
+    uint64_t gap_ticks; /* in which the others were made; 0: not known */
+};
+
 /* `caller` is the Python frame that calls. */
-void ar_c_call_enter(struct ar_thread *t, uint32_t number, ar_frame *caller, uint32_t weight);
+void ar_c_call_enter(struct ar_thread *t, uint32_t number, ar_frame *caller,
+                     struct ar_weight weight);
 /* false: it is not the innermost open function, so its call was not recorded. */
 bool ar_c_call_leave(struct ar_thread *t, uint32_t number, uint64_t now);

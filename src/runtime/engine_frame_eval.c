@@ -119,15 +119,17 @@ static void stop_looking_inside(struct ar_thread *t)
     look_if_wanted(t);
 }
 
-static uint32_t weight_below(const struct ar_thread *t)
+static struct ar_weight weight_below(const struct ar_thread *t)
 {
     const struct ar_node *node = t->current;
 
     if (builtins == AR_BUILTINS_ALL)
-        return 1;
+        return (struct ar_weight){.n = 1};
     while (node->flags & AR_MARKS_BETWEEN)
         node = ar_live_ptr(node->parent_ref);
-    return node->n_calls <= SELDOM_CALLS ? t->watch.weight : SAMPLE_CALLS;
+    if (node->n_calls > SELDOM_CALLS)
+        return (struct ar_weight){.n = SAMPLE_CALLS};
+    return (struct ar_weight){.n = t->watch.weight, .gap_ticks = t->watch.gap_ticks};
 }
 
 static void c_entered(struct ar_thread *t, PyObject *function)

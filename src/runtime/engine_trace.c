@@ -105,7 +105,7 @@ static void c_entered(PyObject *callable)
     uint32_t number = ar_c_number(callable, false);
 
     if (number)
-        ar_c_call_enter(t, number, caller, 1);
+        ar_c_call_enter(t, number, caller, (struct ar_weight){.n = 1});
 }
 
 static void c_left(PyObject *callable, uint64_t now)

@@ -132,8 +132,8 @@ static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObjec
         ar_c_looking_stop();
     if (number)
         mark(number, name, file);
-    if (number && region)
-        ar_tree_mark(number, AR_MARK_WANTED);
+    if (number && (region || is_ours))
+        ar_tree_mark(number, AR_MARK_WANTED); /* what measures the price is not given up for it */
     return number;
 }
 

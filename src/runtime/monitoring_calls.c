@@ -123,8 +123,12 @@ static bool enter_if_costly(struct ar_thread *t, PyCodeObject *code, PyObject *o
         ar_quiet_begin(t, ar_ticks());
         return false;
     }
-    ar_c_call_enter(t, number, top_frame(),
-                    calls.watch.open && place->was_off ? calls.watch.weight : 1);
+
+    struct ar_weight weight = {.n = 1};
+
+    if (calls.watch.open && place->was_off)
+        weight = (struct ar_weight){.n = calls.watch.weight, .gap_ticks = calls.watch.gap_ticks};
+    ar_c_call_enter(t, number, top_frame(), weight);
     return true;
 }
 
@@ -145,7 +149,7 @@ bool ar_calls_enter(PyCodeObject *code, PyObject *offset, PyObject *callable)
         return all; /* a Python function, mostly: if it is another one some day, a window shows it */
     if (!all)
         return enter_if_costly(t, code, offset, number);
-    ar_c_call_enter(t, number, top_frame(), 1);
+    ar_c_call_enter(t, number, top_frame(), (struct ar_weight){.n = 1});
     return true;
 }
 

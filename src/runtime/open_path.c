@@ -49,17 +49,23 @@ static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
 
 /* ---- leaving ---------------------------------------------------------------------------------- */
 
-/* Closes all inside `node`, an ancestor of the current one. What needs no return is not counted. */
+/* Something that was inside what is left, and closed with it. What needs no return is not counted. */
+static void drop(struct ar_thread *t, const struct ar_node *node, uint64_t *n_missed, uint64_t now)
+{
+    if (node->flags & AR_MARK_UNDER_OTHER && ar_tree_task_left)
+        ar_tree_task_left(t, now);
+    if (!(node->flags & AR_MARKS_BETWEEN))
+        ++*n_missed;
+}
+
+/* Closes all inside `node`, an ancestor of the current one. */
 static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
     uint64_t n_missed = 0;
 
     for (struct ar_node *open = t->current; open != node; open = parent_of(open)) {
         close_node(open, now);
-        if (open->flags & AR_MARK_UNDER_OTHER && ar_tree_task_left)
-            ar_tree_task_left(t, now);
-        if (!(open->flags & AR_MARKS_BETWEEN))
-            n_missed++;
+        drop(t, open, &n_missed, now);
     }
     ar_livemap_lost(AR_LOST_FRAMES, n_missed);
     ar_tree_move(t, node, now);
@@ -103,14 +109,14 @@ static void take_out(struct ar_thread *t, struct ar_node *outermost, keeps_fn *k
     for (const struct ar_node *node = t->current; node != parent; node = parent_of(node))
         n_open++;
 
-    uint64_t *keys = malloc(n_open * sizeof *keys);
+    uint64_t *keys = malloc((n_open + 1) * sizeof *keys);
 
     for (struct ar_node *node = t->current; node != parent; node = parent_of(node)) {
         close_node(node, now);
         if (keys && keeps(node, outermost))
             keys[n_keys++] = node->key;
-        else if (node != outermost && !(node->flags & AR_MARKS_BETWEEN))
-            n_missed++;
+        else if (node != outermost)
+            drop(t, node, &n_missed, now);
     }
     ar_livemap_lost(AR_LOST_FRAMES, n_missed);
     ar_tree_move(t, parent, now);

@@ -5,6 +5,7 @@
 
 #define WINDOW_NS 500000
 #define SHORTEST_GAP_NS 2000000
+#define LONGEST_GAP_NS 1000000000
 #define LARGEST_WEIGHT 65536
 /*
  * The longer a program has run, the less the next window can tell: their number grows with the
@@ -16,9 +17,12 @@
 #define CREDIT_NS 3000000
 #define SWITCH_NS 20
 
-static void open_window(struct ar_watch *watch, uint64_t now, uint64_t weight)
+static void open_window(struct ar_watch *watch, uint64_t now, uint64_t gap_ticks)
 {
+    uint64_t weight = 1 + gap_ticks / ar_ticks_of_ns(WINDOW_NS);
+
     watch->open = true;
+    watch->gap_ticks = gap_ticks;
     watch->weight = weight < LARGEST_WEIGHT ? (uint32_t)weight : LARGEST_WEIGHT;
     watch->since_ticks = now;
     watch->turn_ticks = now + ar_ticks_of_ns(WINDOW_NS);
@@ -28,6 +32,8 @@ static void close_window(struct ar_watch *watch, uint64_t now, double gap_ns)
 {
     double least_ns = GAP_SHARE * ar_ns_of_ticks(now - watch->start_ticks);
 
+    if (gap_ns > LONGEST_GAP_NS)
+        gap_ns = LONGEST_GAP_NS;
     if (gap_ns < least_ns)
         gap_ns = least_ns;
     if (gap_ns < SHORTEST_GAP_NS)
@@ -40,7 +46,7 @@ static void close_window(struct ar_watch *watch, uint64_t now, double gap_ns)
 void ar_watch_start(struct ar_watch *watch, uint64_t now)
 {
     watch->start_ticks = now;
-    open_window(watch, now, 1);
+    open_window(watch, now, 0);
 }
 
 /* How much later what has been spent would have been earned; negative: it has been. */
@@ -57,11 +63,11 @@ void ar_watch_turn(struct ar_watch *watch, uint64_t now)
     double debt = debt_ns(watch, now);
 
     if (!watch->open)
-        open_window(watch, now, 1 + (now - watch->since_ticks) / ar_ticks_of_ns(WINDOW_NS));
+        open_window(watch, now, now - watch->since_ticks);
     else if (debt > 0)
         close_window(watch, now, debt);
     else
-        open_window(watch, now, 1);
+        open_window(watch, now, 0);
 }
 
 uint64_t ar_watch_costly_ticks(void)

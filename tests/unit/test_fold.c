@@ -184,6 +184,36 @@ static void test_twice(void)
     finish();
 }
 
+/* A function in C is one node below its caller, wherever that calls it from. */
+static void test_marks_and_kinds(void)
+{
+    start();
+
+    uint32_t len = sample_function(&profile, AR_FUNCTION_BUILTIN, "len", 0);
+    uint32_t task = sample_function(&profile, AR_FUNCTION_TASK, "task", 0);
+    uint32_t f = call(0, python("f"), 3, 1, 9000);
+    uint32_t here = call(f, len, 10, 2, 20), there = call(f, len, 11, 30, 40);
+
+    sample_value(&profile, AR_METRIC_MARKS, here, 0, 0);
+    sample_value(&profile, AR_METRIC_MARKS, there, 0, AR_MARK_ESTIMATED);
+    sample_value(&profile, AR_METRIC_MARKS, f, 0, AR_MARK_PARTIAL);
+    sample_value(&profile, AR_METRIC_AWAITED, call(f, task, 0, 1, 5), 0, 70);
+    sample_value(&profile, AR_METRIC_AWAITED, call(f, task, 12, 1, 5), 0, 80);
+    fold();
+    check("/f:0/len:0", 32, 60);
+    check("/f:0/task:0", 2, 10);
+    tap_ok(sample_find(&folded, AR_METRIC_MARKS, sample_node_at(&folded, "/f:0/len:0"), 0) ==
+               AR_MARK_ESTIMATED,
+           "a mark of one of them is one of both");
+    tap_ok(sample_find(&folded, AR_METRIC_MARKS, sample_node_at(&folded, "/f:0"), 0) ==
+               AR_MARK_PARTIAL,
+           "and its own");
+    tap_ok(sample_find(&folded, AR_METRIC_AWAITED, sample_node_at(&folded, "/f:0/task:0"), 0) ==
+               150,
+           "awaited is added up");
+    finish();
+}
+
 static void test_no_memory(void)
 {
     bool refused = true, worked = false;
@@ -211,6 +241,7 @@ int main(void)
     test_not_an_import();
     test_tables();
     test_twice();
+    test_marks_and_kinds();
     test_no_memory();
     return tap_done();
 }

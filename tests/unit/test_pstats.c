@@ -424,8 +424,13 @@ static void test_names(void)
         {AR_FUNCTION_PYTHON, "x\xff\xed\xa0\x80",
          "a.py:1(x\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd)"},
         {AR_FUNCTION_MPI, "MPI_Wait", "~:0(<MPI_Wait>)"},
-        {AR_FUNCTION_BUILTIN, "<built-in method math.exp>", "~:0(<built-in method math.exp>)"},
-        {AR_FUNCTION_REGION, "time loop 1.5", "~:0(time loop 1.5)"},
+        {AR_FUNCTION_BUILTIN, "built-in method builtins.len",
+         "~:0(<built-in method builtins.len>)"},
+        {AR_FUNCTION_BUILTIN, "method 'append' of 'list' objects",
+         "~:0(<method 'append' of 'list' objects>)"},
+        {AR_FUNCTION_BUILTIN, "type list", "~:0(<type list>)"},
+        {AR_FUNCTION_REGION, "time loop 1.5", "~:0(<region time loop 1.5>)"},
+        {AR_FUNCTION_TASK, "load.all", "~:0(<task load.all>)"},
     };
     size_t n_cases = sizeof cases / sizeof cases[0];
 
@@ -453,6 +458,43 @@ static void test_one_key(void)
     encode_all_ranks();
     tap_ok(n_rows == 1, "one key, one row");
     check("a.py:1(f)", 3, 2, 57, 57, 1);
+    ar_profile_free(&profile);
+}
+
+/* f and sorted call each other in turns: of each the first call alone is primitive. */
+static void test_recursion_through_c(void)
+{
+    start();
+
+    uint32_t f = function(AR_FUNCTION_PYTHON, "f", 1);
+    uint32_t g = function(AR_FUNCTION_PYTHON, "g", 9);
+    uint32_t sorted = function(AR_FUNCTION_BUILTIN, "built-in method builtins.sorted", 0);
+
+    rank(0);
+    call(call(call(call(call(0, f, 100), sorted, 80), f, 60), sorted, 30), g, 10);
+    encode_all_ranks();
+    check("a.py:1(f)", 2, 1, 50, 100, 1);
+    check("~:0(<built-in method builtins.sorted>)", 2, 1, 40, 80, 1);
+    check("a.py:9(g)", 1, 1, 10, 10, 1);
+    check_caller("a.py:1(f)", "~:0(<built-in method builtins.sorted>)", 1, 1, 30, 60);
+    check_caller("~:0(<built-in method builtins.sorted>)", "a.py:1(f)", 2, 1, 40, 80);
+    check_caller("a.py:9(g)", "~:0(<built-in method builtins.sorted>)", 1, 1, 10, 10);
+    ar_profile_free(&profile);
+}
+
+/* An estimate that is longer than its caller leaves that one nothing, and no other anything less. */
+static void test_estimate_larger_than_its_caller(void)
+{
+    start();
+
+    uint32_t f = function(AR_FUNCTION_PYTHON, "f", 1);
+    uint32_t sleep = function(AR_FUNCTION_BUILTIN, "built-in method time.sleep", 0);
+
+    rank(0);
+    call(call(0, f, 100), sleep, 140);
+    encode_all_ranks();
+    check("a.py:1(f)", 1, 1, 0, 100, 0);
+    check("~:0(<built-in method time.sleep>)", 1, 1, 140, 140, 1);
     ar_profile_free(&profile);
 }
 
@@ -501,6 +543,8 @@ int main(void)
     test_threads();
     test_names();
     test_one_key();
+    test_recursion_through_c();
+    test_estimate_larger_than_its_caller();
     test_large_numbers();
     test_deep_recursion();
     return tap_done();

@@ -30,7 +30,9 @@ static void make_small(struct ar_profile *p)
                                  .finished = 1,
                                  .start_real_ns = 1700000000000000000u,
                                  .wall_ns = 12345,
-                                 .n_lost = {1, 2, 3, 4, 5, 6, 7, 8}};
+                                 .n_lost = {1, 2, 3, 4, 5, 6, 7, 8},
+                                 .overhead_ns = 321,
+                                 .n_cheap_builtins = 54};
     struct ar_location location = {.thread = 2};
     uint32_t id;
 
@@ -59,7 +61,9 @@ static void make_huge(struct ar_profile *p)
                                  .world_size = UINT32_MAX,
                                  .pid = UINT32_MAX,
                                  .start_real_ns = UINT64_MAX,
-                                 .wall_ns = UINT64_MAX};
+                                 .wall_ns = UINT64_MAX,
+                                 .overhead_ns = UINT64_MAX,
+                                 .n_cheap_builtins = UINT64_MAX};
     struct ar_location location = {.thread = UINT32_MAX};
     uint32_t id;
 
@@ -133,7 +137,8 @@ static bool same_processes(const struct ar_profile *a, const struct ar_profile *
         same = x->host == y->host && x->pid == y->pid && x->world_rank == y->world_rank &&
                x->world_size == y->world_size && x->finished == y->finished &&
                x->start_real_ns == y->start_real_ns && x->wall_ns == y->wall_ns &&
-               memcmp(x->n_lost, y->n_lost, sizeof x->n_lost) == 0;
+               memcmp(x->n_lost, y->n_lost, sizeof x->n_lost) == 0 &&
+               x->overhead_ns == y->overhead_ns && x->n_cheap_builtins == y->n_cheap_builtins;
     }
     return same;
 }

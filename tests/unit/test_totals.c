@@ -35,7 +35,11 @@ static void add_ranks(void)
     static const uint64_t walls[] = {1000, 800, 600};
 
     for (uint32_t i = 0; i < 3; i++) {
-        struct ar_process process = {.world_rank = i, .wall_ns = walls[i], .n_lost = {i, 0, 10}};
+        struct ar_process process = {.world_rank = i,
+                                     .wall_ns = walls[i],
+                                     .n_lost = {i, 0, 10},
+                                     .overhead_ns = 10 * i,
+                                     .n_cheap_builtins = i == 1 ? 40 : 20};
         uint32_t id;
 
         sample_must(ar_profile_process(&profile, &process, &id));
@@ -180,6 +184,43 @@ static void test_zero_and_absent(void)
     ar_profile_free(&p);
 }
 
+static void test_processes(void)
+{
+    tap_ok(totals.overhead_ns == 30 && totals.overhead == 30.0 / 2400, "overhead of all ranks");
+    tap_ok(totals.n_cheap_builtins == 40, "cheap functions: of the rank that has most");
+}
+
+/* Rank 0 has the mark in one thread of two, rank 1 another one: the larger is shown. */
+static void test_marks(void)
+{
+    struct ar_profile p;
+    struct ar_totals t;
+
+    sample_start(&p);
+
+    uint32_t rank_0 = sample_rank(&p, 0), a = sample_thread(&p, rank_0, 0);
+    uint32_t b = sample_thread(&p, rank_0, 1), c = sample_thread(&p, sample_rank(&p, 1), 0);
+    uint32_t f = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "f", 1), 1);
+    uint32_t g = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_BUILTIN, "g", 0), 2);
+    uint32_t task = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_TASK, "task", 0), 0);
+
+    sample_value(&p, AR_METRIC_MARKS, f, b, AR_MARK_ESTIMATED);
+    sample_value(&p, AR_METRIC_MARKS, f, c, AR_MARK_PARTIAL);
+    sample_value(&p, AR_METRIC_MARKS, f, a, 0);
+    sample_value(&p, AR_METRIC_MARKS, g, c, AR_MARK_ESTIMATED);
+    sample_value(&p, AR_METRIC_MARKS, task, c, UINT64_MAX); /* of a later version */
+    sample_value(&p, AR_METRIC_AWAITED, task, a, 5);
+    sample_value(&p, AR_METRIC_AWAITED, task, b, 70);
+    sample_value(&p, AR_METRIC_AWAITED, task, c, 900);
+    sample_must(ar_totals_build(&t, &p));
+    tap_ok(t.marks[0] == 0, "no mark where there is none");
+    tap_ok(t.marks[f] == AR_MARK_PARTIAL && t.marks[g] == AR_MARK_ESTIMATED, "marks of nodes");
+    tap_ok(t.marks[task] & AR_MARK_PARTIAL && t.marks[task] & AR_MARK_ESTIMATED, "no less");
+    tap_ok(t.awaited_ns[task] == 975 && t.awaited_ns[f] == 0, "awaited by all ranks");
+    ar_totals_free(&t);
+    ar_profile_free(&p);
+}
+
 static void test_empty(void)
 {
     struct ar_profile p;
@@ -303,10 +344,12 @@ int main(void)
     test_selves();
     test_sums();
     test_children();
+    test_processes();
     ar_totals_free(&totals);
     ar_profile_free(&profile);
     test_parts_larger_than_whole();
     test_zero_and_absent();
+    test_marks();
     test_empty();
     for (uint64_t seed = 1; seed <= 20; seed++)
         test_against_table(seed);
