@@ -232,7 +232,11 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
 
     struct ar_node *node = ar_tree_enter(t, place | function, now);
 
-    return node ? consider(t, frame, node, now) : NULL;
+    if (node)
+        node = consider(t, frame, node, now);
+    if (node && t->n_unseen & AR_UNSEEN_RESUMING)
+        ar_tree_resume_regions(t, node, now);
+    return node;
 }
 
 /* The recording may have ended, or the process forked, since the node was entered. */

@@ -45,10 +45,12 @@ static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t no
 {
     bool unseen = t->n_unseen && ar_tree_is_unseen(t, now);
 
+    uint64_t turn_ticks = ar_calls_turn(now);
+
     if (unseen)
         t->n_unseen++;
     else
-        t->turn_ticks = ar_calls_turn(now);
+        t->turn_ticks = t->n_unseen ? 0 : turn_ticks;
     return unseen;
 }
 
@@ -76,20 +78,14 @@ static bool enter(PyCodeObject *code)
 
     struct ar_node *node = ar_tree_enter(t, place | function, now);
 
-    if (__builtin_expect(!node, 0))
+    if (__builtin_expect(!node, 0)) {
         ar_tree_unseen(t, 1);
-    else
-        return !is_stopped(t, code, node, now);
-    return true;
-}
-
-static __attribute__((noinline)) bool is_unseen_return(struct ar_thread *t, uint64_t now)
-{
-    if (t->n_unseen & AR_UNSEEN_QUIET)
-        ar_quiet_end(t, now);
-    if (!(t->n_unseen & AR_UNSEEN_COUNT))
-        return false; /* paused, or asked to be; this function was entered before */
-    t->n_unseen--;
+        return true;
+    }
+    if (__builtin_expect(is_stopped(t, code, node, now), 0))
+        return false;
+    if (__builtin_expect(t->n_unseen & AR_UNSEEN_RESUMING, 0))
+        ar_tree_resume_regions(t, node, now);
     return true;
 }
 
@@ -106,7 +102,7 @@ static bool leave(PyCodeObject *code)
 
     if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
         return false;
-    if (__builtin_expect(t->n_unseen, 0) && is_unseen_return(t, now))
+    if (__builtin_expect(t->n_unseen, 0) && ar_tree_is_unseen_return(t, now))
         return true;
     if (__builtin_expect(function != 0, 1))
         ar_tree_leave_function(t, function, now);

@@ -76,8 +76,14 @@ static void entered(void)
     uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
     uint64_t now = ar_ticks();
 
-    if ((t->n_unseen && ar_tree_is_unseen(t, now)) || !ar_tree_enter(t, place | function, now))
+    struct ar_node *node = NULL;
+
+    if (!t->n_unseen || !ar_tree_is_unseen(t, now))
+        node = ar_tree_enter(t, place | function, now);
+    if (!node)
         ar_tree_unseen(t, 1);
+    else if (t->n_unseen & AR_UNSEEN_RESUMING)
+        ar_tree_resume_regions(t, node, now);
 }
 
 static void left(uint64_t now)
@@ -88,9 +94,7 @@ static void left(uint64_t now)
 
     if (!function || function == AR_FUNCTION_LOST)
         return;
-    if (t->n_unseen & AR_UNSEEN_COUNT)
-        t->n_unseen--;
-    else
+    if (!t->n_unseen || !ar_tree_is_unseen_return(t, now))
         ar_tree_leave_function(t, function, now);
 }
 

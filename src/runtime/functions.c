@@ -86,8 +86,10 @@ static bool sets_profile(PyCodeObject *code, const char *file)
 }
 
 /* What the tree has to know about a function. */
-static void mark(uint32_t number, const char *name, const char *file)
+static void mark(uint32_t number, PyCodeObject *code, const char *name, const char *file)
 {
+    if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
+        ar_tree_mark(number, AR_MARK_SUSPENDS);
     if (is_import_system(file))
         ar_tree_mark(number, AR_MARK_ANY_PLACE);
     if (ends_with(name, "_run") && ends_with(file, "asyncio/events.py"))
@@ -131,7 +133,7 @@ static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObjec
     if (sets_profile(code, file))
         ar_c_looking_stop();
     if (number)
-        mark(number, name, file);
+        mark(number, code, name, file);
     if (number && (region || is_ours))
         ar_tree_mark(number, AR_MARK_WANTED); /* what measures the price is not given up for it */
     return number;

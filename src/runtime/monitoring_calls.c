@@ -159,7 +159,7 @@ void ar_calls_leave(PyCodeObject *code, PyObject *offset, PyObject *callable)
     struct ar_thread *t = ar_self;
     bool all = calls.builtins == AR_BUILTINS_ALL;
 
-    if (!t || t->n_unseen & ~AR_UNSEEN_QUIET)
+    if (!t || t->n_unseen & AR_UNSEEN_CALLS)
         return;
 
     uint32_t number = ar_c_number(callable, !all);

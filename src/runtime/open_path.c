@@ -9,6 +9,8 @@
  */
 #include "runtime/tree.h"
 
+#include "base/arena.h"
+
 #include <stdlib.h>
 
 static void close_node(struct ar_node *node, uint64_t now)
@@ -125,6 +127,8 @@ static void take_out(struct ar_thread *t, struct ar_node *outermost, keeps_fn *k
     free(keys);
 }
 
+static void suspend_regions(struct ar_thread *t, const struct ar_node *coroutine);
+
 static bool has_region_inside(const struct ar_thread *t, const struct ar_node *node)
 {
     for (const struct ar_node *open = t->current; open != node; open = parent_of(open))
@@ -149,12 +153,62 @@ void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now
             return;
     }
     if (has_region_inside(t, node)) {
-        take_out(t, node, keeps_regions, now);
-        return;
+        if (!(t->task && node->flags & AR_MARK_SUSPENDS)) {
+            take_out(t, node, keeps_regions, now);
+            return;
+        }
+        suspend_regions(t, node);
     }
     unwind_to(t, node, now);
     close_node(node, now);
     ar_tree_move(t, parent_of(node), now);
+}
+
+/* ---- tasks that wait ------------------------------------------------------------------------- */
+
+struct ar_suspended {
+    const void *task;
+    uint32_t coroutine; /* its function: the node may be another one next time */
+    uint64_t key;
+};
+
+/* The regions that are open in a coroutine, innermost first. Without memory they are closed. */
+static void suspend_regions(struct ar_thread *t, const struct ar_node *coroutine)
+{
+    for (const struct ar_node *node = t->current; node != coroutine; node = parent_of(node)) {
+        if (!(node->flags & AR_MARK_REGION))
+            continue;
+        if (ar_grow((void **)&t->suspended, &t->cap_suspended, t->n_suspended + 1,
+                    sizeof *t->suspended) < 0)
+            return;
+        t->suspended[t->n_suspended++] = (struct ar_suspended){
+            .task = t->task, .coroutine = (uint32_t)coroutine->key, .key = node->key};
+    }
+}
+
+bool ar_tree_has_suspended(const struct ar_thread *t, const void *task)
+{
+    for (size_t i = 0; i < t->n_suspended; i++)
+        if (t->suspended[i].task == task)
+            return true;
+    return false;
+}
+
+/* Outermost first, which were put there last. */
+void ar_tree_resume_regions(struct ar_thread *t, const struct ar_node *node, uint64_t now)
+{
+    for (size_t i = t->n_suspended; i-- > 0;) {
+        struct ar_suspended found = t->suspended[i];
+
+        if (found.task != t->task || found.coroutine != (uint32_t)node->key)
+            continue;
+        for (size_t k = i + 1; k < t->n_suspended; k++)
+            t->suspended[k - 1] = t->suspended[k];
+        t->n_suspended--;
+        reopen(t, found.key, now);
+    }
+    if (!ar_tree_has_suspended(t, t->task))
+        t->n_unseen &= ~AR_UNSEEN_RESUMING;
 }
 
 bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now)

@@ -103,7 +103,7 @@ static PyObject *region_exit(PyObject *object, PyObject *const *args, Py_ssize_t
     struct ar_thread *t = is_recording() ? ar_self : NULL;
 
     (void)args, (void)n_args;
-    if (t && self->number && !(t->n_unseen && ar_tree_is_unseen(t, now)))
+    if (t && !(t->n_unseen && ar_tree_is_unseen(t, now)))
         ar_tree_end_region(t, self->number, now);
     Py_RETURN_NONE;
 }

@@ -42,13 +42,19 @@ static void begin_pause(struct ar_thread *t, uint64_t now)
         ar_tree_unseen(t, AR_UNSEEN_PAUSED);
 }
 
-/* Functions that were entered meanwhile go unseen until they are left; what they call does not. */
+/*
+ * Functions that were entered meanwhile go unseen until they are left; what they call does not.
+ * Their returns come after those of all that they call from now on, and before that of the function
+ * that is the current one.
+ */
 static void end_pause(struct ar_thread *t, uint64_t now)
 {
-    if (t->n_unseen & AR_UNSEEN_PAUSED) {
-        t->n_unseen = 0;
-        ar_tree_end_region(t, threads.paused_function, now);
-    }
+    if (!(t->n_unseen & AR_UNSEEN_PAUSED))
+        return;
+    t->n_unreturned += t->n_unseen & AR_UNSEEN_COUNT;
+    t->n_unseen = t->n_unreturned ? AR_UNSEEN_RETURNS : 0;
+    ar_tree_end_region(t, threads.paused_function, now);
+    t->resumed_in = t->current;
 }
 
 static void follow(struct ar_thread *t, uint64_t now)
@@ -66,7 +72,22 @@ bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now)
         ar_quiet_end(t, now);
     if (t->n_unseen & AR_UNSEEN_ASKED)
         follow(t, now);
-    return t->n_unseen != 0;
+    return t->n_unseen & AR_UNSEEN_CALLS;
+}
+
+bool ar_tree_is_unseen_return(struct ar_thread *t, uint64_t now)
+{
+    if (t->n_unseen & AR_UNSEEN_QUIET)
+        ar_quiet_end(t, now);
+    if (t->n_unseen & AR_UNSEEN_COUNT) {
+        t->n_unseen--;
+        return true;
+    }
+    if (!(t->n_unseen & AR_UNSEEN_RETURNS) || t->current != t->resumed_in)
+        return false; /* the function was entered before what is going on began, or after it */
+    if (--t->n_unreturned == 0)
+        t->n_unseen &= ~AR_UNSEEN_RETURNS;
+    return true;
 }
 
 void ar_threads_pause(bool pause, uint32_t paused_function)
@@ -210,6 +231,7 @@ void ar_thread_detach(struct ar_thread *t)
     ar_self = NULL;
     strike_off(t);
     ar_node_table_free(&t->children);
+    free(t->suspended);
     free(t);
 }
 

@@ -82,13 +82,21 @@ struct ar_thread {
     void *task;  /* asyncio's, that is running; see tasks.h */
     bool starts; /* the function being entered has not run before: it is not resumed */
     struct ar_thread *next;
+    struct ar_suspended *suspended; /* regions of tasks that wait */
+    size_t n_suspended, cap_suspended;
+    struct ar_node *resumed_in; /* see AR_UNSEEN_RETURNS */
+    uint32_t n_unreturned;
     struct ar_quiet quiet;
 };
 
-#define AR_UNSEEN_PAUSED 0x80000000u /* nothing is recorded until it is resumed */
-#define AR_UNSEEN_ASKED 0x40000000u  /* the same is wanted, or wanted no more, by another thread */
-#define AR_UNSEEN_QUIET 0x20000000u  /* functions in C are not looked at, until the next event */
-#define AR_UNSEEN_COUNT 0x1fffffffu
+#define AR_UNSEEN_PAUSED 0x80000000u   /* nothing is recorded until it is resumed */
+#define AR_UNSEEN_ASKED 0x40000000u    /* that is wanted, or wanted no more, by another thread */
+#define AR_UNSEEN_QUIET 0x20000000u    /* functions in C are not looked at, until the next event */
+#define AR_UNSEEN_RESUMING 0x10000000u /* regions of this task are to be opened again */
+#define AR_UNSEEN_RETURNS 0x08000000u  /* calls that began in a pause have not returned yet */
+#define AR_UNSEEN_COUNT 0x07ffffffu
+/* With one of these a call is not recorded. */
+#define AR_UNSEEN_CALLS (AR_UNSEEN_PAUSED | AR_UNSEEN_COUNT)
 
 /*
  * Initial-exec: one instruction instead of a call into the dynamic linker. It takes eight bytes of
@@ -119,6 +127,7 @@ enum ar_tree_mark {
     AR_MARK_REGION = 8,     /* stays open when the function that opened it is left */
     AR_MARK_UNDER_OTHER = 16, /* is closed by whatever is left around it */
     AR_MARK_RUNS_TASKS = 32,  /* what it calls may be a step of a task */
+    AR_MARK_SUSPENDS = 128,   /* a coroutine: what it has open is not open while it waits */
     AR_MARK_WANTED = 64,      /* the program asked for it: it is never given up for the budget */
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
@@ -142,6 +151,9 @@ void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now
 struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function);
 /* Ends the innermost region of that number, whatever is open in it. false: it is not open. */
 bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now);
+/* Has that task left regions open? Then they are to be opened again, each in its coroutine. */
+bool ar_tree_has_suspended(const struct ar_thread *t, const void *task);
+void ar_tree_resume_regions(struct ar_thread *t, const struct ar_node *node, uint64_t now);
 /* The returns of open functions in C will not be seen. */
 void ar_tree_end_builtins(struct ar_thread *t, uint64_t now);
 void ar_tree_unwind_all(struct ar_thread *t, uint64_t now);
@@ -155,6 +167,8 @@ void ar_tree_forget_marks(void);
 void ar_threads_pause(bool pause, uint32_t paused_function);
 /* Where n_unseen is not 0: true if a function that is entered is not to be recorded. */
 bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now);
+/* Likewise for one that is left, in engines that count such calls. */
+bool ar_tree_is_unseen_return(struct ar_thread *t, uint64_t now);
 
 /* Calls went unrecorded: a function's caller need not be the current node. */
 extern bool ar_tree_has_holes;
