@@ -17,6 +17,7 @@ static struct ar_str kind_name(uint32_t kind)
         [AR_FUNCTION_PYTHON] = {"python", 6}, [AR_FUNCTION_MPI] = {"mpi", 3},
         [AR_FUNCTION_THREAD] = {"thread", 6}, [AR_FUNCTION_BUILTIN] = {"builtin", 7},
         [AR_FUNCTION_REGION] = {"region", 6}, [AR_FUNCTION_IMPORT] = {"import", 6},
+        [AR_FUNCTION_TASK] = {"task", 4},
     };
 
     if (kind < sizeof names / sizeof *names && names[kind].text)
@@ -113,7 +114,10 @@ static uint64_t lost_in_all(const struct ar_process *process)
     SPREAD(X, "time", v->t.time[id])                                                               \
     SPREAD(X, "self", v->t.self[id])                                                               \
     INTEGER(X, "bytes_out", v->t.bytes_out[id])                                                    \
-    INTEGER(X, "bytes_in", v->t.bytes_in[id])
+    INTEGER(X, "bytes_in", v->t.bytes_in[id])                                                      \
+    BOOLEAN(X, "estimated", v->t.marks[id] & AR_MARK_ESTIMATED)                                    \
+    BOOLEAN(X, "partial", v->t.marks[id] & AR_MARK_PARTIAL)                                        \
+    REAL(X, "awaited_s", seconds((double)v->t.awaited_ns[id]))
 
 #define MPI_COLUMNS(X)                                                                             \
     TEXT(X, "function", text_of(v, function_of(v, id)->name))                                      \
@@ -144,7 +148,9 @@ static uint64_t lost_in_all(const struct ar_process *process)
     INTEGER(X, "lost_nodes", process->n_lost[AR_LOST_NODES])                                       \
     INTEGER(X, "lost_functions", process->n_lost[AR_LOST_FUNCTIONS])                               \
     INTEGER(X, "lost_threads", process->n_lost[AR_LOST_THREADS])                                   \
-    INTEGER(X, "lost_frames", process->n_lost[AR_LOST_FRAMES])
+    INTEGER(X, "lost_frames", process->n_lost[AR_LOST_FRAMES])                                     \
+    INTEGER(X, "lost_regions", process->n_lost[AR_LOST_REGIONS])                                   \
+    REAL(X, "overhead_s", seconds((double)process->overhead_ns))
 
 #define THREAD_COLUMNS(X)                                                                          \
     INTEGER(X, "id", id)                                                                           \

@@ -201,10 +201,21 @@ static PyObject *region_call(PyObject *self, PyObject *const *args, size_t n_arg
 
 static PyTypeObject region_type;
 
+/*
+ * Most regions are made for a `with` and gone after it. The last that went is kept for the next: it
+ * is most of what a region costs a program that is not recorded.
+ */
+static struct region *spare;
+
 static struct region *new_region(PyObject *name, PyObject *params)
 {
-    struct region *self = PyObject_New(struct region, &region_type);
+    struct region *self = spare;
 
+    if (self)
+        (void)PyObject_Init((PyObject *)self, &region_type);
+    else
+        self = PyObject_New(struct region, &region_type);
+    spare = NULL;
     if (!self)
         return NULL;
     self->name = Py_NewRef(name);
@@ -265,7 +276,10 @@ static void region_dealloc(PyObject *object)
 
     Py_DECREF(self->name);
     Py_XDECREF(self->params);
-    PyObject_Free(self);
+    if (spare)
+        PyObject_Free(self);
+    else
+        spare = self;
 }
 
 static PyMethodDef region_methods[] = {
