@@ -213,6 +213,14 @@ static void print_label(const struct report *r, uint32_t node, size_t indent)
     ar_print_fit(ar_show_place(&r->p, node), 16, AR_KEEP_END);
 }
 
+/* Whoever calls a function in C is to blame, not that. */
+static uint32_t to_blame(const struct report *r, uint32_t node)
+{
+    while (r->p.functions[r->p.nodes[node].function].kind == AR_FUNCTION_BUILTIN)
+        node = r->p.nodes[node].parent;
+    return node;
+}
+
 /* Returns how many rows it took. */
 static size_t print_imbalance(const struct report *r)
 {
@@ -227,7 +235,7 @@ static size_t print_imbalance(const struct report *r)
         if (i == 0)
             print_title("Imbalance", r->unit, "max-mean", "self", "   min-max (rank)");
         below = gain_ns(r, node);
-        print_label(r, node, 0);
+        print_label(r, to_blame(r, node), 0);
         printf(" %8s", ar_show_time(below, r->unit_ns));
         print_time(r, node, r->t.self[node].mean);
         print_range(r, &r->t.self[node]);

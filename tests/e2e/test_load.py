@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -242,6 +243,7 @@ def test_a_folded_run_adds_up_and_is_what_the_report_shows(threads_run: Sandbox)
     check_that_self_adds_up(run)
     report = threads_run.answer("report", "--rows", "0", "--min", "0", "run.allranks").decode()
     table = report.partition("Where the time goes")[2].split("\n\n")[0].strip("\n").splitlines()[1:]
+    table = [line for line in table if not re.match(r" (\d.* their callers'|~ estimated|> )", line)]  # remarks below it
     assert len(run["tables"]["tree"]["id"]) == 1 + len(table)
     assert run["tables"]["functions"]["kind"].count("import") == 1
     assert not any(file.startswith("<frozen importlib") for file in run["tables"]["functions"]["file"])
@@ -253,7 +255,8 @@ def test_a_folded_run_adds_up_and_is_what_the_report_shows(threads_run: Sandbox)
 def check_against_json(sandbox: Sandbox, run: dict[str, Any], path: str | Path) -> None:
     report, info = sandbox.report(path).data, sandbox.info(path).data
     assert run["facts"] == report["facts"]
-    assert (ns(run["wall_s"]), ns(run["mpi_s"])) == (round(report["wall_ns"]), round(report["mpi_ns"]))
+    assert ns(run["wall_s"]) == pytest.approx(report["wall_ns"], abs=1)  # of several it is their mean
+    assert ns(run["mpi_s"]) == pytest.approx(report["mpi_ns"], abs=1)
     for function in rows(run["tables"]["functions"]):
         expected = report["functions"][function["id"]]
         assert {key: function[key] for key in expected} == expected
@@ -322,8 +325,8 @@ def check_against_pstats(sandbox: Sandbox, run: dict[str, Any], path: str | Path
 def pstats_key(function: dict[str, Any]) -> tuple[str, int, str]:
     if function["kind"] == "python":
         return function["file"], function["line"], last_name(function["name"])
-    name = function["name"]
-    return "~", 0, f"<{name}>" if function["kind"] == "mpi" else name
+    kind = {"region": "region ", "task": "task "}.get(function["kind"], "")
+    return "~", 0, f"<{kind}{function['name']}>"
 
 
 def last_name(name: str) -> str:
