@@ -20,6 +20,7 @@
 #define N_ROUNDS 20
 #define N_FUNCTIONS 40
 #define N_CALLS 200
+#define N_PAUSES 2000
 
 static bool has_gil = true;
 static pthread_mutex_t gil = PTHREAD_MUTEX_INITIALIZER;
@@ -77,7 +78,7 @@ static void *records(void *unused)
 static void *records_pausable(void *unused)
 {
     (void)unused;
-    for (int i = 0; i < N_CALLS; i++) {
+    for (int i = 0; i < 2 * N_PAUSES; i++) {
         struct ar_node *node = NULL;
 
         take_gil();
@@ -95,7 +96,7 @@ static void *records_pausable(void *unused)
 
 static void *pauses(void *paused_function)
 {
-    for (int i = 0; i < 2 * N_CALLS; i++) {
+    for (int i = 0; i < N_PAUSES; i++) {
         take_gil();
         ar_threads_pause(i % 2 == 0, *(const uint32_t *)paused_function);
         drop_gil();
