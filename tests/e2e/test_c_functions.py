@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from harness import Sandbox, workload
+from harness import Sandbox, settled, workload
 from readings import Report
 
 SWITCH_S = 0.002
@@ -14,6 +14,7 @@ SAMPLING = ("3.9", "3.10", "3.11")
 
 
 def run(python: Sandbox, path: str, *options: str) -> Report:
+    (python.cwd / "run.allranks").unlink(missing_ok=True)
     done = python.recorded(path, "log.json", options=("-q", "-o", "run.allranks", *options))
     assert (done.code, done.err) == (0, ""), done
     return python.report("run.allranks")
@@ -41,18 +42,26 @@ def unlike(found: dict[str, float], logged: dict[str, float], tolerance: float) 
 
 
 def test_those_that_take_time_are_shown(any_python: Sandbox):
+    assert not settled(lambda: costly_ones_unlike(any_python))
+
+
+def costly_ones_unlike(any_python: Sandbox) -> list[str]:
     report = run(any_python, workload("c_functions.py"))
     log = any_python.read_json("log.json")
     found = seconds_in_c(report)
     worth_showing = 0.03 * report.data["wall_ns"] / 1e9
     costly = {name for name, seconds in log["measured"].items() if seconds > worth_showing} | {*log["short"]}
     assert costly <= set(found)
-    assert not unlike(found, {name: log["measured"][name] for name in costly & set(log["measured"])}, 0.05)
+    wrong = unlike(found, {name: log["measured"][name] for name in costly & set(log["measured"])}, 0.05)
+    # Where one call stands for 64, another process that has the processor during that one counts 64 times.
+    is_exact = any_python.stack.python_version not in SAMPLING
     for name, (least, most) in log["short"].items():
-        assert 0.75 * least <= found[name], name
-        # Where one call stands for 64, another process that has the processor during that one counts 64 times.
-        assert found[name] <= 1.25 * most or any_python.stack.python_version in SAMPLING, name
+        if found[name] < (0.75 if is_exact else 0.3) * least or (found[name] > 1.25 * most and is_exact):
+            wrong.append(f"{name}: {found[name]:.4f} s, logged {least:.4f} to {most:.4f} s")
     assert not set(found) & set(log["rare"])
+    estimated = {node.name for node in report.nodes if node.data.get("estimated")}
+    assert not estimated & set(log["measured"])
+    return wrong
 
 
 def test_all_of_them_are_shown_on_request(any_python: Sandbox):
@@ -75,10 +84,8 @@ def test_none_of_them_is_shown_on_request(any_python: Sandbox):
     assert timed["self_ns"]["sum"] == timed["time_ns"]["sum"] >= 0.1e9
 
 
-def test_a_short_burst_after_a_long_silence_is_not_the_whole_of_it(any_python: Sandbox, known_fault):
+def test_a_short_burst_after_a_long_silence_is_not_the_whole_of_it(any_python: Sandbox):
     """The calls of half a millisecond do not stand for what came before."""
-    known_fault(any_python.stack.python_version in SAMPLING,
-                "a call seen when looking begins again stands for the whole time since, though that has been estimated already")  # fmt: skip
     report = run_text(any_python, """
         import time
         clock = time.perf_counter
@@ -127,11 +134,13 @@ DENSE_THEN_LONG = """
 """
 
 
-def test_a_long_call_after_many_short_ones_elsewhere(any_python: Sandbox, known_fault):
-    known_fault(any_python.stack.python_version in SAMPLING,
-                "one long call that is seen when looking begins again counts as many, or is not seen at all")  # fmt: skip
-    report = run_text(any_python, DENSE_THEN_LONG)
-    assert not unlike(seconds_in_c(report), any_python.read_json("log.json"), 0.25)
+def test_a_long_call_after_many_short_ones_elsewhere(any_python: Sandbox):
+
+    def look() -> list[str]:
+        report = run_text(any_python, DENSE_THEN_LONG)
+        return unlike(seconds_in_c(report), any_python.read_json("log.json"), 0.25)
+
+    assert not settled(look)
 
 
 def test_a_long_call_after_compiling_a_pattern(any_python: Sandbox, known_fault):
@@ -152,8 +161,7 @@ def test_a_long_call_after_compiling_a_pattern(any_python: Sandbox, known_fault)
     assert not unlike(seconds_in_c(report), any_python.read_json("log.json"), 0.25)
 
 
-def test_no_function_takes_longer_than_what_calls_it(any_python: Sandbox, known_fault):
-    known_fault(any_python.stack.python_version in SAMPLING, "the same")
+def test_no_function_takes_longer_than_what_calls_it(any_python: Sandbox):
     report = run_text(any_python, DENSE_THEN_LONG)
     inside = [0] * len(report.data["nodes"])
     for node in report.nodes:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from harness import Done, Sandbox, workload
+from harness import Done, Sandbox, settled, workload
 from readings import Node, Report
 
 TOLERANCE = 0.05
@@ -19,6 +19,7 @@ def agrees(found_s: float, logged_s: float) -> bool:
 
 
 def record(python: Sandbox, path: str, *words: str, options: tuple[str, ...] = ()) -> Done:
+    (python.cwd / "run.allranks").unlink(missing_ok=True)
     done = python.recorded(path, *words, options=("-q", "-o", "run.allranks", *options))
     assert (done.code, done.err) == (0, ""), done
     return done
@@ -52,22 +53,26 @@ def calls_of(report: Report, kind: str) -> dict[str, int]:
     return found
 
 
+def times_unlike(report: Report, kind: str, logged: dict[str, float]) -> dict[str, tuple[float, float]]:
+    """Found and logged seconds, where they differ."""
+    pairs = {name: (seconds_of(report, kind, name), seconds) for name, seconds in logged.items()}
+    return {name: pair for name, pair in pairs.items() if not agrees(*pair)}
+
+
 # ---- regions ----
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_regions_are_what_the_program_noted(any_python: Sandbox, mode: str):
-    record(any_python, workload("regions.py"), "log.json", options=MODES[mode])
-    log = any_python.read_json("log.json")
-    report = any_python.report("run.allranks")
-    found = calls_of(report, "region")
-    assert {name: found.get(name, 0) for name in log["calls"]} == log["calls"]
-    wrong = {
-        name: (logged, seconds_of(report, "region", name))
-        for name, logged in log["seconds"].items()
-        if not agrees(seconds_of(report, "region", name), logged)
-    }
-    assert not wrong
+    def look() -> dict[str, tuple[float, float]]:
+        record(any_python, workload("regions.py"), "log.json", options=MODES[mode])
+        log = any_python.read_json("log.json")
+        report = any_python.report("run.allranks")
+        found = calls_of(report, "region")
+        assert {name: found.get(name, 0) for name in log["calls"]} == log["calls"]
+        return times_unlike(report, "region", log["seconds"])
+
+    assert not settled(look)
 
 
 def test_nothing_is_to_be_noticed(any_python: Sandbox):
@@ -126,8 +131,8 @@ def test_ends_without_a_begin_are_counted(any_python: Sandbox):
         ended.__exit__(None, None, None)
         allranks.resume()
     """)  # fmt: skip
-    (lost,) = [line for line in any_python.answer("info", "run.allranks").decode().splitlines() if "lost " in line]
-    assert lost.split()[1] == "2", lost
+    (process,) = any_python.info("run.allranks").processes
+    assert process["lost"]["regions"] == any_python.info("run.allranks").lost == 2
 
 
 def test_a_region_may_be_ended_by_another_object_of_its_name(any_python: Sandbox, known_fault):
@@ -199,25 +204,23 @@ def test_what_is_instrumented_is_recorded_whatever_is_excluded(any_python: Sandb
 
 @pytest.mark.parametrize("mode", MODES)
 def test_pauses_are_kept_to(any_python: Sandbox, mode: str):
-    record(any_python, workload("pauses.py"), "log.json", options=MODES[mode])
-    log = any_python.read_json("log.json")
-    report = any_python.report("run.allranks")
-    found = calls_of(report, "python")
-    assert {name: found.get(name, 0) for name in log["calls"]} == log["calls"]
-    assert not [name for name in found if name.startswith("hidden")]
-    assert any_python.info("run.allranks").lost == 0
-    del log["seconds"]["recursive"]
-    wrong = {
-        name: (logged, seconds_of(report, "python", name))
-        for name, logged in log["seconds"].items()
-        if not agrees(seconds_of(report, "python", name), logged)
-    }
-    assert not wrong
-    assert all("(paused)" not in node.path for node in report.named("main_goes_on"))
+    def look() -> dict[str, tuple[float, float]]:
+        record(any_python, workload("pauses.py"), "log.json", options=MODES[mode])
+        log = any_python.read_json("log.json")
+        report = any_python.report("run.allranks")
+        found = calls_of(report, "python")
+        assert {name: found.get(name, 0) for name in log["calls"]} == log["calls"]
+        assert not [name for name in found if name.startswith("hidden")]
+        assert any_python.info("run.allranks").lost == 0
+        assert all("(paused)" not in node.path for node in report.named("main_goes_on"))
+        del log["seconds"]["recursive"]
+        return times_unlike(report, "python", log["seconds"])
+
+    assert not settled(look)
 
 
 def test_a_pause_that_ends_deeper_in_a_recursion(any_python: Sandbox, known_fault):
-    known_fault(any_python.stack.python_version in ("3.12", "3.13"),
+    known_fault(any_python.stack.python_version not in ("3.9", "3.10", "3.11"),
                 "the return of a call that was not seen closes the open call of the same function around it")  # fmt: skip
     record(any_python, workload("pauses.py"), "log.json", options=MODES["none"])
     logged = any_python.read_json("log.json")["seconds"]["recursive"]

@@ -50,8 +50,14 @@ def called_often():
 
 def calls_often():
     times = [called_often() for _ in range(30_000)]
-    longest = 3 * sorted(times)[len(times) // 2]
-    short["built-in method builtins.sum"] = [sum(min(t, longest) for t in times), sum(times)]
+    in_order = times[:]
+    in_order.sort()
+    longest = 3 * in_order[len(times) // 2]
+    least = most = 0  # added up here: the functions in C that could do it are those that are measured
+    for seconds in times:
+        least += seconds if seconds < longest else longest
+        most += seconds
+    short["built-in method builtins.sum"] = [least, most]
 
 
 def called_once():
