@@ -17,6 +17,7 @@ endif
 
 BUILD := $(VENV:.%=build/%)
 SANITIZE := $(VENV:.venv%=build/sanitize%)
+SANITIZE_THREADS := $(VENV:.venv%=build/sanitize-threads%)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 # meson-python looks for meson and ninja on PATH; a venv that is not activated is not there.
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
@@ -31,7 +32,7 @@ PY_DIRS = $(wildcard python tools tests bench)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup build demo test test-all test-next test-unit test-e2e bench-next lint lint-c lint-tidy lint-python \
+.PHONY: help setup build demo test test-all test-next test-unit test-threads test-e2e bench-next lint lint-c lint-tidy lint-python \
         bench clean system-demo system-test system-lint
 
 help: ## this list
@@ -70,9 +71,14 @@ clean: ## remove all that make has made
 
 # ---- what the verbs are made of ----
 
-test-unit: system-test $(SANITIZE)/build.ninja
+test-unit: system-test test-threads $(SANITIZE)/build.ninja
 	@echo "test: unit tests under ASan and UBSan"
 	@$(IN_VENV) meson test -C $(SANITIZE) --print-errorlogs
+
+# Only what has threads: the sanitizer is for races, and slow.
+test-threads: system-test $(SANITIZE_THREADS)/build.ninja
+	@echo "test: threads under TSan"
+	@$(IN_VENV) meson test -C $(SANITIZE_THREADS) --print-errorlogs threads livemap
 
 test-e2e: system-test $(INSTALLED) $(VENV)/.pip-test
 	@$(VENV)/bin/python tools/stacks.py
@@ -120,9 +126,11 @@ $(INSTALLED): $(SOURCES) $(VENV)/.pip-build
 	    --config-settings=build-dir=$(BUILD) .
 	@touch $@
 
-$(SANITIZE)/build.ninja: $(VENV)/.pip-build
-	@echo "test: configure $(SANITIZE)"
+$(SANITIZE)/build.ninja: SANITIZERS := address,undefined
+$(SANITIZE_THREADS)/build.ninja: SANITIZERS := thread
+$(SANITIZE)/build.ninja $(SANITIZE_THREADS)/build.ninja: $(VENV)/.pip-build
+	@echo "test: configure $(@D)"
 	@mkdir -p build
-	@$(IN_VENV) meson setup $(SANITIZE) -Db_sanitize=address,undefined -Dtests=true >$(SANITIZE).log 2>&1 \
-	    || { cat $(SANITIZE).log; exit 1; }
+	@$(IN_VENV) meson setup $(@D) -Db_sanitize=$(SANITIZERS) -Dtests=true >$(@D).log 2>&1 \
+	    || { cat $(@D).log; exit 1; }
 	@touch $@

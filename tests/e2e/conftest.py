@@ -2,13 +2,14 @@
 """On what the tests run.
 
     def test_x(python):   once for each version of Python there is a stack of, without MPI
+    def test_w(any_python):   once for each version of Python of this machine, on the plain interpreters
     def test_y(mpi):      once for each stack of a small selection that has every Python, every MPI and every mpi4py
     @pytest.mark.every_stack
     def test_z(mpi):      once for each stack
 
 test_awkward.py has the plain interpreters instead, which are all the versions of Python of this machine.
 
-Both fixtures are a harness.Sandbox. With ALLRANKS_TEST_ALL=1 every test that takes `mpi` runs on every stack.
+All of these fixtures are a harness.Sandbox. With ALLRANKS_TEST_ALL=1 every test that takes `mpi` runs on every stack.
 """
 
 from __future__ import annotations
@@ -89,6 +90,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         everywhere = everywhere or os.environ.get("ALLRANKS_TEST_ALL", "0") != "0"
         chosen = stacks if everywhere else fewest(stacks)
         metafunc.parametrize("mpi", chosen, ids=lambda stack: stack.name, indirect=True)
+    elif "any_python" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "any_python", metafunc.config.stash[PLAIN],
+            ids=lambda stack: f"py{stack.python_version}", indirect=True,
+        )  # fmt: skip
     elif "python" in metafunc.fixturenames:
         metafunc.parametrize(
             "python", one_for_each_python(stacks),
@@ -98,6 +104,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def python(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
+    sandbox = Sandbox(request.param, tmp_path)
+    yield sandbox
+    sandbox.end()
+
+
+@pytest.fixture
+def any_python(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     sandbox = Sandbox(request.param, tmp_path)
     yield sandbox
     sandbox.end()

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Regions and pauses: what the program named, how often, for how long; and nothing to notice without a recording."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from harness import Done, Sandbox, settled, workload
+from readings import Node, Report
+
+TOLERANCE = 0.05
+SWITCH_S = 0.002
+MODES = {"default": (), "none": ("--builtins", "none"), "all": ("--builtins", "all")}
+
+
+def agrees(found_s: float, logged_s: float) -> bool:
+    return found_s == pytest.approx(logged_s, rel=TOLERANCE, abs=SWITCH_S)
+
+
+def record(python: Sandbox, path: str, *words: str, options: tuple[str, ...] = ()) -> Done:
+    (python.cwd / "run.allranks").unlink(missing_ok=True)
+    done = python.recorded(path, *words, options=("-q", "-o", "run.allranks", *options))
+    assert (done.code, done.err) == (0, ""), done
+    return done
+
+
+def record_text(python: Sandbox, text: str, *options: str) -> Report:
+    (python.cwd / "program.py").write_text(textwrap.dedent(text))
+    record(python, "program.py", options=options)
+    return python.report("run.allranks")
+
+
+def above(node: Node) -> list[Node]:
+    return [*above(node.parent), node.parent] if node.parent else []
+
+
+def outermost(report: Report, kind: str, name: str) -> list[Node]:
+    """Those that are not inside themselves."""
+    nodes = [node for node in report.named(name) if node.kind == kind]
+    return [node for node in nodes if all(each.function != node.function for each in above(node))]
+
+
+def seconds_of(report: Report, kind: str, name: str) -> float:
+    return sum(node["time_ns"]["sum"] for node in outermost(report, kind, name)) / 1e9
+
+
+def calls_of(report: Report, kind: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in report.nodes:
+        if node.kind == kind:
+            found[node.name] = found.get(node.name, 0) + node["calls"]
+    return found
+
+
+def times_unlike(report: Report, kind: str, logged: dict[str, float]) -> dict[str, tuple[float, float]]:
+    """Found and logged seconds, where they differ."""
+    pairs = {name: (seconds_of(report, kind, name), seconds) for name, seconds in logged.items()}
+    return {name: pair for name, pair in pairs.items() if not agrees(*pair)}
+
+
+# ---- regions ----
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_regions_are_what_the_program_noted(any_python: Sandbox, mode: str):
+    def look() -> dict[str, tuple[float, float]]:
+        record(any_python, workload("regions.py"), "log.json", options=MODES[mode])
+        log = any_python.read_json("log.json")
+        report = any_python.report("run.allranks")
+        found = calls_of(report, "region")
+        assert {name: found.get(name, 0) for name in log["calls"]} == log["calls"]
+        return times_unlike(report, "region", log["seconds"])
+
+    assert not settled(look)
+
+
+def test_nothing_is_to_be_noticed(any_python: Sandbox):
+    plain = any_python.plain(workload("regions.py"), "plain.json")
+    assert (plain.code, plain.err) == (0, ""), plain
+    recorded = record(any_python, workload("regions.py"), "log.json")
+    assert recorded.out == plain.out
+    assert "True True {} Documented." in plain.out
+    assert any_python.read_json("plain.json")["calls"] == any_python.read_json("log.json")["calls"]
+
+
+def test_regions_are_found_where_they_are(any_python: Sandbox):
+    record(any_python, workload("regions.py"), "log.json", options=MODES["none"])
+    report = any_python.report("run.allranks")
+    paths = {tuple(node.path[-3:]) for node in report.nodes if node.kind == "region" or node.name == "inside_crossing"}
+    assert ("blocks", "assemble(level=2)", "nested") in paths
+    assert ("in itself", "in itself") in {path[-2:] for path in paths}
+    assert ("across", "crossing", "inside_crossing") in paths, "a region goes on when the function that began it is left"
+    assert ("overlap", "first of two", "second of two") in paths
+    assert ("across", "overlap", "second of two") in paths, "the inner one goes on when the outer one ends"
+    for name in ("after_crossing", "exceptions", "threads"):
+        for node in report.named(name):
+            assert all(each.kind != "region" for each in above(node)), node.path
+    for number in range(3):
+        for node in report.named(f"thread {number}"):
+            assert any(each.kind == "thread" and each.parent for each in above(node)), node.path
+
+
+def test_a_region_that_outlives_its_function_has_no_line_of_another(any_python: Sandbox, known_fault):
+    known_fault(True, "the place in the function that began it is taken for one in the function it goes on in")
+    first_lines = "; ".join(["a = 1"] * 40)  # so that the other's place is on this line
+    report = record_text(any_python, f"""
+        import allranks
+        from contextlib import contextmanager
+        @contextmanager
+        def begun_elsewhere():
+            with allranks.region("wandering"):
+                yield
+        def user():
+            {first_lines}
+            with begun_elsewhere(): inside()
+        def inside():
+            pass
+        user()
+    """, "--builtins", "none")  # fmt: skip
+    (node,) = [node for node in report.named("wandering") if node.parent.name == "user"]
+    assert node["line"] in (0, 10)
+
+
+def test_ends_without_a_begin_are_counted(any_python: Sandbox):
+    record_text(any_python, """
+        import allranks
+        ended = allranks.region("ended twice")
+        with ended:
+            pass
+        ended.__exit__(None, None, None)
+        allranks.resume()
+    """)  # fmt: skip
+    (process,) = any_python.info("run.allranks").processes
+    assert process["lost"]["regions"] == any_python.info("run.allranks").lost == 2
+
+
+def test_a_region_may_be_ended_by_another_object_of_its_name(any_python: Sandbox, known_fault):
+    known_fault(True, "the end of a region object that was never entered does nothing and is not counted")
+    report = record_text(any_python, """
+        import allranks
+        def begin(): allranks.region("named").__enter__()
+        def end(): allranks.region("named").__exit__(None, None, None)
+        def after(): pass
+        begin()
+        end()
+        after()
+    """)  # fmt: skip
+    (after,) = report.named("after")
+    assert "named" not in after.path or any_python.info("run.allranks").lost == 1
+    assert "named" not in after.path
+
+
+INSTRUMENTED = """
+import allranks, sys, types
+module = types.ModuleType("module")
+exec(compile('''
+def of_module(): return not_of_module()
+def other_of_module(): pass
+class InModule:
+    def method_of_module(self): pass
+from os.path import join
+''', "module.py", "exec"), vars(module))
+def not_of_module(): pass
+module.not_of_module = not_of_module
+def one(): return hidden()
+def hidden(): pass
+class Thing:
+    def method(self): return hidden()
+    @staticmethod
+    def static(): pass
+    @classmethod
+    def klass(cls): pass
+    @property
+    def value(self): return 3
+    def generator(self):
+        yield 1
+    class Inner:
+        def inner(self): pass
+allranks.instrument(one)
+allranks.instrument(Thing)
+allranks.instrument(module)
+one(), one()
+thing = Thing()
+thing.method(), thing.static(), thing.klass(), thing.value, list(thing.generator()), Thing.Inner().inner()
+module.of_module(), module.other_of_module(), module.InModule().method_of_module(), module.join("a", "b")
+hidden()
+"""
+
+
+def test_what_is_instrumented_is_recorded_whatever_is_excluded(any_python: Sandbox):
+    report = record_text(any_python, INSTRUMENTED, "--exclude", "*", "--builtins", "none")
+    found = calls_of(report, "region")
+    assert found == {
+        "one": 2, "Thing.method": 1, "Thing.static": 1, "Thing.klass": 1, "Thing.value": 1, "Thing.generator": 2,
+        "Thing.Inner.inner": 1, "of_module": 1, "other_of_module": 1, "InModule.method_of_module": 1,
+    }  # fmt: skip
+    names = {node.name.rpartition(".")[2] for node in report.nodes if node.kind == "python"}
+    assert not names & {"hidden", "not_of_module", "<module>", "join"}
+
+
+# ---- pauses ----
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pauses_are_kept_to(any_python: Sandbox, mode: str):
+    def look() -> dict[str, tuple[float, float]]:
+        record(any_python, workload("pauses.py"), "log.json", options=MODES[mode])
+        log = any_python.read_json("log.json")
+        report = any_python.report("run.allranks")
+        found = calls_of(report, "python")
+        assert {name: found.get(name, 0) for name in log["calls"]} == log["calls"]
+        assert not [name for name in found if name.startswith("hidden")]
+        assert any_python.info("run.allranks").lost == 0
+        assert all("(paused)" not in node.path for node in report.named("main_goes_on"))
+        del log["seconds"]["recursive"]
+        return times_unlike(report, "python", log["seconds"])
+
+    assert not settled(look)
+
+
+def test_a_pause_that_ends_deeper_in_a_recursion(any_python: Sandbox, known_fault):
+    known_fault(any_python.stack.python_version not in ("3.9", "3.10", "3.11"),
+                "the return of a call that was not seen closes the open call of the same function around it")  # fmt: skip
+    record(any_python, workload("pauses.py"), "log.json", options=MODES["none"])
+    logged = any_python.read_json("log.json")["seconds"]["recursive"]
+    report = any_python.report("run.allranks")
+    assert agrees(seconds_of(report, "python", "recursive"), logged)
+
+
+def test_pauses_do_nothing_in_a_program_that_is_not_recorded(any_python: Sandbox):
+    done = any_python.plain(workload("pauses.py"), "plain.json")
+    assert (done.code, done.out, done.err) == (0, "", ""), done
+    record(any_python, workload("pauses.py"), "log.json")
+    assert any_python.read_json("plain.json")["calls"] == any_python.read_json("log.json")["calls"]

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""asyncio tasks by name: how long each ran and waited, as its own clock says."""
+
+from __future__ import annotations
+
+import pytest
+from harness import Sandbox, settled, workload
+
+TOLERANCE = 0.1
+SWITCH_S = 0.002
+ENDED_BY_AN_ERROR = ("cancelled", "timed out")  # that comes from outside
+
+
+def record(python: Sandbox, mode: str) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """What was found of each task, and what it logged."""
+    (python.cwd / "run.allranks").unlink(missing_ok=True)
+    done = python.recorded(workload("tasks.py"), "log.json", options=("-q", "-o", "run.allranks", "--builtins", mode))
+    assert (done.code, done.err) == (0, ""), done
+    found: dict[str, dict[str, float]] = {}
+    for node in python.report("run.allranks").nodes:
+        if node.kind == "task":
+            sums = found.setdefault(node.name, {"steps": 0, "running": 0, "waiting": 0})
+            sums["steps"] += node["calls"]
+            sums["running"] += node["time_ns"]["sum"] / 1e9
+            sums["waiting"] += node.data.get("awaited_ns", 0) / 1e9
+    return found, python.read_json("log.json")
+
+
+MODES = ["none", "costly", "all"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tasks_ran_and_waited_as_they_logged(any_python: Sandbox, mode: str):
+    assert not settled(lambda: unlike_log(any_python, mode))
+
+
+def unlike_log(any_python: Sandbox, mode: str) -> list[str]:
+    found, log = record(any_python, mode)
+    assert {name: found.get(name, {}).get("steps") for name in log["steps"]} == log["steps"]
+    return [
+        f"{name}: {what} {found[name][what]:.4f} s, logged {logged:.4f} s"
+        for what in ("running", "waiting")
+        for name, logged in log[what].items()
+        if name not in ENDED_BY_AN_ERROR
+        if found[name][what] != pytest.approx(logged, rel=TOLERANCE, abs=SWITCH_S)
+    ]
+
+
+def test_what_a_cancelled_task_waited(any_python: Sandbox, known_fault):
+    known_fault(any_python.stack.python_version not in ("3.9", "3.10", "3.11"),
+                "the step in which a task is cancelled does not end its waiting")  # fmt: skip
+    found, log = record(any_python, "none")
+    for name in ENDED_BY_AN_ERROR:
+        assert found[name]["waiting"] == pytest.approx(log["waiting"][name], rel=TOLERANCE, abs=SWITCH_S), name
+
+
+@pytest.mark.parametrize("mode", ["none", "all"])
+def test_tasks_without_a_name_are_known_by_their_coroutines(any_python: Sandbox, mode: str):
+    found, _ = record(any_python, mode)
+    assert {"nameless", "other_nameless", "main"} <= set(found)
+    assert not [name for name in found if name.startswith("Task-")]
+
+
+def test_programs_with_tasks_do_the_same(any_python: Sandbox):
+    plain = any_python.plain(workload("tasks.py"), "plain.json")
+    assert (plain.code, plain.err) == (0, ""), plain
+    record(any_python, "costly")
+    assert any_python.read_json("log.json")["steps"] == any_python.read_json("plain.json")["steps"]
