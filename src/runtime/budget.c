@@ -11,9 +11,14 @@ void ar_budget_set(double share)
     budget_share = share;
 }
 
+/* Whatever disturbed the measurement, nothing is for free. */
+#define LEAST_NS 2.0
+
 static double price_ns(uint64_t plain_ticks, uint64_t ticks, unsigned n_calls)
 {
-    return ticks > plain_ticks ? ar_ns_of_ticks(ticks - plain_ticks) / n_calls : 0;
+    double ns = ticks > plain_ticks ? ar_ns_of_ticks(ticks - plain_ticks) / n_calls : 0;
+
+    return ns > LEAST_NS ? ns : LEAST_NS;
 }
 
 void ar_budget_calibrate(const struct ar_calibration *m)
@@ -29,7 +34,9 @@ void ar_budget_calibrate(const struct ar_calibration *m)
 }
 
 #define SPAN_NS 5000000
-#define MOST_LENIENT 1e6
+/* What is called seldom, or takes that long, is never cheap and frequent. */
+#define FEW_CALLS 8
+#define DEAR_NS 100000
 
 /* At the end of each span: was it over? */
 static void judge_span(struct ar_budget *b, uint64_t now)
@@ -39,8 +46,7 @@ static void judge_span(struct ar_budget *b, uint64_t now)
     if (span_ns < SPAN_NS)
         return;
     b->is_over = (double)b->n_calls * ar_costs.call_ns > budget_share * span_ns;
-    if (b->is_over && b->leniency < MOST_LENIENT)
-        b->leniency = 2 * b->leniency + 1;
+    b->leniency = b->is_over ? 2 * b->leniency + 1 : b->leniency / 2;
     b->span_ticks = now;
     b->n_calls = 0;
 }
@@ -52,10 +58,10 @@ bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t
         return false;
     t->budget.n_calls += n_calls;
     judge_span(&t->budget, now);
-    if (!t->budget.is_over || node->flags & AR_MARK_WANTED)
+    if (!t->budget.is_over || node->flags & AR_MARK_WANTED || node->n_calls < FEW_CALLS)
         return false;
 
     double mean_ns = ar_ns_of_ticks((uint64_t)node->ticks + now) / (double)node->n_calls;
 
-    return mean_ns * budget_share < ar_costs.call_ns * t->budget.leniency;
+    return mean_ns < DEAR_NS && mean_ns * budget_share < ar_costs.call_ns * t->budget.leniency;
 }

@@ -34,8 +34,8 @@ static __attribute__((noinline)) bool is_stopped(struct ar_thread *t, PyCodeObje
 {
     uint32_t n_calls = ar_budget_due(t, node);
 
-    if (!n_calls || !ar_budget_is_over(t, node, n_calls, now))
-        return false;
+    if (!n_calls || !ar_budget_is_over(t, node, n_calls, now) || ar_tree_recurses(node))
+        return false; /* of one that recurses, returns would be missed */
     ar_tree_leave(t, node, now);
     ar_function_stop(code, (uint32_t)node->key);
     return true;
@@ -79,7 +79,7 @@ static bool enter(PyCodeObject *code)
     struct ar_node *node = ar_tree_enter(t, place | function, now);
 
     if (__builtin_expect(!node, 0)) {
-        ar_tree_unseen(t, 1);
+        ar_tree_count_unseen(t);
         return true;
     }
     if (__builtin_expect(is_stopped(t, code, node, now), 0))
@@ -178,6 +178,8 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
+    if (ar_self)
+        ar_self->starts = false;
     enter((PyCodeObject *)args[0]);
     Py_RETURN_NONE;
 }

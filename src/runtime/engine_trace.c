@@ -3,8 +3,8 @@
  * The trace API (PyEval_SetProfile), every CPython: for where another tool holds the native hook.
  *
  * It is set for one thread at a time. A thread that the program starts is given it by the one that
- * starts it: that thread's next event comes before the new one has run, since both need the GIL. An
- * audit hook says when to look for new threads.
+ * starts it, when the function that does so returns: the new one has not run by then, since both
+ * need the GIL.
  *
  * The hook is also what sys.setprofile sets: a program that does so takes it from us in that thread,
  * and is not recorded there any more.
@@ -16,40 +16,60 @@
 #include "runtime/functions.h"
 #include "runtime/python_thread.h"
 
-#include <string.h>
-
 static enum ar_builtins builtins;
 static bool started;
-static bool threads_are_new;
 
 static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static int on_audit(const char *event, PyObject *args, void *data)
+static const PyMethodDef *starters[2]; /* the functions that start a thread */
+
+static void find_starters(void)
 {
-    (void)args, (void)data;
-    if (strncmp(event, "_thread.start_", 14) == 0)
-        threads_are_new = true;
-    return 0;
+    static const char *const names[] = {"start_new_thread", "start_joinable_thread"};
+    PyObject *module = PyImport_ImportModule("_thread");
+
+    for (int i = 0; module && i < 2; i++) {
+        PyObject *function = PyObject_GetAttrString(module, names[i]);
+
+        if (function && PyCFunction_Check(function))
+            starters[i] = ((PyCFunctionObject *)function)->m_ml;
+        Py_XDECREF(function);
+    }
+    Py_XDECREF(module);
+    PyErr_Clear();
+}
+
+static bool starts_a_thread(PyObject *callable)
+{
+    const PyMethodDef *def =
+        PyCFunction_Check(callable) ? ((PyCFunctionObject *)callable)->m_ml : NULL;
+
+    return def && (def == starters[0] || def == starters[1]);
 }
 
 /* Those that have a hook of their own keep it. */
 static void hook_new_threads(void)
 {
-    PyThreadState *self = PyThreadState_GET();
+    PyInterpreterState *interpreter = PyThreadState_GET()->interp;
+    bool has_foreign = false;
 
-    threads_are_new = false;
-#if PY_VERSION_HEX >= 0x030C0000
-    (void)self;
-    PyEval_SetProfileAllThreads(on_profile, NULL);
-#else
-    for (PyThreadState *ts = PyInterpreterState_ThreadHead(self->interp); ts;
-         ts = PyThreadState_Next(ts))
+    for (PyThreadState *ts = PyInterpreterState_ThreadHead(interpreter); ts;
+         ts = PyThreadState_Next(ts)) {
+        has_foreign |= ts->c_profilefunc && ts->c_profilefunc != on_profile;
+#if PY_VERSION_HEX < 0x030C0000
         if (!ts->c_profilefunc) {
             ts->c_profilefunc = on_profile;
             ar_tracing_update(ts);
         }
+#endif
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    if (!has_foreign) /* it is for all of them or none */
+        PyEval_SetProfileAllThreads(on_profile, NULL);
+#else
+    (void)has_foreign;
 #endif
 }
 
@@ -81,7 +101,7 @@ static void entered(void)
     if (!t->n_unseen || !ar_tree_is_unseen(t, now))
         node = ar_tree_enter(t, place | function, now);
     if (!node)
-        ar_tree_unseen(t, 1);
+        ar_tree_count_unseen(t);
     else if (t->n_unseen & AR_UNSEEN_RESUMING)
         ar_tree_resume_regions(t, node, now);
 }
@@ -126,10 +146,10 @@ static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *
     uint64_t now = ar_ticks();
 
     (void)self, (void)frame;
-    if (threads_are_new)
-        hook_new_threads();
     if (!started)
         return 0;
+    if (what == PyTrace_C_RETURN && starts_a_thread(arg))
+        hook_new_threads();
     if (what == PyTrace_CALL)
         entered();
     else if (what == PyTrace_RETURN)
@@ -152,8 +172,7 @@ static bool start(enum ar_builtins wanted)
         return false;
     }
     builtins = wanted;
-    if (PySys_AddAuditHook(on_audit, NULL) < 0)
-        return false;
+    find_starters();
     started = true;
     PyEval_SetProfile(on_profile, NULL);
     return true;

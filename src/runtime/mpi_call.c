@@ -3,6 +3,7 @@
 
 #include "runtime/functions.h"
 #include "runtime/pyframe.h"
+#include "runtime/quiet.h"
 #include "runtime/tree.h"
 
 #define X(id, name, class) name,
@@ -34,11 +35,21 @@ static uint64_t python_place(const struct ar_node *current)
     return ts ? ar_call_place(ar_frame_skip_shims(*ar_frame_top_slot(ts)), current) : 0;
 }
 
+/* Without the GIL, so what another thread asks for is left to the next Python function. */
+static bool is_unseen(struct ar_thread *t)
+{
+    uint32_t unseen = __atomic_load_n(&t->n_unseen, __ATOMIC_RELAXED);
+
+    if (unseen & AR_UNSEEN_QUIET)
+        ar_quiet_end(t, ar_ticks());
+    return unseen & AR_UNSEEN_CALLS;
+}
+
 bool ar_mpi_enter(struct ar_mpi_call *call, enum ar_mpi_id id)
 {
     struct ar_thread *t = ar_thread_self();
 
-    if (!t || t->in_mpi || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks())))
+    if (!t || t->in_mpi || is_unseen(t))
         return false;
 
     uint32_t function = function_number(id);

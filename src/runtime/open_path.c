@@ -39,6 +39,18 @@ struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function)
     return NULL;
 }
 
+bool ar_tree_recurses(const struct ar_node *node)
+{
+    uint32_t function = (uint32_t)node->key;
+
+    while (node->parent_ref) {
+        node = parent_of(node);
+        if ((uint32_t)node->key == function)
+            return true;
+    }
+    return false;
+}
+
 static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
 {
     struct ar_node *node = ar_tree_child(t, key);
@@ -115,8 +127,8 @@ static void take_out(struct ar_thread *t, struct ar_node *outermost, keeps_fn *k
 
     for (struct ar_node *node = t->current; node != parent; node = parent_of(node)) {
         close_node(node, now);
-        if (keys && keeps(node, outermost))
-            keys[n_keys++] = node->key;
+        if (keys && keeps(node, outermost)) /* a place in a function that is left says nothing */
+            keys[n_keys++] = keeps == keeps_regions ? (uint32_t)node->key : node->key;
         else if (node != outermost)
             drop(t, node, &n_missed, now);
     }
@@ -208,7 +220,7 @@ void ar_tree_resume_regions(struct ar_thread *t, const struct ar_node *node, uin
         reopen(t, found.key, now);
     }
     if (!ar_tree_has_suspended(t, t->task))
-        t->n_unseen &= ~AR_UNSEEN_RESUMING;
+        ar_tree_seen_again(t, AR_UNSEEN_RESUMING);
 }
 
 bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now)

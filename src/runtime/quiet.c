@@ -59,7 +59,7 @@ void ar_quiet_end(struct ar_thread *t, uint64_t now)
     struct ar_quiet *q = &t->quiet;
     uint64_t unseen = now - q->begin_ticks;
 
-    t->n_unseen &= ~AR_UNSEEN_QUIET;
+    ar_tree_seen_again(t, AR_UNSEEN_QUIET);
     if (q->parent_ref && q->begin_ticks > q->from_ticks && unseen > ar_ticks_of_ns(SHORTEST_NS))
         for (uint32_t i = 0; i < q->n; i++)
             add_estimate(t, &q->shares[i], (double)unseen / seen_ticks(q));

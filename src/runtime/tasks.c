@@ -151,7 +151,7 @@ static uint32_t step_of(struct ar_thread *t, PyObject *task, uint64_t now, uint6
     else if (state->since_ticks)
         *awaited_ticks = now - state->since_ticks;
     t->task = task;
-    if (ar_tree_has_suspended(t, task) && !(t->n_unseen & AR_UNSEEN_RESUMING))
+    if (ar_tree_has_suspended(t, task))
         ar_tree_unseen(t, AR_UNSEEN_RESUMING);
     return state->number;
 }
@@ -179,7 +179,7 @@ static void on_left(struct ar_thread *t, uint64_t now)
     if (state)
         state->since_ticks = now;
     t->task = NULL;
-    t->n_unseen &= ~AR_UNSEEN_RESUMING;
+    ar_tree_seen_again(t, AR_UNSEEN_RESUMING);
 }
 
 void ar_tasks_start(void)

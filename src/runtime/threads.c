@@ -59,7 +59,7 @@ static void end_pause(struct ar_thread *t, uint64_t now)
 
 static void follow(struct ar_thread *t, uint64_t now)
 {
-    t->n_unseen &= ~AR_UNSEEN_ASKED;
+    ar_tree_seen_again(t, AR_UNSEEN_ASKED);
     if (threads.paused)
         begin_pause(t, now);
     else
@@ -98,8 +98,7 @@ void ar_threads_pause(bool pause, uint32_t paused_function)
     threads.paused = pause;
     threads.paused_function = paused_function;
     for (struct ar_thread *t = threads.first; t; t = t->next)
-        if (!(t->n_unseen & AR_UNSEEN_ASKED))
-            ar_tree_unseen(t, AR_UNSEEN_ASKED);
+        ar_tree_unseen(t, AR_UNSEEN_ASKED);
     pthread_mutex_unlock(&threads.lock);
     if (self)
         follow(self, ar_ticks());

@@ -65,7 +65,7 @@ struct ar_thread {
     uint64_t turn_ticks;
     /*
      * The number of calls open inside `current` that are not recorded, as engine_monitoring.c
-     * counts them, and AR_UNSEEN_… bits. Set by ar_tree_unseen.
+     * counts them, and AR_UNSEEN_… bits.
      */
     uint32_t n_unseen;
     bool in_mpi; /* inside a wrapper: what MPI calls by itself is not the user's call */
@@ -151,6 +151,8 @@ void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now
 struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function);
 /* Ends the innermost region of that number, whatever is open in it. false: it is not open. */
 bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now);
+/* Is its function open above it, too? */
+bool ar_tree_recurses(const struct ar_node *node);
 /* Has that task left regions open? Then they are to be opened again, each in its coroutine. */
 bool ar_tree_has_suspended(const struct ar_thread *t, const void *task);
 void ar_tree_resume_regions(struct ar_thread *t, const struct ar_node *node, uint64_t now);
@@ -173,9 +175,22 @@ bool ar_tree_is_unseen_return(struct ar_thread *t, uint64_t now);
 /* Calls went unrecorded: a function's caller need not be the current node. */
 extern bool ar_tree_has_holes;
 
-static inline void ar_tree_unseen(struct ar_thread *t, uint32_t bits_or_one)
+/* Atomic, since another thread may ask for a pause while this one is in MPI, without the GIL. */
+static inline void ar_tree_unseen(struct ar_thread *t, uint32_t bit)
 {
-    t->n_unseen += bits_or_one;
+    __atomic_fetch_or(&t->n_unseen, bit, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->turn_ticks, 0, __ATOMIC_RELAXED);
+}
+
+static inline void ar_tree_seen_again(struct ar_thread *t, uint32_t bit)
+{
+    __atomic_fetch_and(&t->n_unseen, ~bit, __ATOMIC_RELAXED);
+}
+
+/* A call that is not recorded. Under the GIL. */
+static inline void ar_tree_count_unseen(struct ar_thread *t)
+{
+    t->n_unseen++;
     t->turn_ticks = 0;
 }
 

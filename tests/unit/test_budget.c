@@ -33,7 +33,7 @@ static void test_prices(void)
            "readers find them in the file");
     m.c_ticks = 1900;
     ar_budget_calibrate(&m);
-    tap_ok(ar_costs.c_call_ns == 0, "what got faster costs nothing, not less");
+    tap_ok(ar_costs.c_call_ns == 2, "nothing is for free, whatever was measured");
 }
 
 static void test_bias(void)
@@ -54,12 +54,14 @@ static struct ar_thread thread_at(uint64_t now)
     return (struct ar_thread){.budget = {.span_ticks = now}};
 }
 
+static uint64_t n_calls_of_node = 1000;
+
 /* A function of that mean was just entered: its ticks are what is over, minus now. */
 static bool is_over(struct ar_thread *t, double mean_ns, uint32_t n_calls, uint64_t now)
 {
-    struct ar_node node = {.n_calls = 1000};
+    struct ar_node node = {.n_calls = n_calls_of_node};
 
-    node.ticks = (int64_t)((uint64_t)(mean_ns * 2 * 1000) - now);
+    node.ticks = (int64_t)((uint64_t)(mean_ns * 2 * (double)n_calls_of_node) - now);
     return ar_budget_is_over(t, &node, n_calls, now);
 }
 
@@ -83,11 +85,21 @@ static void test_by_hand(void)
     tap_ok(is_over(&t, 11999, 1251, end + SPAN_TICKS) && !is_over(&t, 12000, 0, end + SPAN_TICKS),
            "still over: it need not be that cheap");
     tap_ok(!is_over(&t, 10, 1, end + 2 * SPAN_TICKS), "not over any more");
-    tap_ok(is_over(&t, 27999, 1251, end + 3 * SPAN_TICKS), "over again: less cheap again");
+    tap_ok(is_over(&t, 15999, 1251, end + 3 * SPAN_TICKS) &&
+               !is_over(&t, 16000, 0, end + 3 * SPAN_TICKS),
+           "over again: half of what was gained is lost");
+    for (int i = 4; i < 20; i++)
+        is_over(&t, 10, 1251, end + (uint64_t)i * SPAN_TICKS);
+    tap_ok(is_over(&t, 99999, 0, end + 19 * SPAN_TICKS) &&
+               !is_over(&t, 100001, 0, end + 19 * SPAN_TICKS),
+           "but never what is dear");
+    n_calls_of_node = 7;
+    tap_ok(!is_over(&t, 10, 0, end + 19 * SPAN_TICKS), "nor what is called seldom");
+    n_calls_of_node = 1000;
 
     struct ar_node wanted = {.n_calls = 1000, .flags = AR_MARK_WANTED};
 
-    tap_ok(!ar_budget_is_over(&t, &wanted, 1, end + 3 * SPAN_TICKS + 10),
+    tap_ok(!ar_budget_is_over(&t, &wanted, 1, end + 19 * SPAN_TICKS + 10),
            "what the program asked for is kept");
 }
 
