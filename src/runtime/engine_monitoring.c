@@ -178,8 +178,10 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    if (ar_self)
-        ar_self->starts = false;
+    ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+
+    if (ar_self && frame)
+        ar_self->starts = !ar_frame_has_run(frame);
     enter((PyCodeObject *)args[0]);
     Py_RETURN_NONE;
 }

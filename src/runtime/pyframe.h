@@ -136,19 +136,22 @@ static inline uint32_t ar_frame_site(ar_frame *frame)
     return units < 0 ? 0 : (uint32_t)units * 2 + 1;
 }
 
-#if PY_VERSION_HEX < 0x030C0000
 /* A generator or coroutine that is resumed has. */
 static inline bool ar_frame_has_run(ar_frame *frame)
 {
 #if PY_VERSION_HEX >= 0x030B0000
     PyCodeObject *code = ar_frame_code(frame);
+#if PY_VERSION_HEX >= 0x030D0000
+    const _Py_CODEUNIT *at = frame->instr_ptr;
+#else
+    const _Py_CODEUNIT *at = frame->prev_instr;
+#endif
 
-    return frame->prev_instr >= _PyCode_CODE(code) + code->_co_firsttraceable;
+    return at >= _PyCode_CODE(code) + code->_co_firsttraceable;
 #else
     return frame->f_lasti >= 0;
 #endif
 }
-#endif
 
 /*
  * On 3.11 calling a generator function evaluates its frame for a moment, to make the generator.

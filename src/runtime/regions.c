@@ -99,12 +99,11 @@ static PyObject *region_enter(PyObject *object, PyObject *unused)
 static PyObject *region_exit(PyObject *object, PyObject *const *args, Py_ssize_t n_args)
 {
     uint64_t now = is_recording() ? ar_ticks() : 0;
-    const struct region *self = (struct region *)object;
     struct ar_thread *t = is_recording() ? ar_self : NULL;
 
     (void)args, (void)n_args;
     if (t && !(t->n_unseen && ar_tree_is_unseen(t, now)))
-        ar_tree_end_region(t, self->number, now);
+        ar_tree_end_region(t, number_of_region((struct region *)object), now);
     Py_RETURN_NONE;
 }
 

@@ -14,7 +14,6 @@ from random_programs import write_program
 from test_random_programs import of_program, pairs_of, reference, totals_of, unlike, unlike_noted
 
 BEFORE_MONITORING = ("3.9", "3.10", "3.11")
-THREADS_ARE_NOT_SEEN = "before 3.12 there is no audit event when a thread is started, so no other thread is recorded"
 SITE_FOR_MONITORING = """
 import sys
 for number in (3, 4):
@@ -83,8 +82,7 @@ def test_it_is_said(any_python: Sandbox, held: dict[str, str]):
 
 @pytest.mark.parametrize("mode", ["none", "costly", "all"])
 @pytest.mark.parametrize("n_threads", [0, 4])
-def test_counts_are_what_the_program_noted(any_python: Sandbox, held: dict[str, str], mode: str, n_threads: int, known_fault):
-    known_fault(n_threads > 0 and any_python.stack.python_version in BEFORE_MONITORING, THREADS_ARE_NOT_SEEN)
+def test_counts_are_what_the_program_noted(any_python: Sandbox, held: dict[str, str], mode: str, n_threads: int):
     path = any_python.cwd / "random10.py"
     path.write_text(write_program(10))
     record(any_python, held, str(path), "noted.json", str(n_threads), options=("--builtins", mode))
@@ -104,8 +102,7 @@ def test_it_counts_as_cprofile(any_python: Sandbox, held: dict[str, str], mode: 
     assert not unlike(pairs_of(stats, path), pairs_of(expected, path))
 
 
-def test_each_thread_has_a_tree_of_its_own(any_python: Sandbox, held: dict[str, str], known_fault):
-    known_fault(any_python.stack.python_version in BEFORE_MONITORING, THREADS_ARE_NOT_SEEN)
+def test_each_thread_has_a_tree_of_its_own(any_python: Sandbox, held: dict[str, str]):
     (any_python.cwd / "program.py").write_text(textwrap.dedent("""
         import threading, _thread
         def work(n):
@@ -165,9 +162,7 @@ OWN_PROFILE_FUNCTION = """
 """
 
 
-def test_a_profile_function_of_the_program_stays(any_python: Sandbox, held: dict[str, str], known_fault):
-    known_fault(any_python.stack.python_version not in BEFORE_MONITORING,
-                "a new thread has the hook set for all threads, also for those that have one of their own")  # fmt: skip
+def test_a_profile_function_of_the_program_stays(any_python: Sandbox, held: dict[str, str]):
     (any_python.cwd / "program.py").write_text(textwrap.dedent(OWN_PROFILE_FUNCTION))
     plain = any_python.plain("program.py", env=held)
     assert plain.out == "True\n['noted', 'noted']\n"

@@ -46,9 +46,7 @@ def unlike_log(any_python: Sandbox, mode: str) -> list[str]:
     ]
 
 
-def test_what_a_cancelled_task_waited(any_python: Sandbox, known_fault):
-    known_fault(any_python.stack.python_version not in ("3.9", "3.10", "3.11"),
-                "the step in which a task is cancelled does not end its waiting")  # fmt: skip
+def test_what_a_cancelled_task_waited(any_python: Sandbox):
     found, log = record(any_python, "none")
     for name in ENDED_BY_AN_ERROR:
         assert found[name]["waiting"] == pytest.approx(log["waiting"][name], rel=TOLERANCE, abs=SWITCH_S), name
