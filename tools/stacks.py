@@ -41,8 +41,9 @@ MPICH = "4.3.2"
 MPI4PY = {"mpi4py4": "4.1.2", "mpi4py31": "3.1.6"}
 NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
 PLAIN = "plain"  # without MPI
-PLAIN_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
+PLAIN_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 PLAIN_PACKAGES = ("coverage==7.6.12", "greenlet==3.1.1", "gevent==24.11.1")
+NEWEST_FOR_PACKAGES = "3.13"  # later ones have no binaries of these: what needs them is skipped
 NEW_PYTHONS = ("3.15", "3.14", "3.13", "3.12")
 AT_ONCE = 2
 STEP_LIMIT_S = 900
@@ -263,7 +264,7 @@ def recipe_of(stack: Stack) -> str:
     if not python:
         raise Skip(f"no Python {stack.python} found")
     if stack.mpi == PLAIN:
-        return "\n".join([os.path.realpath(python), *PLAIN_PACKAGES])
+        return "\n".join([os.path.realpath(python), *packages_of(stack)])
     recipe = [os.path.realpath(python), f"mpi4py {MPI4PY[stack.mpi4py]}"]
     if stack.mpi == "mpich":
         recipe.append(f"mpich {MPICH}")
@@ -304,10 +305,16 @@ def make_venv(stack: Stack, recipe: str, log: Path) -> None:
     say(f"{stack.name}: making the venv")
     new_venv(str(find_python(stack.python)), stack.venv, log)
     if stack.mpi == PLAIN:
-        pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", *PLAIN_PACKAGES)
+        packages = packages_of(stack)
+        if packages:
+            pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", *packages)
     else:
         install_mpi(stack, recipe, log)
     (stack.venv / "recipe").write_text(recipe)
+
+
+def packages_of(stack: Stack) -> tuple[str, ...]:
+    return PLAIN_PACKAGES if version_key(stack.python) <= version_key(NEWEST_FOR_PACKAGES) else ()
 
 
 def install_mpi(stack: Stack, recipe: str, log: Path) -> None:
