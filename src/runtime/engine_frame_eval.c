@@ -32,6 +32,7 @@ static enum ar_builtins builtins;
  */
 #define SELDOM_CALLS 64
 #define SAMPLE_CALLS AR_BUDGET_CALLS
+#define HOOK_AGAIN_NS 100000
 
 static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
@@ -84,14 +85,16 @@ static inline bool may_be_looked_at(const struct ar_thread *t, const struct ar_n
 /* It is time to look, or to stop looking; or the first event of a thread. */
 static void turn(struct ar_thread *t, uint64_t now)
 {
-    if (builtins == AR_BUILTINS_NONE)
+    if (builtins == AR_BUILTINS_NONE) {
         t->watch.turn_ticks = AR_WATCH_NEVER;
-    else if (builtins == AR_BUILTINS_ALL)
-        look(t, true); /* at every event: the program may have taken the hook meanwhile */
-    else if (!t->watch.since_ticks)
+    } else if (builtins == AR_BUILTINS_ALL) {
+        look(t, true); /* from time to time: the program may have taken the hook meanwhile */
+        t->watch.turn_ticks = now + ar_ticks_of_ns(HOOK_AGAIN_NS);
+    } else if (!t->watch.since_ticks) {
         ar_watch_start(&t->watch, now);
-    else if (now >= t->watch.turn_ticks)
+    } else {
         ar_watch_turn(&t->watch, now);
+    }
     t->recurses = false;
     if (builtins == AR_BUILTINS_COSTLY && !t->watch.open) {
         ar_tree_end_builtins(t, now);
