@@ -3,26 +3,6 @@
 
 #include "cli/screen.h"
 
-static const char *kind_name(uint32_t kind)
-{
-    switch (kind) {
-    case AR_FUNCTION_PYTHON:
-        return "python";
-    case AR_FUNCTION_MPI:
-        return "mpi";
-    case AR_FUNCTION_THREAD:
-        return "thread";
-    case AR_FUNCTION_BUILTIN:
-        return "builtin";
-    case AR_FUNCTION_REGION:
-        return "region";
-    case AR_FUNCTION_TASK:
-        return "task";
-    default:
-        return "other";
-    }
-}
-
 static void put_functions(struct ar_json *j, const struct ar_profile *p)
 {
     ar_json_open(j, "functions", '[');
@@ -30,7 +10,7 @@ static void put_functions(struct ar_json *j, const struct ar_profile *p)
         const struct ar_function *f = &p->functions[i];
 
         ar_json_open(j, NULL, '{');
-        ar_json_text(j, "kind", kind_name(f->kind));
+        ar_json_text(j, "kind", ar_function_kind_name(f->kind));
         ar_json_text(j, "name", ar_strtab_text(&p->strings, f->name));
         ar_json_text(j, "file", ar_strtab_text(&p->strings, f->file));
         ar_json_integer(j, "line", f->first_line);

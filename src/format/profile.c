@@ -14,6 +14,18 @@ const char *const ar_metric_units[AR_N_METRICS] = {AR_METRIC_LIST(X)};
 const enum ar_combine ar_metric_combine[AR_N_METRICS] = {AR_METRIC_LIST(X)};
 #undef X
 
+const char *ar_function_kind_name(uint32_t kind)
+{
+    static const char *const names[] = {
+        [AR_FUNCTION_PYTHON] = "python", [AR_FUNCTION_MPI] = "mpi",
+        [AR_FUNCTION_THREAD] = "thread", [AR_FUNCTION_BUILTIN] = "builtin",
+        [AR_FUNCTION_REGION] = "region", [AR_FUNCTION_IMPORT] = "import",
+        [AR_FUNCTION_TASK] = "task",
+    };
+
+    return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "other";
+}
+
 uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b)
 {
     switch (how) {

@@ -114,6 +114,8 @@ extern const char *const ar_metric_names[AR_N_METRICS];
 extern const char *const ar_metric_units[AR_N_METRICS];
 extern const enum ar_combine ar_metric_combine[AR_N_METRICS];
 uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b);
+/* As JSON and data frames have it: "python", "mpi" … */
+const char *ar_function_kind_name(uint32_t kind);
 
 AR_MUST_CHECK enum ar_status ar_profile_init(struct ar_profile *p);
 void ar_profile_free(struct ar_profile *p);

@@ -13,16 +13,9 @@ static struct ar_str text_of(const struct ar_view *v, uint32_t id)
 
 static struct ar_str kind_name(uint32_t kind)
 {
-    static const struct ar_str names[] = {
-        [AR_FUNCTION_PYTHON] = {"python", 6}, [AR_FUNCTION_MPI] = {"mpi", 3},
-        [AR_FUNCTION_THREAD] = {"thread", 6}, [AR_FUNCTION_BUILTIN] = {"builtin", 7},
-        [AR_FUNCTION_REGION] = {"region", 6}, [AR_FUNCTION_IMPORT] = {"import", 6},
-        [AR_FUNCTION_TASK] = {"task", 4},
-    };
+    const char *name = ar_function_kind_name(kind);
 
-    if (kind < sizeof names / sizeof *names && names[kind].text)
-        return names[kind];
-    return (struct ar_str){"other", 5};
+    return (struct ar_str){name, strlen(name)};
 }
 
 /* -1: not known. */

@@ -167,7 +167,11 @@ static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *
     struct ar_thread *t = ar_self;
 
     (void)self, (void)frame;
-    if (!t || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks())))
+    if (!t) { /* the recording is over, or this is a forked child: it is not to pay for us */
+        set_profile_hook(PyThreadState_GET(), NULL);
+        return 0;
+    }
+    if (t->n_unseen && ar_tree_is_unseen(t, ar_ticks()))
         return 0;
     if (what == PyTrace_C_CALL)
         c_entered(t, arg);

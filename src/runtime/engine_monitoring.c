@@ -57,11 +57,11 @@ static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t no
 /* false: the function is not recorded, neither now nor later. */
 static bool enter(PyCodeObject *code)
 {
-    ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
     struct ar_thread *t = ar_python_thread(frame);
 
     if (__builtin_expect(!t || !frame, 0))
-        return true;
+        return ar_live_base != NULL; /* a forked child, which is not to pay for us */
 
     uint32_t function = ar_function_known(code);
 
@@ -96,7 +96,7 @@ static bool leave(PyCodeObject *code)
     struct ar_thread *t = ar_self;
 
     if (__builtin_expect(!t, 0))
-        return true;
+        return ar_live_base != NULL;
 
     uint32_t function = ar_function_known(code);
 
@@ -129,7 +129,7 @@ static inline PyObject *enter_quickly(PyCodeObject *code, bool starts)
     if (__builtin_expect(!t || !ar_clock_is_tsc(), 0))
         return enter_slowly(code, starts);
 
-    ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
     uint32_t function = ar_function_known(code);
     uint64_t place = frame ? ar_call_place(ar_frame_caller(frame), t->current) : 0;
     struct ar_node *node = ar_tree_guess(t, place | function);
@@ -178,7 +178,7 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    ar_frame *frame = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
 
     if (ar_self && frame)
         ar_self->starts = !ar_frame_has_run(frame);

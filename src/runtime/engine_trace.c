@@ -75,14 +75,9 @@ static void hook_new_threads(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static ar_frame *top_frame(void)
-{
-    return ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
-}
-
 static void entered(void)
 {
-    ar_frame *frame = top_frame();
+    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
     struct ar_thread *t = frame ? ar_python_thread(frame) : NULL;
 
     if (!t)
@@ -108,7 +103,7 @@ static void entered(void)
 
 static void left(uint64_t now)
 {
-    ar_frame *frame = top_frame();
+    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
     struct ar_thread *t = ar_self;
     uint32_t function = t && frame ? ar_function_known(ar_frame_code(frame)) : 0;
 
@@ -121,7 +116,7 @@ static void left(uint64_t now)
 static void c_entered(PyObject *callable)
 {
     struct ar_thread *t = ar_self;
-    ar_frame *caller = top_frame();
+    ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
 
     if (!t || t->n_unseen || !caller || !ar_function_is_recorded(ar_frame_code(caller)))
         return;

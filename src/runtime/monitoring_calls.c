@@ -105,11 +105,6 @@ static bool is_cheap(const struct place *place)
     return place->ticks / place->n_calls < calls.costly_ticks;
 }
 
-static ar_frame *top_frame(void)
-{
-    return ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
-}
-
 /* By looking now and then. */
 static bool enter_if_costly(struct ar_thread *t, PyCodeObject *code, PyObject *offset,
                             uint32_t number)
@@ -128,7 +123,7 @@ static bool enter_if_costly(struct ar_thread *t, PyCodeObject *code, PyObject *o
 
     if (calls.watch.open && place->was_off)
         weight = (struct ar_weight){.n = calls.watch.weight, .gap_ticks = calls.watch.gap_ticks};
-    ar_c_call_enter(t, number, top_frame(), weight);
+    ar_c_call_enter(t, number, ar_frame_innermost(PyThreadState_GET()), weight);
     return true;
 }
 
@@ -137,7 +132,9 @@ bool ar_calls_enter(PyCodeObject *code, PyObject *offset, PyObject *callable)
     struct ar_thread *t = ar_self;
     bool all = calls.builtins == AR_BUILTINS_ALL;
 
-    if (!t || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks())))
+    if (!t)
+        return ar_live_base != NULL;
+    if (t->n_unseen && ar_tree_is_unseen(t, ar_ticks()))
         return true;
     if (!ar_function_is_recorded(code))
         return false;
@@ -149,7 +146,7 @@ bool ar_calls_enter(PyCodeObject *code, PyObject *offset, PyObject *callable)
         return all; /* a Python function, mostly: if it is another one some day, a window shows it */
     if (!all)
         return enter_if_costly(t, code, offset, number);
-    ar_c_call_enter(t, number, top_frame(), (struct ar_weight){.n = 1});
+    ar_c_call_enter(t, number, ar_frame_innermost(PyThreadState_GET()), (struct ar_weight){.n = 1});
     return true;
 }
 

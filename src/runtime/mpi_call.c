@@ -32,7 +32,7 @@ static uint64_t python_place(const struct ar_node *current)
 {
     PyThreadState *ts = PyGILState_GetThisThreadState();
 
-    return ts ? ar_call_place(ar_frame_skip_shims(*ar_frame_top_slot(ts)), current) : 0;
+    return ts ? ar_call_place(ar_frame_innermost(ts), current) : 0;
 }
 
 /* Without the GIL, so what another thread asks for is left to the next Python function. */

@@ -82,6 +82,12 @@ static inline ar_frame *ar_frame_skip_shims(ar_frame *frame)
     return frame;
 }
 
+/* The one that this thread is in; NULL: none of Python's. */
+static inline ar_frame *ar_frame_innermost(PyThreadState *ts)
+{
+    return ar_frame_skip_shims(*ar_frame_top_slot(ts));
+}
+
 static inline ar_frame *ar_frame_caller(ar_frame *frame)
 {
 #if PY_VERSION_HEX >= 0x030B0000

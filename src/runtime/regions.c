@@ -88,7 +88,7 @@ static PyObject *region_enter(PyObject *object, PyObject *unused)
         uint32_t number = unseen ? 0 : number_of_region((struct region *)object);
 
         if (number) {
-            ar_frame *caller = ar_frame_skip_shims(*ar_frame_top_slot(PyThreadState_GET()));
+            ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
 
             ar_tree_enter(t, ar_call_place(caller, t->current) | number, ar_ticks());
         }
