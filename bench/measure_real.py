@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much slower real programs become: ten of pyperformance, under allranks, with a budget, and under cProfile.
+"""How much slower real programs become: ten of pyperformance, under allranks, with a budget, under cProfile, and under
+hooks that do nothing.
 
 pip puts pyperformance into build/bench, once for each interpreter. The number of loops is fixed: a second to four of plain
 running. Each loop is timed by itself, and the best of each is summed up, so that what happens only once still counts.
@@ -11,6 +12,7 @@ import json
 from pathlib import Path
 from typing import Callable
 
+import floors
 from rounds import (
     BENCH,
     BUILD,
@@ -64,6 +66,7 @@ def commands(interpreter: Interpreter, program: list[str]) -> dict[str, list[str
     modes = {
         "plain": [interpreter.python, *program],
         "allranks": [*interpreter.allranks(), *program],
+        "floor": [interpreter.python, *program, str(floors.build(interpreter))],
         "budget": [*interpreter.allranks(*BUDGET), *program],
         "cprofile": [interpreter.python, "-m", "cProfile", "-o", "cprofile.out", *program],
     }
@@ -142,9 +145,9 @@ def show(
     heading: str, programs: dict[str, Figures], clocks: dict[str, str], missing: dict[str, str]
 ) -> None:
     title(heading)
-    heads("plain|seconds", "allranks", "allranks|2% budget", "cProfile", "ratio of|added")
+    heads("plain|seconds", "floor", "allranks", "allranks|2% budget", "cProfile", "ratio of|added")
     for name, seconds in programs.items():
-        slowdowns = [slowdown(seconds, mode) for mode in ("allranks", "budget", "cprofile")]
+        slowdowns = [slowdown(seconds, mode) for mode in ("floor", "allranks", "budget", "cprofile")]
         cells = [number(seconds["plain"], ".2f"), *(number(s, ".3f") for s in slowdowns)]
         label = name + (" (cpu)" if clocks[name] == "cpu" else "")
         row(label, [*cells, number(ratio(seconds), ".2f")])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs one program of pyperformance a number of times: real.py SITE PROGRAM LOOPS.
+"""Runs one program of pyperformance a number of times: real.py SITE PROGRAM LOOPS [FLOOR].
 
-SITE is where pip has put pyperformance and what its programs need. Prints the seconds of each loop, by the wall clock and by
+FLOOR is where bench/floors.py has put hooks that do nothing, to be set first. SITE is where pip has put pyperformance and what its programs need. Prints the seconds of each loop, by the wall clock and by
 the processor's: {"wall": [...], "cpu": [...]}. Imports and preparation are not counted.
 """
 
@@ -85,6 +85,11 @@ def main():
     site, program, n_loops = sys.argv[1], sys.argv[2], int(sys.argv[3])
     sys.path.insert(0, site)
     workload = PROGRAMS[program](site)
+    if len(sys.argv) > 4:
+        sys.path.insert(0, sys.argv[4])
+        import floor
+
+        floor.python_functions()
     seconds = {"wall": [], "cpu": []}
     for _ in range(n_loops):
         wall, cpu = time.perf_counter(), time.process_time()

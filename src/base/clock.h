@@ -17,6 +17,8 @@
  */
 #pragma once
 
+#include "base/hidden.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -34,7 +36,7 @@ struct ar_scale {
     double ns_per_tick;
 };
 
-extern enum ar_clock_kind ar_clock_kind;
+extern AR_HIDDEN enum ar_clock_kind ar_clock_kind;
 
 void ar_clock_choose(void);
 struct ar_stamp ar_stamp_now(void);

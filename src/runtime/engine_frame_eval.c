@@ -57,7 +57,7 @@ static __attribute__((noinline)) void look(struct ar_thread *t, bool wanted)
 
 static bool is_looked_at(const struct ar_thread *t, const struct ar_node *node)
 {
-    if (ar_c_looking_is_off || t->recurses)
+    if (ar_c_looking_is_off || t->n_turns_blind)
         return false;
     while (node->flags & AR_MARKS_BETWEEN)
         node = ar_live_ptr(node->parent_ref);
@@ -95,7 +95,10 @@ static void turn(struct ar_thread *t, uint64_t now)
     } else {
         ar_watch_turn(&t->watch, now);
     }
-    t->recurses = false;
+    if (t->n_turns_blind)
+        t->n_turns_blind--;
+    else
+        t->n_recursed = 0;
     if (builtins == AR_BUILTINS_COSTLY && !t->watch.open) {
         ar_tree_end_builtins(t, now);
         ar_quiet_begin(t, now);
@@ -114,10 +117,15 @@ static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t no
     return false;
 }
 
-/* Until the next turn: what is recursed through goes unseen. */
+/*
+ * Every look at a recursion through C takes a level or two of it. If it is still going on at the
+ * next look, the one after that comes later.
+ */
 static void stop_looking_inside(struct ar_thread *t)
 {
-    t->recurses = true;
+    t->n_turns_blind = (uint8_t)(1 << t->n_recursed);
+    if (t->n_recursed < 3)
+        t->n_recursed++;
     ar_tree_end_builtins(t, ar_ticks());
     look_if_wanted(t);
 }
@@ -246,6 +254,12 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
     return node;
 }
 
+static __attribute__((noinline)) PyObject *looked(PyObject *result, struct ar_thread *t)
+{
+    look_if_wanted(t);
+    return result;
+}
+
 /* The recording may have ended, or the process forked, since the node was entered. */
 static __attribute__((noinline)) PyObject *leave(PyObject *result, struct ar_node *node)
 {
@@ -259,9 +273,7 @@ static __attribute__((noinline)) PyObject *leave(PyObject *result, struct ar_nod
     if (t->n_unseen & AR_UNSEEN_QUIET)
         ar_quiet_end(t, now);
     ar_tree_leave(t, node, now);
-    if (may_be_looked_at(t, t->current))
-        look_if_wanted(t);
-    return result;
+    return may_be_looked_at(t, t->current) ? looked(result, t) : result;
 }
 
 static __attribute__((noinline)) PyObject *evaluate_slowly(PyThreadState *ts, ar_frame *frame,
@@ -276,18 +288,22 @@ static __attribute__((noinline)) PyObject *evaluate_slowly(PyThreadState *ts, ar
     return node ? leave(result, node) : result;
 }
 
+/* Calls went unrecorded, and `caller` may be one of them. */
+static inline bool is_after_hole(const struct ar_thread *t, ar_frame *caller)
+{
+    return ar_tree_has_holes &&
+           (!caller || ar_function_known(ar_frame_code(caller)) != (uint32_t)t->current->key);
+}
+
 /*
  * What happens nearly always, without a call: everything else is a slow function in its place. So
- * nothing but the node has to be kept on the stack, which is taken from the program's recursion.
+ * little but the node has to be kept on the stack, which is taken from the program's recursion.
  */
 static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
 {
     struct ar_thread *t = ar_self;
-    ar_frame *caller = *ar_frame_top_slot(ts);
 
-    if (__builtin_expect(!t || ar_stack_pointer() < t->stack_guard || !ar_clock_is_tsc() ||
-                             ar_call_is_refused(ts) || ar_frame_makes_generator(frame),
-                         0))
+    if (__builtin_expect(!t || ar_stack_pointer() < t->stack_guard, 0))
         return evaluate_slowly(ts, frame, throwing);
 
     uint32_t function = ar_function_known(ar_frame_code(frame));
@@ -295,7 +311,14 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
     if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
         return next_evaluator(ts, frame, throwing);
 
-    struct ar_node *node = ar_tree_guess(t, ar_call_place(caller, t->current) | function);
+    ar_frame *caller = *ar_frame_top_slot(ts);
+
+    if (__builtin_expect(!ar_clock_is_tsc() || ar_call_is_refused(ts) ||
+                             ar_frame_makes_generator(frame) || is_after_hole(t, caller),
+                         0))
+        return evaluate_slowly(ts, frame, throwing);
+
+    struct ar_node *node = ar_tree_guess(t, (uint64_t)ar_frame_site(caller) << 32 | function);
 
     if (__builtin_expect(!node || !function || may_be_looked_at(t, node), 0))
         return evaluate_slowly(ts, frame, throwing);
@@ -313,7 +336,7 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
         return leave(result, node);
     ar_tree_close(t, node, ar_tsc());
     if (__builtin_expect(may_be_looked_at(t, t->current), 0))
-        look_if_wanted(t);
+        return looked(result, t);
     return result;
 }
 

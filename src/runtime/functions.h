@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/hidden.h"
 #include "runtime/pyframe.h"
 #include "runtime/tree.h"
 
@@ -37,7 +38,7 @@ void ar_function_is_region(PyCodeObject *code, uint32_t region);
 /* From now on calls of that code are its caller's. */
 void ar_function_stop(PyCodeObject *code, uint32_t number);
 
-extern Py_ssize_t ar_code_extra_index;
+extern AR_HIDDEN Py_ssize_t ar_code_extra_index;
 
 /* The interpreter's own layout of co_extra, checked against its API in ar_functions_init. */
 struct ar_code_extra {

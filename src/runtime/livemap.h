@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "base/hidden.h"
 #include "format/livefile.h"
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@
 struct ar_identity; /* identity.h */
 
 /* The mapping; NULL while nothing is recorded. Read on every event, hence not behind a function. */
-extern unsigned char *ar_live_base;
+extern AR_HIDDEN unsigned char *ar_live_base;
 
 static inline struct ar_live_header *ar_live_header(void)
 {

@@ -25,6 +25,21 @@ static struct ar_idmap by_coroutine; /* function of a coroutine to number of its
 
 /* ---- which task ------------------------------------------------------------------------------ */
 
+/* With a name that is made once: tasks can be many and short. */
+static PyObject *attribute(PyObject *object, PyObject **name, const char *text)
+{
+    if (!*name)
+        *name = PyUnicode_InternFromString(text);
+    return *name ? PyObject_GetAttr(object, *name) : NULL;
+}
+
+static PyObject *result_of(PyObject *object, PyObject **name, const char *text)
+{
+    if (!*name)
+        *name = PyUnicode_InternFromString(text);
+    return *name ? PyObject_CallMethodNoArgs(object, *name) : NULL;
+}
+
 static PyObject *module_attribute(const char *module, const char *name)
 {
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
@@ -87,8 +102,9 @@ static uint32_t number_of_name(PyObject *name)
 /* Under the coroutine's own name; looked up once for each of them. */
 static uint32_t number_of_coroutine(PyObject *task)
 {
-    PyObject *coroutine = PyObject_CallMethod(task, "get_coro", NULL);
-    PyObject *code = coroutine ? PyObject_GetAttrString(coroutine, "cr_code") : NULL;
+    static PyObject *get_coro, *cr_code;
+    PyObject *coroutine = result_of(task, &get_coro, "get_coro");
+    PyObject *code = coroutine ? attribute(coroutine, &cr_code, "cr_code") : NULL;
     uint32_t function = code && PyCode_Check(code) ? ar_function_known((PyCodeObject *)code) : 0;
     uint32_t number = function ? ar_idmap_get(&by_coroutine, function, 0) : 0;
 
@@ -107,7 +123,8 @@ static uint32_t number_of_coroutine(PyObject *task)
 
 static uint32_t number_of_task(PyObject *task)
 {
-    PyObject *name = PyObject_CallMethod(task, "get_name", NULL);
+    static PyObject *get_name;
+    PyObject *name = result_of(task, &get_name, "get_name");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     uint32_t number = text && is_made_up(text) ? number_of_coroutine(task) : number_of_name(name);
 

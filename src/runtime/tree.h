@@ -26,6 +26,7 @@
  */
 #pragma once
 
+#include "base/hidden.h"
 #include "base/idmap.h"
 #include "format/livefile.h"
 #include "runtime/livemap.h"
@@ -70,7 +71,8 @@ struct ar_thread {
     uint32_t n_unseen;
     bool in_mpi; /* inside a wrapper: what MPI calls by itself is not the user's call */
     /* At functions in C, up to 3.11; see engine_frame_eval.c. */
-    bool is_looking, looks_everywhere, recurses;
+    bool is_looking, looks_everywhere;
+    uint8_t n_recursed, n_turns_blind; /* see stop_looking_inside */
     bool has_moved;        /* open functions may be in other nodes than they were entered in */
     struct ar_watch watch; /* of functions in C, up to 3.11 */
     struct ar_node *root;
@@ -102,7 +104,7 @@ struct ar_thread {
  * Initial-exec: one instruction instead of a call into the dynamic linker. It takes eight bytes of
  * static TLS.
  */
-extern __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
+extern AR_HIDDEN __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
 
 struct ar_thread *ar_thread_attach(void);
 /* Ends this thread's record; called by the system when a thread ends. */
@@ -173,7 +175,7 @@ bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now);
 bool ar_tree_is_unseen_return(struct ar_thread *t, uint64_t now);
 
 /* Calls went unrecorded: a function's caller need not be the current node. */
-extern bool ar_tree_has_holes;
+extern AR_HIDDEN bool ar_tree_has_holes;
 
 /* Atomic, since another thread may ask for a pause while this one is in MPI, without the GIL. */
 static inline void ar_tree_unseen(struct ar_thread *t, uint32_t bit)
