@@ -14,17 +14,17 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Union
 
 from readings import Calls, Info, Report, read_pstats
 
-T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORKLOADS = ROOT / "tests" / "workloads"
 TIME_LIMIT_S = 120
+SWITCH_S = 0.002  # what a look at the clock may be off by
 
 # What a launcher, a scheduler or a developer may have set, and what decides how Python starts.
 FOREIGN_VARIABLES = (
@@ -148,11 +148,32 @@ class Running:
         return self.wait()
 
 
-def settled(look: Callable[[], T]) -> T:
-    """What is wrong in each of three runs: in one of them another process may have had the processor for a while."""
+def settled(look: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """What is wrong in each of five runs, by name: in one of them another process may have had the processor for a
+    while, and whoever looked at the clock just before is off by as much. Each look runs the program anew.
+    """
     wrong = look()
-    for _ in range(2):
-        wrong = wrong and look()
+    for _ in range(4):
+        if wrong:
+            again = look()
+            wrong = {name: how for name, how in again.items() if name in wrong}
+    return wrong
+
+
+Seconds = Union[float, tuple[float, float]]  # or the least and the most that they may be
+
+
+def times_unlike(
+    found: Mapping[str, float], logged: Mapping[str, Seconds], rel: float = 0.05, abs_s: float = SWITCH_S
+) -> dict[str, str]:
+    """Seconds by name, of all names that were logged: how they differ."""
+    wrong = {}
+    for name, seconds in logged.items():
+        least, most = seconds if isinstance(seconds, tuple) else (seconds, seconds)
+        lowest = min(least * (1 - rel), least - abs_s)
+        highest = max(most * (1 + rel), most + abs_s)
+        if not lowest <= found.get(name, 0) <= highest:
+            wrong[name] = f"{found.get(name, 0):.4f} s, logged {least:.4f}" + (f" to {most:.4f}" if most > least else "")
     return wrong
 
 

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import textwrap
+from math import inf
 
-import pytest
-from harness import Sandbox, settled, workload
+from harness import Sandbox, Seconds, settled, times_unlike, workload
 from readings import Report
 
-SWITCH_S = 0.002
 SAMPLING = ("3.9", "3.10", "3.11")
 
 
@@ -33,55 +32,62 @@ def seconds_in_c(report: Report) -> dict[str, float]:
     return found
 
 
-def unlike(found: dict[str, float], logged: dict[str, float], tolerance: float) -> list[str]:
-    return [
-        f"{name}: {found.get(name, 0):.4f} s, logged {seconds:.4f} s"
-        for name, seconds in logged.items()
-        if found.get(name, 0) != pytest.approx(seconds, rel=tolerance, abs=SWITCH_S)
-    ]
-
-
 def test_those_that_take_time_are_shown(any_python: Sandbox):
     assert not settled(lambda: costly_ones_unlike(any_python))
 
 
-def costly_ones_unlike(any_python: Sandbox) -> list[str]:
+def costly_ones_unlike(any_python: Sandbox) -> dict[str, str]:
     report = run(any_python, workload("c_functions.py"))
     log = any_python.read_json("log.json")
     found = seconds_in_c(report)
-    worth_showing = 0.03 * report.data["wall_ns"] / 1e9
-    costly = {name for name, seconds in log["measured"].items() if seconds > worth_showing} | {*log["short"]}
-    assert costly <= set(found)
-    wrong = unlike(found, {name: log["measured"][name] for name in costly & set(log["measured"])}, 0.05)
-    # Where one call stands for 64, another process that has the processor during that one counts 64 times.
-    is_exact = any_python.stack.python_version not in SAMPLING
-    for name, (least, most) in log["short"].items():
-        if found[name] < (0.75 if is_exact else 0.3) * least or (found[name] > 1.25 * most and is_exact):
-            wrong.append(f"{name}: {found[name]:.4f} s, logged {least:.4f} to {most:.4f} s")
-    assert not set(found) & set(log["rare"])
     estimated = {node.name for node in report.nodes if node.data.get("estimated")}
     assert not estimated & set(log["measured"])
-    return wrong
+    worth_showing = 0.03 * report.data["wall_ns"] / 1e9
+    costly = {name: seconds for name, seconds in log["measured"].items() if seconds > worth_showing}
+    is_exact = any_python.stack.python_version not in SAMPLING
+    return {
+        **times_unlike(found, costly),
+        **times_unlike(found, bounds_of_short(log["short"], is_exact), rel=0),
+        **{name: "is shown" for name in log["rare"] if name in found},
+    }
+
+
+def bounds_of_short(short: dict[str, list[float]], is_exact: bool) -> dict[str, Seconds]:
+    """Where one call stands for 64, another process that has the processor during that one counts 64 times."""
+    if is_exact:
+        return {name: (0.75 * least, 1.25 * most) for name, (least, most) in short.items()}
+    return {name: (0.3 * least, inf) for name, (least, _) in short.items()}
 
 
 def test_all_of_them_are_shown_on_request(any_python: Sandbox):
+    assert not settled(lambda: all_unlike(any_python))
+
+
+def all_unlike(any_python: Sandbox) -> dict[str, str]:
     report = run(any_python, workload("c_functions.py"), "--builtins", "all")
     log = any_python.read_json("log.json")
     found = seconds_in_c(report)
-    assert not unlike(found, log["measured"], 0.05)
     assert set(log["rare"]) <= set(found)
     by_script = [node for node in report.named("built-in method builtins.max") if node.path[:-1] == ["<module>"]]
     assert sum(node["calls"] for node in by_script) == 15_000
     divmods = report.named("built-in method builtins.divmod")
     assert sum(node["calls"] for node in divmods if node.python_caller == "works_in_python") == 3
+    return times_unlike(found, log["measured"])
 
 
 def test_none_of_them_is_shown_on_request(any_python: Sandbox):
-    report = run(any_python, workload("c_functions.py"), "--builtins", "none")
-    assert not seconds_in_c(report)
-    (sleeps,) = report.named("sleeps")
-    (timed,) = [node for node in report.named("timed") if node.parent == sleeps]
-    assert timed["self_ns"]["sum"] == timed["time_ns"]["sum"] >= 0.1e9
+    """What they take is their callers'."""
+
+    def look() -> dict[str, str]:
+        report = run(any_python, workload("c_functions.py"), "--builtins", "none")
+        assert not seconds_in_c(report)
+        (sleeps,) = report.named("sleeps")
+        (timed,) = [node for node in report.named("timed") if node.parent == sleeps]
+        assert timed["self_ns"]["sum"] == timed["time_ns"]["sum"]
+        logged = any_python.read_json("log.json")["measured"]["built-in method time.sleep"]
+        return times_unlike({"timed": timed["time_ns"]["sum"] / 1e9}, {"timed": logged})
+
+    assert not settled(look)
 
 
 def test_a_short_burst_after_a_long_silence_is_not_the_whole_of_it(any_python: Sandbox):
@@ -135,30 +141,36 @@ DENSE_THEN_LONG = """
 
 
 def test_a_long_call_after_many_short_ones_elsewhere(any_python: Sandbox):
-
-    def look() -> list[str]:
+    def look() -> dict[str, str]:
         report = run_text(any_python, DENSE_THEN_LONG)
-        return unlike(seconds_in_c(report), any_python.read_json("log.json"), 0.25)
+        return times_unlike(seconds_in_c(report), any_python.read_json("log.json"), rel=0.25)
 
     assert not settled(look)
+
+
+COMPILES_A_PATTERN = """
+    import json, re, sys, time
+    def searches():
+        pattern = re.compile(r"(w\\w+)s and (m\\w+)|(f\\w+)s or (g\\w+)")
+        start = time.perf_counter()
+        found = pattern.findall(text)
+        return time.perf_counter() - start
+    text = "words and more of them, " * 150_000
+    seconds = searches()
+    with open(sys.argv[1], "w") as file:
+        json.dump({"method 'findall' of 're.Pattern' objects": seconds}, file)
+"""
 
 
 def test_a_long_call_after_compiling_a_pattern(any_python: Sandbox, known_fault):
     """Which calls functions in C by the thousand."""
     known_fault(any_python.stack.python_version in SAMPLING, "one long call is not seen at all")
-    report = run_text(any_python, """
-        import json, re, sys, time
-        def searches():
-            pattern = re.compile(r"(w\\w+)s and (m\\w+)|(f\\w+)s or (g\\w+)")
-            start = time.perf_counter()
-            found = pattern.findall(text)
-            return time.perf_counter() - start
-        text = "words and more of them, " * 150_000
-        seconds = searches()
-        with open(sys.argv[1], "w") as file:
-            json.dump({"method 'findall' of 're.Pattern' objects": seconds}, file)
-    """)  # fmt: skip
-    assert not unlike(seconds_in_c(report), any_python.read_json("log.json"), 0.25)
+
+    def look() -> dict[str, str]:
+        report = run_text(any_python, COMPILES_A_PATTERN)
+        return times_unlike(seconds_in_c(report), any_python.read_json("log.json"), rel=0.25)
+
+    assert not settled(look)
 
 
 def test_no_function_takes_longer_than_what_calls_it(any_python: Sandbox):
@@ -169,4 +181,4 @@ def test_no_function_takes_longer_than_what_calls_it(any_python: Sandbox):
             inside[node.parent.number] += node["time_ns"]["sum"]
     for name in ("calls_long", "naps"):
         for node in report.named(name):
-            assert inside[node.number] <= 1.25 * node["time_ns"]["sum"], name
+            assert inside[node.number] <= node["time_ns"]["sum"] + len(inside), name  # rounding

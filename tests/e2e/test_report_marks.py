@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
+from math import inf
 
 import pytest
-from harness import Sandbox, workload
+from harness import Sandbox, settled, times_unlike, workload
 from readings import Calls, FunctionKey, Report, read_pstats
 
 Pair = tuple[int, int]
@@ -111,15 +112,20 @@ def test_without_functions_in_c(python: Sandbox):
 
 
 def test_overhead_is_on_the_first_screen(python: Sandbox):
+    """The price of a call is measured in an instant, and at times comes out as nothing."""
+    assert not settled(lambda: overhead_unlike(python))
+
+
+def overhead_unlike(python: Sandbox) -> dict[str, str]:
     run = record(python, "often_called", "--builtins=all")
     report = python.report(run).data
-    assert report["overhead_ns"] > 0
     assert report["overhead"] == pytest.approx(report["overhead_ns"] / report["wall_ns"])
     share = f"{100 * report['overhead']:.1f} %"
     assert re.fullmatch(rf"in MPI 0 %   overhead {share}   dropped 0", shown(python, run)[2])
     info = python.info(run)
     assert info.data["overhead_ns"] == report["overhead_ns"] == info.processes[0]["overhead_ns"]
     assert f"overhead   {share}" in python.answer("info", run).decode()
+    return {} if report["overhead_ns"] > 0 else {"overhead": "none"}
 
 
 def marked(report: Report, mark: str) -> set[str]:
@@ -127,17 +133,24 @@ def marked(report: Report, mark: str) -> set[str]:
 
 
 def test_a_budget_leaves_marks(python: Sandbox):
+    assert not settled(lambda: budget_unlike(python))
+
+
+def budget_unlike(python: Sandbox) -> dict[str, str]:
     run = record(python, "often_called", "--builtins=none", "--budget=1%")
     report = python.report(run)
-    assert marked(report, "partial") == {"tiny"}
-    assert 0 < report.calls("tiny") < 1_000_000
     assert report.calls("count") == 1
+    partial = marked(report, "partial")
+    if partial != {"tiny"}:
+        return {"partial": str(partial)}
+    assert 0 < report.calls("tiny") < 1_000_000
     lines = shown(python, run, "--min", "0")
     (row,) = [line for line in lines if re.match(" +tiny ", line)]
     assert re.search(r" >\d+\.\d+ +>\d+\.\d+$", row)
     assert " > at least: timed no more, see --budget" in lines
     assert python.info(run).data["partial_functions"] == 1
     assert "partial    1 function was timed no more" in python.answer("info", run).decode()
+    return {}
 
 
 def test_without_marks_there_is_no_legend(python: Sandbox):
@@ -152,17 +165,22 @@ def test_without_marks_there_is_no_legend(python: Sandbox):
 
 def test_estimates_are_marked(python: Sandbox):
     """Joining words two hundred thousand times is more than anybody looks at."""
+    assert not settled(lambda: estimates_unlike(python))
+
+
+def estimates_unlike(python: Sandbox) -> dict[str, str]:
     run = record(python, "often_called")
     report = python.report(run)
-    name = "method 'join' of 'str' objects"
-    joins = [node for node in report.named(name) if node.parent.name == "collect"]
-    assert any(node.data.get("estimated") for node in joins)
     for collect in report.named("collect"):
         below = (node for node in report.nodes if node.parent and node.parent.number == collect.number)
         assert sum(node["time_ns"]["sum"] for node in below) <= collect["time_ns"]["sum"] + 10  # rounding
     lines = shown(python, run)
+    joins = [node for node in report.named("method 'join' of 'str' objects") if node.parent.name == "collect"]
+    if not any(node.data.get("estimated") for node in joins):
+        return {"join": "not estimated"}
     assert any(re.match(r" +str\.join +C +~\d+\.\d+ +~\d+\.\d+$", line) for line in lines)
     assert " ~ estimated from some of the calls" in lines
+    return {}
 
 
 # ---- regions and tasks ----
@@ -191,23 +209,26 @@ def test_ends_of_regions_that_were_not_open_are_counted(python: Sandbox):
 
 @pytest.mark.parametrize("which", ["all", "costly", "none"])
 def test_tasks(python: Sandbox, which: str):
+    assert not settled(lambda: tasks_unlike(python, which))
+
+
+def tasks_unlike(python: Sandbox, which: str) -> dict[str, str]:
     run = record(python, "regions_and_tasks", f"--builtins={which}")
     report = python.report(run)
     steps: dict[str, int] = {}
-    awaited: dict[str, int] = {}
+    awaited: dict[str, float] = {}
     for node in report.nodes:
         if node.kind == "task":
             steps[node.name] = steps.get(node.name, 0) + node["calls"]
-            awaited[node.name] = awaited.get(node.name, 0) + node["awaited_ns"]
+            awaited[node.name] = awaited.get(node.name, 0) + node["awaited_ns"] / 1e9
     assert {name: steps[name] for name in ("loader", "step", "tasks")} == {"loader": 3 * 5, "step": 3, "tasks": 2}
-    assert awaited["loader"] >= 3 * 4 * 1_000_000
-    assert awaited["step"] >= 2 * 1_000_000
     assert report.calls("step") == 0 or {node.kind for node in report.named("step")} == {"task", "python"}
     lines = shown(python, run, "--rows", "0")
     start = next(i for i, line in enumerate(lines) if line.startswith("asyncio tasks "))
     assert lines[start].split()[-3:] == ["steps", "running", "awaited"]
     rows = {line.split()[0]: line.split()[1:3] for line in lines[start + 1 :] if line}
     assert rows["loader"] == ["task", "15"]
+    return times_unlike(awaited, {"loader": (3 * 4 * 0.001, inf), "step": (2 * 0.001, inf)}, abs_s=0)
 
 
 def test_the_first_screen_is_one_screen(python: Sandbox):
