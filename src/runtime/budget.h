@@ -64,10 +64,16 @@ void ar_budget_calibrate(const struct ar_calibration *measured);
 bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t n_calls,
                        uint64_t now);
 
-/* How many calls' worth to ask for, on the slow path, where one costs three; 0: not now. */
+/*
+ * How many calls' worth to ask for, on the slow path; 0: not now. A call there costs three, which is
+ * two more than are counted anyway; but not where functions in C are being looked at, whose price
+ * has a limit of its own (watch.h).
+ */
 static inline uint32_t ar_budget_due(struct ar_thread *t, const struct ar_node *node)
 {
     if (node->n_calls % AR_BUDGET_CALLS == 0)
         return AR_BUDGET_CALLS;
-    return ++t->budget.n_slow_calls % AR_BUDGET_SLOW_CALLS == 0 ? 3 * AR_BUDGET_SLOW_CALLS : 0;
+    if (t->looks_everywhere || ++t->budget.n_slow_calls % AR_BUDGET_SLOW_CALLS != 0)
+        return 0;
+    return 2 * AR_BUDGET_SLOW_CALLS;
 }
