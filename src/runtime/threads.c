@@ -265,10 +265,13 @@ void ar_threads_watch_from(uint64_t ticks)
         ar_self->turn_ticks = ticks;
 }
 
+/* The rest of the thread's own stays: frames that are still open have it in their hands. */
 void ar_threads_stop(void)
 {
     threads.stopped = true;
     pthread_setspecific(threads.key, NULL);
+    if (ar_self)
+        ar_node_table_free(&ar_self->children);
     ar_self = NULL;
 }
 
