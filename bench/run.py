@@ -20,7 +20,8 @@ build/bench.json has the same for programs:
 A kind that could not be measured at all has {"failed": why}.
 
 Modes are plain, floor (hooks that do nothing), allranks, budget and cprofile; one that is not available is left out, and so
-are kinds that were not asked for. Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
+are kinds that were not asked for. Those of start-up are plain, floor (`python -m` of an empty package), run (`allranks run`) and
+module (`python -m allranks`). Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
 available"}].
 """
 
