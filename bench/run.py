@@ -10,6 +10,7 @@ build/bench.json has the same for programs:
      "pythons": {"3.11.7": {
         "calls":    {"ns_per_call": {mode: {workload: ns}}, "ratio_to_cprofile": {workload: ratio}},
         "builtins": the same, with functions written in C,
+        "regions":  {"ns": {"with", "empty"}},
         "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
                      "missing": {program: why}},
         "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
@@ -39,6 +40,7 @@ import measure_calls
 import measure_instructions
 import measure_memory
 import measure_real
+import measure_regions
 import measure_startup
 from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
 from tables import Check, Outcome, note, summary, title
@@ -49,6 +51,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "builtins": functools.partial(measure_calls.measure, "mixed"),
     "startup": measure_startup.measure,
     "memory": measure_memory.measure,
+    "regions": measure_regions.measure,
     "real": measure_real.measure,
     "instructions": measure_instructions.measure,
 }
