@@ -60,6 +60,7 @@ static uint32_t number_of(PyObject *name)
 /* `__enter__` or `__exit__` of a region. */
 struct bound {
     PyObject_HEAD vectorcallfunc called;
+    size_t offset; /* of this in the region */
 };
 
 /*
@@ -211,9 +212,9 @@ static PyTypeObject region_type;
 
 /* ---- its methods ----------------------------------------------------------------------------- */
 
-static struct region *region_with(PyObject *bound, size_t offset)
+static struct region *region_of(PyObject *bound)
 {
-    return (struct region *)((char *)bound - offset);
+    return (struct region *)((char *)bound - ((const struct bound *)bound)->offset);
 }
 
 static PyObject *no_arguments(void)
@@ -227,37 +228,29 @@ static PyObject *call_enter(PyObject *bound, PyObject *const *args, size_t n_arg
     (void)args;
     if (PyVectorcall_NARGS(n_args) || (names && PyTuple_GET_SIZE(names)))
         return no_arguments();
-    return region_enter((PyObject *)region_with(bound, offsetof(struct region, enter)));
+    return region_enter((PyObject *)region_of(bound));
 }
 
 static PyObject *call_exit(PyObject *bound, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)args, (void)n_args, (void)names;
-    return region_exit((PyObject *)region_with(bound, offsetof(struct region, exit)));
+    return region_exit((PyObject *)region_of(bound));
 }
 
 /* Falls asleep; the memory is the region's. */
-static void enter_dealloc(PyObject *bound)
+static void bound_dealloc(PyObject *bound)
 {
-    Py_DECREF((PyObject *)region_with(bound, offsetof(struct region, enter)));
+    Py_DECREF((PyObject *)region_of(bound));
 }
 
-static void exit_dealloc(PyObject *bound)
-{
-    Py_DECREF((PyObject *)region_with(bound, offsetof(struct region, exit)));
-}
-
-#define BOUND_TYPE(method, dealloc)                                                                \
-    {                                                                                              \
-        PyVarObject_HEAD_INIT(NULL, 0).tp_name = "allranks.region." method,                        \
-                                    .tp_basicsize = sizeof(struct bound),                          \
-                                    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,   \
-                                    .tp_vectorcall_offset = offsetof(struct bound, called),        \
-                                    .tp_call = PyVectorcall_Call, .tp_dealloc = dealloc,           \
-    }
-
-static PyTypeObject enter_type = BOUND_TYPE("__enter__", enter_dealloc);
-static PyTypeObject exit_type = BOUND_TYPE("__exit__", exit_dealloc);
+static PyTypeObject bound_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "allranks.region.bound_method",
+    .tp_basicsize = sizeof(struct bound),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(struct bound, called),
+    .tp_call = PyVectorcall_Call,
+    .tp_dealloc = bound_dealloc,
+};
 
 static PyObject *awake(struct region *self, struct bound *bound)
 {
@@ -348,10 +341,10 @@ static bool add_method(const char *name, size_t offset)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static void put_to_sleep(struct bound *bound, PyTypeObject *type, vectorcallfunc called)
+static void put_to_sleep(struct region *self, struct bound *bound, vectorcallfunc called)
 {
-    *bound = (struct bound){.called = called};
-    Py_SET_TYPE((PyObject *)bound, type);
+    *bound = (struct bound){.called = called, .offset = (size_t)((char *)bound - (char *)self)};
+    Py_SET_TYPE((PyObject *)bound, &bound_type);
 }
 
 static struct region *allocate(void)
@@ -361,8 +354,8 @@ static struct region *allocate(void)
     if (!self)
         return NULL;
     self->called = region_call;
-    put_to_sleep(&self->enter, &enter_type, call_enter);
-    put_to_sleep(&self->exit, &exit_type, call_exit);
+    put_to_sleep(self, &self->enter, call_enter);
+    put_to_sleep(self, &self->exit, call_exit);
     return self;
 }
 
@@ -578,8 +571,8 @@ static PyMethodDef functions[] = {
 
 bool ar_regions_register(PyObject *module)
 {
-    return PyType_Ready(&region_type) == 0 && PyType_Ready(&enter_type) == 0 &&
-           PyType_Ready(&exit_type) == 0 && PyType_Ready(&method_type) == 0 &&
+    return PyType_Ready(&region_type) == 0 && PyType_Ready(&bound_type) == 0 &&
+           PyType_Ready(&method_type) == 0 &&
            add_method("__enter__", offsetof(struct region, enter)) &&
            add_method("__exit__", offsetof(struct region, exit)) &&
            PyType_Ready(&paused_type) == 0 && PyModule_AddFunctions(module, functions) == 0 &&
