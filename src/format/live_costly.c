@@ -101,18 +101,28 @@ static struct ar_cost *cost_at(const struct finding *f, uint32_t ref)
     return i ? &f->out->costs[i] : NULL;
 }
 
-/* Adds one if there is none yet; its number, 0 without memory. */
-static uint32_t make_cost(struct finding *f, uint32_t ref)
+static struct ar_cost *add_cost(struct finding *f)
 {
-    uint32_t *i = &f->out->cost_of[ref];
-
-    if (*i)
-        return *i;
     if (ar_grow((void **)&f->out->costs, &f->cap_costs, f->n_costs + 1, sizeof *f->out->costs) < 0)
-        return 0;
-    *i = (uint32_t)f->n_costs++;
-    f->out->costs[*i] = (struct ar_cost){0};
-    return *i;
+        return NULL;
+
+    struct ar_cost *cost = &f->out->costs[f->n_costs++];
+
+    *cost = (struct ar_cost){0};
+    return cost;
+}
+
+/* Adds one if there is none yet: NULL without memory. Those that were given before may have moved. */
+static struct ar_cost *make_cost(struct finding *f, uint32_t ref)
+{
+    struct ar_cost *cost = cost_at(f, ref);
+
+    if (!cost) {
+        cost = add_cost(f);
+        if (cost)
+            f->out->cost_of[ref] = (uint32_t)(f->n_costs - 1);
+    }
+    return cost;
 }
 
 /* A damaged file may name a parent that is none: then there is one without any time. */
@@ -131,13 +141,13 @@ static enum ar_status find_costs(struct finding *f, const struct ar_node *node, 
     if (!is_builtin(f, node))
         return AR_OK;
 
-    const struct ar_cost *caller = cost_at(f, parent);
-    uint32_t above = caller && caller->above ? caller->above : make_cost(f, parent);
-    uint32_t own = make_cost(f, ref);
+    const struct ar_cost *caller = make_cost(f, parent);
+    uint32_t above = caller && caller->above ? caller->above : f->out->cost_of[parent];
+    struct ar_cost *own = caller ? make_cost(f, ref) : NULL;
 
-    if (!above || !own)
+    if (!own)
         return AR_NOMEM;
-    f->out->costs[own].above = above;
+    own->above = above;
     return AR_OK;
 }
 
@@ -277,9 +287,8 @@ static enum ar_status find_costly(struct finding *f)
 
     f->out->cost_of = calloc(f->live->n_bytes / AR_LIVE_REF_BYTES + 1, sizeof *f->out->cost_of);
     f->is_called = calloc(f->n_functions + 1, sizeof *f->is_called);
-    if (!f->out->cost_of || !f->is_called)
+    if (!f->out->cost_of || !f->is_called || !add_cost(f)) /* 0 is none */
         return AR_NOMEM;
-    f->n_costs = 1; /* 0 is none */
     for (size_t i = 0; i < sizeof passes / sizeof *passes && status == AR_OK; i++)
         status = each_node(f, passes[i]);
     if (status == AR_OK)
