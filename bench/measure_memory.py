@@ -3,7 +3,10 @@
 
 The same program is run plainly beside it, and what that takes is subtracted. Three things are told apart: the resident size
 while the program runs, the same up to the end of the process, when the run file is written, and the live file, whose
-steps double: between two of them it takes up to twice what is in it.
+steps double: between two of them it takes up to twice what is in it. What is resident holds the pages of the live file that the
+process has touched; when the run file is written, it gives them back.
+
+It is started as `allranks run`. Started as `python -m allranks`, the modules that `python -m` itself loads stay in the process, too.
 """
 
 from __future__ import annotations
@@ -24,9 +27,11 @@ def modes_for(interpreter: Interpreter, directory: str) -> dict[str, Callable[[]
     modes = {}
     for size, depth in DEPTHS.items():
         program = [PROGRAM, str(depth)]
-        recorded = [*interpreter.allranks("--live-dir", "live"), *program, "live"]
+        options = ["--live-dir", "live", *program, "live"]
         modes[f"plain {size}"] = figures_of([interpreter.python, *program], directory)
-        modes[f"allranks {size}"] = figures_of(recorded, directory)
+        modes[f"allranks {size}"] = figures_of(interpreter.allranks_run(*options), directory)
+        if size == "few":
+            modes["python -m few"] = figures_of(interpreter.allranks(*options), directory)
     return modes
 
 
@@ -45,7 +50,8 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
         )
     prices = {kind: price(best, kind) for kind in KINDS}
     found = checks(prices)
-    show(f"Python {interpreter.name}: memory", prices, found)
+    by_module = best["python -m few"]["ended"] - best["allranks few"]["ended"]
+    show(f"Python {interpreter.name}: memory", prices, by_module, found)
     return Outcome({"bytes": best, "price": prices}, found)
 
 
@@ -59,7 +65,7 @@ def checks(prices: dict[str, Figures]) -> list[Check]:
     return found
 
 
-def show(heading: str, prices: dict[str, Figures], found: list[Check]) -> None:
+def show(heading: str, prices: dict[str, Figures], by_module: float, found: list[Check]) -> None:
     title(heading)
     heads("fixed|MiB", "bytes|a node")
     for kind, values in prices.items():
@@ -67,5 +73,6 @@ def show(heading: str, prices: dict[str, Figures], found: list[Check]) -> None:
             KINDS[kind],
             [number(values["fixed_bytes"] / MIB, ".2f"), number(values["bytes_per_node"])],
         )
+    row("by python -m, more", [number(by_module / MIB, ".2f"), ""])
     for check in found:
         verdict_row(check)

@@ -10,6 +10,7 @@ build/bench.json has the same for programs:
      "pythons": {"3.11.7": {
         "calls":    {"ns_per_call": {mode: {workload: ns}}, "ratio_to_cprofile": {workload: ratio}},
         "builtins": the same, with functions written in C,
+        "regions":  {"ns": {"with", "empty"}},
         "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
                      "missing": {program: why}},
         "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
@@ -20,7 +21,8 @@ build/bench.json has the same for programs:
 A kind that could not be measured at all has {"failed": why}.
 
 Modes are plain, floor (hooks that do nothing), allranks, budget and cprofile; one that is not available is left out, and so
-are kinds that were not asked for. Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
+are kinds that were not asked for. Those of start-up are plain, floor (`python -m` of an empty package), run (`allranks run`) and
+module (`python -m allranks`). Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
 available"}].
 """
 
@@ -38,6 +40,7 @@ import measure_calls
 import measure_instructions
 import measure_memory
 import measure_real
+import measure_regions
 import measure_startup
 from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
 from tables import Check, Outcome, note, summary, title
@@ -48,6 +51,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "builtins": functools.partial(measure_calls.measure, "mixed"),
     "startup": measure_startup.measure,
     "memory": measure_memory.measure,
+    "regions": measure_regions.measure,
     "real": measure_real.measure,
     "instructions": measure_instructions.measure,
 }

@@ -28,6 +28,18 @@ static bool python_beside_us(char *path, size_t n_path)
     return snprintf(path, n_path, "%s/python3", own) < (int)n_path && access(path, X_OK) == 0;
 }
 
+/*
+ * As `python -m allranks`, which would load a dozen modules of its own to find ours. With -c the
+ * current directory comes first; allranks is not looked for there, which would be one more
+ * directory to read for every rank.
+ */
+static const char start[] = "import sys\n"
+                            "here = sys.path[:1] == [''] and sys.path.pop(0)\n"
+                            "from allranks._launch import main\n"
+                            "if here == '':\n"
+                            "    sys.path.insert(0, here)\n"
+                            "main()\n";
+
 int ar_command_run(int argc, char **argv)
 {
     char python[PATH_MAX];
@@ -38,9 +50,8 @@ int ar_command_run(int argc, char **argv)
     if (!python_beside_us(python, sizeof python))
         snprintf(python, sizeof python, "python3");
     command[0] = python;
-    /* As `python -m allranks`, which would load a dozen modules of its own to find ours. */
     command[1] = (char *)"-c";
-    command[2] = (char *)"from allranks._launch import main; main()";
+    command[2] = (char *)start;
     memcpy(command + 3, argv, (size_t)argc * sizeof *command);
     execvp(python, command);
     free(command);

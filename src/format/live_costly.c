@@ -14,18 +14,24 @@ struct sum {
     uint64_t ticks;
 };
 
+/*
+ * What is reckoned with for a function in C, and for a node that calls one. There are none for the
+ * others, which are most: a tree has to be read in little memory.
+ */
+struct ar_cost {
+    uint64_t ticks;   /* of a function in C: its own time; of a caller: all */
+    uint64_t inside;  /* time of what it called; of a caller: through C or not */
+    uint64_t claimed; /* of a caller: own time of the functions in C that it called */
+    uint32_t above;   /* of a function in C: cost of the nearest node above that is none */
+};
+
 struct finding {
     struct ar_costly *out;
     const struct ar_live *live;
     const uint8_t *kinds;
     size_t n_functions;
-    uint64_t now_ticks;
-    bool all;
-    uint64_t *children; /* by ref: time of what it called */
-    uint32_t *above;    /* by ref: the nearest node above that is not a function in C */
-    uint64_t *inside;   /* by ref of such a node: time of what it called, through C or not */
-    uint64_t *claimed;  /* likewise: own time of the functions in C that it called */
-    bool *is_called;    /* by function in C, from 1 */
+    size_t n_costs, cap_costs;
+    bool *is_called; /* by function in C, from 1 */
     struct ar_idmap sum_of, time_of_thread;
     struct sum *sums;
     size_t n_sums, cap_sums;
@@ -35,7 +41,7 @@ struct finding {
 
 uint64_t ar_live_ticks(const struct ar_node *node, uint64_t now_ticks)
 {
-    int64_t ticks = node->ticks;
+    int64_t ticks = __atomic_load_n(&node->ticks, __ATOMIC_RELAXED);
 
     if (ticks < 0)
         ticks = (int64_t)((uint64_t)ticks + now_ticks);
@@ -87,35 +93,93 @@ static bool is_builtin(const struct finding *f, const struct ar_node *node)
     return function > 0 && function <= f->n_functions && f->kinds[function] == AR_FUNCTION_BUILTIN;
 }
 
-static void add_to_parent(struct finding *f, const struct ar_node *node, uint32_t ref,
-                          uint64_t ticks)
+/* NULL: there is nothing to reckon. */
+static struct ar_cost *cost_at(const struct finding *f, uint32_t ref)
 {
-    uint32_t parent = node->parent_ref;
+    uint32_t i = f->out->cost_of[ref];
 
-    f->children[parent] += ticks;
-    f->above[ref] = f->above[parent] ? f->above[parent] : parent;
-    if (is_builtin(f, node))
-        return;
-    f->inside[f->above[ref]] += ticks;
-    f->above[ref] = 0; /* what it calls has it above */
+    return i ? &f->out->costs[i] : NULL;
 }
 
-/* The root of a thread has its time; parents come before their children. */
-static enum ar_status add_up_children(struct finding *f, const struct ar_node *node, uint32_t ref,
-                                      uint32_t thread)
+static struct ar_cost *add_cost(struct finding *f)
 {
-    uint64_t ticks = ar_live_ticks(node, f->now_ticks);
+    if (ar_grow((void **)&f->out->costs, &f->cap_costs, f->n_costs + 1, sizeof *f->out->costs) < 0)
+        return NULL;
 
-    f->out->ticks[ref] = ticks;
-    if (node->parent_ref) {
-        if (node->parent_ref < ref)
-            add_to_parent(f, node, ref, ticks);
-        return AR_OK;
+    struct ar_cost *cost = &f->out->costs[f->n_costs++];
+
+    *cost = (struct ar_cost){0};
+    return cost;
+}
+
+/* Adds one if there is none yet: NULL without memory. Those that were given before may have moved. */
+static struct ar_cost *make_cost(struct finding *f, uint32_t ref)
+{
+    struct ar_cost *cost = cost_at(f, ref);
+
+    if (!cost) {
+        cost = add_cost(f);
+        if (cost)
+            f->out->cost_of[ref] = (uint32_t)(f->n_costs - 1);
     }
+    return cost;
+}
+
+/* A damaged file may name a parent that is none: then there is one without any time. */
+static uint32_t parent_of(const struct ar_node *node, uint32_t ref)
+{
+    return node->parent_ref < ref ? node->parent_ref : 0;
+}
+
+/* Parents come before their children: that of a function in C has its own `above` already. */
+static enum ar_status find_costs(struct finding *f, const struct ar_node *node, uint32_t ref,
+                                 uint32_t thread)
+{
+    uint32_t parent = parent_of(node, ref);
+
+    (void)thread;
+    if (!is_builtin(f, node))
+        return AR_OK;
+
+    const struct ar_cost *caller = make_cost(f, parent);
+    uint32_t above = caller && caller->above ? caller->above : f->out->cost_of[parent];
+    struct ar_cost *own = caller ? make_cost(f, ref) : NULL;
+
+    if (!own)
+        return AR_NOMEM;
+    own->above = above;
+    return AR_OK;
+}
+
+static enum ar_status note_thread(struct finding *f, uint32_t thread, uint64_t ticks)
+{
     if (ar_grow((void **)&f->threads, &f->cap_threads, f->n_threads + 1, sizeof *f->threads) < 0 ||
         ar_idmap_put(&f->time_of_thread, (uint64_t)thread + 1, (uint32_t)f->n_threads) < 0)
         return AR_NOMEM;
     f->threads[f->n_threads++] = ticks;
+    return AR_OK;
+}
+
+/* The root of a thread has its time. */
+static enum ar_status add_up_children(struct finding *f, const struct ar_node *node, uint32_t ref,
+                                      uint32_t thread)
+{
+    uint64_t ticks = ar_live_ticks(node, f->out->now_ticks);
+    struct ar_cost *own = cost_at(f, ref), *caller = cost_at(f, parent_of(node, ref));
+
+    if (own)
+        own->ticks = ticks;
+    if (!node->parent_ref)
+        return note_thread(f, thread, ticks);
+    if (!caller)
+        return AR_OK;
+    if (!caller->above)
+        caller->inside += is_builtin(f, node) ? 0 : ticks;
+    else {
+        caller->inside += ticks;
+        if (!is_builtin(f, node))
+            f->out->costs[caller->above].inside += ticks;
+    }
     return AR_OK;
 }
 
@@ -135,11 +199,12 @@ static uint64_t *sum_of(struct finding *f, uint32_t function, uint32_t thread)
 }
 
 /* Of what was seen only the function's own part stands for what was not. */
-static uint64_t own_ticks(const struct finding *f, const struct ar_node *node, uint32_t ref)
+static uint64_t own_ticks(const struct finding *f, const struct ar_node *node,
+                          const struct ar_cost *cost)
 {
     const struct ar_values *values = ar_live_values(f->live, node, AR_VALUES_ESTIMATE);
-    uint64_t seen = f->out->ticks[ref], inside = f->children[ref];
-    uint64_t own = inside < seen ? seen - inside : 0;
+    uint64_t seen = cost->ticks;
+    uint64_t own = cost->inside < seen ? seen - cost->inside : 0;
 
     if (!values || !seen)
         return own;
@@ -152,40 +217,51 @@ static uint64_t own_ticks(const struct finding *f, const struct ar_node *node, u
 static enum ar_status find_own_time(struct finding *f, const struct ar_node *node, uint32_t ref,
                                     uint32_t thread)
 {
+    struct ar_cost *own = cost_at(f, ref);
+
     (void)thread;
-    if (f->all || !is_builtin(f, node))
+    if (!own || !own->above)
         return AR_OK;
-    f->out->ticks[ref] = own_ticks(f, node, ref);
-    f->claimed[f->above[ref]] += f->out->ticks[ref];
+    own->ticks = own_ticks(f, node, own);
+    f->out->costs[own->above].claimed += own->ticks;
     return AR_OK;
 }
 
 /* However large the estimates, they are part of the time that their caller did not spend elsewhere. */
-static uint64_t fit(const struct finding *f, uint32_t ref)
+static uint64_t fit(const struct finding *f, const struct ar_cost *own)
 {
-    uint32_t above = f->above[ref];
-    uint64_t whole = f->out->ticks[above], inside = f->inside[above];
-    uint64_t room = inside < whole ? whole - inside : 0;
-    uint64_t ticks = f->out->ticks[ref];
+    const struct ar_cost *above = &f->out->costs[own->above];
+    uint64_t room = above->inside < above->ticks ? above->ticks - above->inside : 0;
 
-    if (f->claimed[above] <= room)
-        return ticks;
-    return (uint64_t)((double)ticks * (double)room / (double)f->claimed[above]);
+    if (above->claimed <= room)
+        return own->ticks;
+    return (uint64_t)((double)own->ticks * (double)room / (double)above->claimed);
 }
 
 static enum ar_status add_up_builtins(struct finding *f, const struct ar_node *node, uint32_t ref,
                                       uint32_t thread)
 {
-    if (!is_builtin(f, node))
+    struct ar_cost *own = cost_at(f, ref);
+
+    if (!own || !own->above)
         return AR_OK;
 
     uint64_t *sum = sum_of(f, (uint32_t)node->key, thread);
 
     if (!sum)
         return AR_NOMEM;
-    if (!f->all)
-        f->out->ticks[ref] = fit(f, ref);
-    *sum += f->out->ticks[ref];
+    own->ticks = fit(f, own);
+    *sum += own->ticks;
+    return AR_OK;
+}
+
+static enum ar_status keep(struct finding *f, const struct ar_node *node, uint32_t ref,
+                           uint32_t thread)
+{
+    (void)ref;
+    (void)thread;
+    if (is_builtin(f, node))
+        f->out->is_kept[(uint32_t)node->key] = true;
     return AR_OK;
 }
 
@@ -196,7 +272,7 @@ static void keep_what_matters(struct finding *f)
         uint32_t thread = ar_idmap_get(&f->time_of_thread, (uint64_t)sum->thread + 1, AR_NO_ID);
         double whole = thread == AR_NO_ID ? 0 : (double)f->threads[thread];
 
-        if (f->all || (double)sum->ticks >= SMALLEST_SHARE * whole)
+        if ((double)sum->ticks >= SMALLEST_SHARE * whole)
             f->out->is_kept[sum->function] = true;
     }
     for (size_t i = 1; i <= f->n_functions; i++)
@@ -204,42 +280,40 @@ static void keep_what_matters(struct finding *f)
             f->out->n_left_out++;
 }
 
+static enum ar_status find_costly(struct finding *f)
+{
+    static visit_fn *const passes[] = {find_costs, add_up_children, find_own_time, add_up_builtins};
+    enum ar_status status = AR_OK;
+
+    f->out->cost_of = calloc(f->live->n_bytes / AR_LIVE_REF_BYTES + 1, sizeof *f->out->cost_of);
+    f->is_called = calloc(f->n_functions + 1, sizeof *f->is_called);
+    if (!f->out->cost_of || !f->is_called || !add_cost(f)) /* 0 is none */
+        return AR_NOMEM;
+    for (size_t i = 0; i < sizeof passes / sizeof *passes && status == AR_OK; i++)
+        status = each_node(f, passes[i]);
+    if (status == AR_OK)
+        keep_what_matters(f);
+    return status;
+}
+
 enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
                               const uint8_t *kinds, size_t n_functions, bool all,
                               uint64_t now_ticks)
 {
-    size_t n_refs = live->n_bytes / AR_LIVE_REF_BYTES + 1;
     struct finding f = {
         .out = out,
         .live = live,
         .kinds = kinds,
         .n_functions = n_functions,
-        .now_ticks = now_ticks,
-        .all = all,
-        .children = calloc(n_refs, sizeof *f.children),
-        .above = calloc(n_refs, sizeof *f.above),
-        .inside = calloc(n_refs, sizeof *f.inside),
-        .claimed = calloc(n_refs, sizeof *f.claimed),
-        .is_called = calloc(n_functions + 1, sizeof *f.is_called),
     };
     enum ar_status status = AR_NOMEM;
 
     *out = (struct ar_costly){
-        .ticks = calloc(n_refs, sizeof *out->ticks),
+        .now_ticks = now_ticks,
         .is_kept = calloc(n_functions + 1, sizeof *out->is_kept),
     };
-    if (f.children && f.above && f.inside && f.claimed && f.is_called && out->ticks && out->is_kept)
-        status = each_node(&f, add_up_children);
-    if (status == AR_OK)
-        status = each_node(&f, find_own_time);
-    if (status == AR_OK)
-        status = each_node(&f, add_up_builtins);
-    if (status == AR_OK)
-        keep_what_matters(&f);
-    free(f.children);
-    free(f.above);
-    free(f.inside);
-    free(f.claimed);
+    if (out->is_kept)
+        status = all ? each_node(&f, keep) : find_costly(&f);
     free(f.is_called);
     free(f.sums);
     free(f.threads);
@@ -248,9 +322,19 @@ enum ar_status ar_costly_find(struct ar_costly *out, const struct ar_live *live,
     return status;
 }
 
+uint64_t ar_costly_ticks(const struct ar_costly *costly, const struct ar_node *node, uint32_t ref)
+{
+    uint32_t i = costly->cost_of ? costly->cost_of[ref] : 0;
+
+    if (i && costly->costs[i].above)
+        return costly->costs[i].ticks;
+    return ar_live_ticks(node, costly->now_ticks);
+}
+
 void ar_costly_free(struct ar_costly *costly)
 {
-    free(costly->ticks);
+    free(costly->cost_of);
+    free(costly->costs);
     free(costly->is_kept);
     *costly = (struct ar_costly){0};
 }

@@ -18,8 +18,12 @@
 
 #include <stdbool.h>
 
+struct ar_cost; /* live_costly.c */
+
 struct ar_costly {
-    uint64_t *ticks;     /* by ref of a node: open calls closed, unseen ones added; see above */
+    uint32_t *cost_of; /* by ref of a node; NULL or 0: none, it has the time that was seen */
+    struct ar_cost *costs;
+    uint64_t now_ticks;
     bool *is_kept;       /* by function, from 1 */
     uint64_t n_left_out; /* functions that were called */
 };
@@ -32,6 +36,8 @@ AR_MUST_CHECK enum ar_status ar_costly_find(struct ar_costly *out, const struct 
                                             const uint8_t *kinds, size_t n_functions, bool all,
                                             uint64_t now_ticks);
 void ar_costly_free(struct ar_costly *costly);
+/* The time of a node: open calls closed, unseen ones added; see above. */
+uint64_t ar_costly_ticks(const struct ar_costly *costly, const struct ar_node *node, uint32_t ref);
 
 /* The values of that kind of a node, or NULL. */
 const struct ar_values *ar_live_values(const struct ar_live *live, const struct ar_node *node,

@@ -179,9 +179,7 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
                                    .thread = thread->number};
     const void *root = ar_live_at(r->live, thread->root_ref);
 
-    if (thread->number >= r->n_threads)
-        return AR_BAD;
-    if (!root) /* it started while the copy was made */
+    if (!root || thread->number >= r->n_threads) /* it started while we read */
         return AR_OK;
     if (ar_profile_string(r->p,
                           (struct ar_str){thread->name, strnlen(thread->name, sizeof thread->name)},
@@ -313,7 +311,9 @@ static void add_overhead(struct reading *r, const struct ar_node *node)
 static enum ar_status add_values(struct reading *r, const struct ar_node *node, uint32_t ref,
                                  uint32_t id, uint32_t location)
 {
-    if (add_value(r, AR_METRIC_TIME, id, location, nanoseconds(r, r->costly.ticks[ref])) < 0 ||
+    uint64_t ticks = ar_costly_ticks(&r->costly, node, ref);
+
+    if (add_value(r, AR_METRIC_TIME, id, location, nanoseconds(r, ticks)) < 0 ||
         add_calls(r, node, id, location) < 0 || add_mpi(r, node, id, location) < 0)
         return AR_NOMEM;
     return add_awaited(r, node, id, location);
@@ -375,7 +375,7 @@ static enum ar_status add_node(struct reading *r, const struct ar_node *node, ui
     if (r->nodes[ref].node == AR_NO_ID)
         return add_inner_node(r, node, ref, location);
     return add_value(r, AR_METRIC_TIME, r->nodes[ref].node, location,
-                     nanoseconds(r, r->costly.ticks[ref])); /* a root */
+                     nanoseconds(r, ar_costly_ticks(&r->costly, node, ref))); /* a root */
 }
 
 static enum ar_status read_nodes(struct reading *r)
@@ -422,6 +422,27 @@ static void finish_process(struct reading *r, uint32_t process)
     r->p->processes[process].n_cheap_builtins = r->costly.n_left_out;
 }
 
+/*
+ * Room for as many nodes and values as there can be at most: arrays that grow are there twice for a
+ * while, and room that is not used is not touched.
+ */
+static enum ar_status make_room(struct reading *r)
+{
+    static const enum ar_metric_id common[] = {AR_METRIC_CALLS, AR_METRIC_TIME};
+    struct ar_profile *p = r->p;
+    size_t n = 0;
+
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_NODES));)
+        n += ar_extent_count(e, sizeof(struct ar_node));
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
+        struct ar_metric *m = &p->metrics[common[i]];
+
+        if (ar_grow((void **)&m->values, &m->cap, m->n_values + n, sizeof *m->values) < 0)
+            return AR_NOMEM;
+    }
+    return ar_grow((void **)&p->nodes, &p->cap_nodes, p->n_nodes + n, sizeof *p->nodes);
+}
+
 static enum ar_status prepare(struct reading *r)
 {
     size_t n_refs = r->live->n_bytes / AR_LIVE_REF_BYTES;
@@ -436,7 +457,7 @@ static enum ar_status prepare(struct reading *r)
     for (size_t i = 0; i <= n_refs; i++)
         r->nodes[i].node = AR_NO_ID;
     memset(r->locations, 0xff, (r->n_threads + 1) * sizeof *r->locations);
-    return AR_OK;
+    return make_room(r);
 }
 
 enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,

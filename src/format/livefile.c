@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -203,6 +202,28 @@ enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t
     return AR_OK;
 }
 
+enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes, const char *name,
+                                struct ar_error *err)
+{
+    struct extent_list list = {0};
+    enum ar_status status = AR_BAD;
+
+    *out = (struct ar_live){0};
+    if (n_bytes >= AR_LIVE_HEADER_BYTES)
+        status = check_header(bytes, n_bytes, name, err);
+    if (status < 0)
+        return status;
+
+    size_t n_used = bytes_used(bytes, n_bytes);
+
+    status = list_extents(bytes, AR_LIVE_HEADER_BYTES, n_used, &list, name, err);
+    free(list.items);
+    if (status == AR_OK)
+        *out =
+            (struct ar_live){.bytes = bytes, .n_bytes = n_used, .header = bytes, .in_place = true};
+    return status;
+}
+
 /* The file may outgrow the size that was mapped while it is read: then once more. */
 static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
                                   struct ar_error *err)
@@ -244,8 +265,19 @@ enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_err
 
 void ar_live_close(struct ar_live *live)
 {
-    free(live->bytes);
+    if (!live->in_place)
+        free(live->bytes);
     *live = (struct ar_live){0};
+}
+
+/*
+ * Pages that are not resident any more are the file's still, and come back when they are touched. On
+ * a machine with larger pages than ours the call fails, and they stay.
+ */
+static void give_back(const struct ar_live *live, const void *from, size_t n_bytes)
+{
+    if (live->in_place)
+        madvise((void *)(uintptr_t)from, n_bytes, MADV_DONTNEED);
 }
 
 const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar_extent *previous,
@@ -255,15 +287,18 @@ const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar
     const unsigned char *at = previous ? (const unsigned char *)previous + previous->n_bytes
                                        : live->bytes + AR_LIVE_HEADER_BYTES;
 
+    if (previous)
+        give_back(live, previous, previous->n_bytes);
     for (; at < end; at += ((const struct ar_extent *)at)->n_bytes)
         if (((const struct ar_extent *)at)->kind == (uint32_t)kind)
             return (const struct ar_extent *)at;
+    give_back(live, live->bytes, live->n_bytes); /* of the others each had its first page touched */
     return NULL;
 }
 
 size_t ar_extent_count(const struct ar_extent *extent, size_t item_bytes)
 {
-    return (extent->n_bytes_used - sizeof *extent) / item_bytes;
+    return (__atomic_load_n(&extent->n_bytes_used, __ATOMIC_ACQUIRE) - sizeof *extent) / item_bytes;
 }
 
 const void *ar_extent_item(const struct ar_extent *extent, size_t i, size_t item_bytes)

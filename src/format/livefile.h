@@ -39,6 +39,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -241,6 +242,7 @@ struct ar_live {
     unsigned char *bytes;
     size_t n_bytes;
     const struct ar_live_header *header;
+    bool in_place; /* the bytes are the file's own */
 };
 
 AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,
@@ -249,6 +251,14 @@ AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,
 AR_MUST_CHECK enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes,
                                                 size_t n_bytes, const char *name,
                                                 struct ar_error *err);
+/*
+ * This process's own file where it is mapped, without a copy: memory is what the end of a run has
+ * least of. Its writer is trusted in what it published, but threads may go on writing: what has been
+ * read once may be more the next time. `bytes` is a shared mapping of the file, since pages that have
+ * been read are given back to it.
+ */
+AR_MUST_CHECK enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes,
+                                              const char *name, struct ar_error *err);
 void ar_live_close(struct ar_live *live);
 
 /* The extent of that kind after `previous` (NULL: the first); NULL when there is none. */

@@ -97,25 +97,49 @@ static bool same_node(const struct ar_profile_node *a, const struct ar_profile_n
     return a->parent == b->parent && a->function == b->function && a->line == b->line;
 }
 
+/* Where a node is, or the empty slot that it would have. */
+static uint32_t *node_slot(const struct ar_profile *p, const struct ar_profile_node *node)
+{
+    size_t mask = p->n_node_slots - 1;
+    size_t i = ar_pair_key(ar_pair_key(node->parent, node->function), node->line) & mask;
+
+    while (p->node_slots[i] && !same_node(&p->nodes[p->node_slots[i] - 1], node))
+        i = (i + 1) & mask;
+    return &p->node_slots[i];
+}
+
+/* Nodes say themselves what they are: the smaller table need not be there while this is made. */
+static enum ar_status grow_node_slots(struct ar_profile *p)
+{
+    size_t n_slots = 64;
+
+    while (3 * n_slots < 4 * (p->n_nodes + 1))
+        n_slots *= 2;
+    free(p->node_slots);
+    p->n_node_slots = 0;
+    p->node_slots = calloc(n_slots, sizeof *p->node_slots);
+    if (!p->node_slots)
+        return AR_NOMEM;
+    p->n_node_slots = n_slots;
+    for (size_t i = 0; i < p->n_nodes; i++)
+        *node_slot(p, &p->nodes[i]) = (uint32_t)i + 1;
+    return AR_OK;
+}
+
 enum ar_status ar_profile_node(struct ar_profile *p, struct ar_profile_node node, uint32_t *id)
 {
-    uint64_t key = ar_pair_key(ar_pair_key(node.parent, node.function), node.line);
-
-    for (;; key++) {
-        uint32_t found = ar_idmap_get(&p->node_ids, key ? key : 1, AR_NO_ID);
-
-        if (found == AR_NO_ID)
-            break;
-        if (same_node(&p->nodes[found], &node)) {
-            *id = found;
-            return AR_OK;
-        }
-    }
-    if (ar_grow((void **)&p->nodes, &p->cap_nodes, p->n_nodes + 1, sizeof *p->nodes) < 0 ||
-        ar_idmap_put(&p->node_ids, key ? key : 1, (uint32_t)p->n_nodes) < 0)
+    if (4 * (p->n_nodes + 1) > 3 * p->n_node_slots && grow_node_slots(p) < 0)
         return AR_NOMEM;
-    *id = (uint32_t)p->n_nodes;
-    p->nodes[p->n_nodes++] = node;
+
+    uint32_t *slot = node_slot(p, &node);
+
+    if (!*slot) {
+        if (ar_grow((void **)&p->nodes, &p->cap_nodes, p->n_nodes + 1, sizeof *p->nodes) < 0)
+            return AR_NOMEM;
+        p->nodes[p->n_nodes++] = node;
+        *slot = (uint32_t)p->n_nodes;
+    }
+    *id = *slot - 1;
     return AR_OK;
 }
 
@@ -141,6 +165,11 @@ enum ar_status ar_profile_location(struct ar_profile *p, const struct ar_locatio
     return AR_OK;
 }
 
+static bool is_after(const struct ar_value *a, const struct ar_value *b)
+{
+    return a->node < b->node || (a->node == b->node && a->location < b->location);
+}
+
 enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
                                 struct ar_value value)
 {
@@ -148,8 +177,8 @@ enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
 
     if (ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
         return AR_NOMEM;
+    m->sorted = m->n_values == 0 || (m->sorted && is_after(&m->values[m->n_values - 1], &value));
     m->values[m->n_values++] = value;
-    m->sorted = false;
     return AR_OK;
 }
 
@@ -178,7 +207,7 @@ void ar_profile_free(struct ar_profile *p)
     for (int i = 0; i < AR_N_METRICS; i++)
         free(p->metrics[i].values);
     ar_idmap_free(&p->function_ids);
-    ar_idmap_free(&p->node_ids);
+    free(p->node_slots);
     *p = (struct ar_profile){0};
 }
 
@@ -231,8 +260,12 @@ static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_
     return status;
 }
 
+/* Nobody adds nodes now: what finds them makes room, and is there again when it is asked for. */
 enum ar_status ar_profile_sort(struct ar_profile *p)
 {
+    free(p->node_slots);
+    p->node_slots = NULL;
+    p->n_node_slots = 0;
     for (int i = 0; i < AR_N_METRICS; i++) {
         struct ar_metric *m = &p->metrics[i];
 

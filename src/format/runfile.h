@@ -22,6 +22,7 @@
 #define AR_RUN_MAGIC "ALLRANKS"
 #define AR_RUN_VERSION 2
 
+/* Into an empty buffer. */
 AR_MUST_CHECK enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out);
 /*
  * Into a profile that is not initialised yet; on failure there is nothing to free. `name` is for

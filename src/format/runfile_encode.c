@@ -8,26 +8,26 @@
 
 struct section {
     uint32_t kind;
-    size_t offset, n_bytes; /* in the buffer of all sections */
+    size_t offset, n_bytes;
 };
 
 struct encoding {
     struct ar_profile *p;
-    struct ar_bytes body;
+    struct ar_bytes *out;
     struct section sections[MAX_SECTIONS];
     size_t n_sections;
 };
 
 static void begin_section(struct encoding *e, enum ar_section_kind kind)
 {
-    e->sections[e->n_sections] = (struct section){.kind = kind, .offset = e->body.n};
+    e->sections[e->n_sections] = (struct section){.kind = kind, .offset = e->out->n};
 }
 
 static void end_section(struct encoding *e)
 {
     struct section *s = &e->sections[e->n_sections++];
 
-    s->n_bytes = e->body.n - s->offset;
+    s->n_bytes = e->out->n - s->offset;
 }
 
 /* A column: one field of all items of an array of structs. */
@@ -50,9 +50,9 @@ static void encode_strings(struct encoding *e)
     const struct ar_strtab *strings = &e->p->strings;
 
     begin_section(e, AR_SECTION_STRINGS);
-    ar_bytes_varint(&e->body, strings->n_strings);
+    ar_bytes_varint(e->out, strings->n_strings);
     for (size_t i = 0; i < strings->n_strings; i++)
-        ar_bytes_string(&e->body, strings->strings[i].text, strings->strings[i].n_bytes);
+        ar_bytes_string(e->out, strings->strings[i].text, strings->strings[i].n_bytes);
     end_section(e);
 }
 
@@ -61,9 +61,9 @@ static void encode_facts(struct encoding *e)
     const struct ar_profile *p = e->p;
 
     begin_section(e, AR_SECTION_FACTS);
-    ar_bytes_varint(&e->body, p->n_facts);
-    PUT_COLUMN(&e->body, p->facts, p->n_facts, struct ar_fact, key);
-    PUT_COLUMN(&e->body, p->facts, p->n_facts, struct ar_fact, value);
+    ar_bytes_varint(e->out, p->n_facts);
+    PUT_COLUMN(e->out, p->facts, p->n_facts, struct ar_fact, key);
+    PUT_COLUMN(e->out, p->facts, p->n_facts, struct ar_fact, value);
     end_section(e);
 }
 
@@ -72,11 +72,11 @@ static void encode_functions(struct encoding *e)
     const struct ar_profile *p = e->p;
 
     begin_section(e, AR_SECTION_FUNCTIONS);
-    ar_bytes_varint(&e->body, p->n_functions);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, kind);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, name);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, file);
-    PUT_COLUMN(&e->body, p->functions, p->n_functions, struct ar_function, first_line);
+    ar_bytes_varint(e->out, p->n_functions);
+    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, kind);
+    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, name);
+    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, file);
+    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, first_line);
     end_section(e);
 }
 
@@ -86,11 +86,11 @@ static void encode_nodes(struct encoding *e)
     const struct ar_profile *p = e->p;
 
     begin_section(e, AR_SECTION_NODES);
-    ar_bytes_varint(&e->body, p->n_nodes);
+    ar_bytes_varint(e->out, p->n_nodes);
     for (size_t i = 1; i < p->n_nodes; i++)
-        ar_bytes_varint(&e->body, i - p->nodes[i].parent);
-    PUT_COLUMN(&e->body, p->nodes, p->n_nodes, struct ar_profile_node, function);
-    PUT_COLUMN(&e->body, p->nodes, p->n_nodes, struct ar_profile_node, line);
+        ar_bytes_varint(e->out, i - p->nodes[i].parent);
+    PUT_COLUMN(e->out, p->nodes, p->n_nodes, struct ar_profile_node, function);
+    PUT_COLUMN(e->out, p->nodes, p->n_nodes, struct ar_profile_node, line);
     end_section(e);
 }
 
@@ -100,25 +100,25 @@ static void encode_processes(struct encoding *e)
     const struct ar_profile *p = e->p;
 
     begin_section(e, AR_SECTION_PROCESSES);
-    ar_bytes_varint(&e->body, p->n_processes);
-    ar_bytes_varint(&e->body, AR_N_LOSSES);
+    ar_bytes_varint(e->out, p->n_processes);
+    ar_bytes_varint(e->out, AR_N_LOSSES);
     for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, (uint32_t)(p->processes[i].world_rank + 1));
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, world_size);
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, host);
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, pid);
-    PUT_COLUMN(&e->body, p->processes, p->n_processes, struct ar_process, finished);
+        ar_bytes_varint(e->out, (uint32_t)(p->processes[i].world_rank + 1));
+    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, world_size);
+    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, host);
+    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, pid);
+    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, finished);
     for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, p->processes[i].start_real_ns);
+        ar_bytes_varint(e->out, p->processes[i].start_real_ns);
     for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, p->processes[i].wall_ns);
+        ar_bytes_varint(e->out, p->processes[i].wall_ns);
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
         for (size_t i = 0; i < p->n_processes; i++)
-            ar_bytes_varint(&e->body, p->processes[i].n_lost[loss]);
+            ar_bytes_varint(e->out, p->processes[i].n_lost[loss]);
     for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, p->processes[i].overhead_ns);
+        ar_bytes_varint(e->out, p->processes[i].overhead_ns);
     for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(&e->body, p->processes[i].n_cheap_builtins);
+        ar_bytes_varint(e->out, p->processes[i].n_cheap_builtins);
     end_section(e);
 }
 
@@ -127,10 +127,10 @@ static void encode_locations(struct encoding *e)
     const struct ar_profile *p = e->p;
 
     begin_section(e, AR_SECTION_LOCATIONS);
-    ar_bytes_varint(&e->body, p->n_locations);
-    PUT_COLUMN(&e->body, p->locations, p->n_locations, struct ar_location, process);
-    PUT_COLUMN(&e->body, p->locations, p->n_locations, struct ar_location, thread);
-    PUT_COLUMN(&e->body, p->locations, p->n_locations, struct ar_location, name);
+    ar_bytes_varint(e->out, p->n_locations);
+    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, process);
+    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, thread);
+    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, name);
     end_section(e);
 }
 
@@ -144,56 +144,86 @@ static void encode_metric(struct encoding *e, enum ar_metric_id id)
     uint32_t node = 0;
 
     begin_section(e, AR_SECTION_METRIC);
-    ar_bytes_string(&e->body, ar_metric_names[id], strlen(ar_metric_names[id]));
-    ar_bytes_string(&e->body, ar_metric_units[id], strlen(ar_metric_units[id]));
-    ar_bytes_varint(&e->body, ar_metric_combine[id]);
-    ar_bytes_varint(&e->body, m->n_values);
+    ar_bytes_string(e->out, ar_metric_names[id], strlen(ar_metric_names[id]));
+    ar_bytes_string(e->out, ar_metric_units[id], strlen(ar_metric_units[id]));
+    ar_bytes_varint(e->out, ar_metric_combine[id]);
+    ar_bytes_varint(e->out, m->n_values);
     for (size_t i = 0, end; i < m->n_values; i = end) {
         uint32_t location = 0;
 
         for (end = i; end < m->n_values && m->values[end].node == m->values[i].node; end++)
             ;
-        ar_bytes_varint(&e->body, m->values[i].node - node);
-        ar_bytes_varint(&e->body, end - i);
+        ar_bytes_varint(e->out, m->values[i].node - node);
+        ar_bytes_varint(e->out, end - i);
         for (size_t k = i; k < end; k++) {
-            ar_bytes_varint(&e->body, m->values[k].location - location);
+            ar_bytes_varint(e->out, m->values[k].location - location);
             location = m->values[k].location;
         }
         node = m->values[i].node;
     }
     for (size_t i = 0; i < m->n_values; i++)
-        ar_bytes_varint(&e->body, m->values[i].value);
+        ar_bytes_varint(e->out, m->values[i].value);
     end_section(e);
 }
 
-static void put_head(const struct encoding *e, struct ar_bytes *out)
+static size_t n_sections_of(const struct ar_profile *p)
 {
-    size_t at = AR_RUN_HEADER_BYTES + e->n_sections * AR_RUN_ENTRY_BYTES;
+    size_t n = AR_SECTION_METRIC - 1;
 
-    ar_bytes_put(out, AR_RUN_MAGIC, 8);
-    ar_bytes_u32(out, AR_RUN_VERSION);
-    ar_bytes_u32(out, (uint32_t)e->n_sections);
+    for (int id = 0; id < AR_N_METRICS; id++)
+        n += p->metrics[id].n_values > 0;
+    return n;
+}
+
+/* Room for what can be said of the sections only when they are there. */
+static void leave_room_for_head(struct encoding *e)
+{
+    static const unsigned char zeros[AR_RUN_HEADER_BYTES + MAX_SECTIONS * AR_RUN_ENTRY_BYTES];
+
+    ar_bytes_put(e->out, zeros, AR_RUN_HEADER_BYTES + n_sections_of(e->p) * AR_RUN_ENTRY_BYTES);
+}
+
+static void put_head(const struct encoding *e, struct ar_bytes *head)
+{
+    ar_bytes_put(head, AR_RUN_MAGIC, 8);
+    ar_bytes_u32(head, AR_RUN_VERSION);
+    ar_bytes_u32(head, (uint32_t)e->n_sections);
     for (size_t i = 0; i < e->n_sections; i++) {
         const struct section *s = &e->sections[i];
 
-        ar_bytes_u32(out, s->kind);
-        ar_bytes_u32(out, AR_CODEC_PLAIN);
-        ar_bytes_u64(out, at);
-        ar_bytes_u64(out, s->n_bytes);
-        ar_bytes_u64(out, s->n_bytes);
-        ar_bytes_u32(out, e->body.bad ? 0 : ar_crc32(e->body.data + s->offset, s->n_bytes));
-        ar_bytes_u32(out, 0);
-        at += s->n_bytes;
+        ar_bytes_u32(head, s->kind);
+        ar_bytes_u32(head, AR_CODEC_PLAIN);
+        ar_bytes_u64(head, s->offset);
+        ar_bytes_u64(head, s->n_bytes);
+        ar_bytes_u64(head, s->n_bytes);
+        ar_bytes_u32(head, ar_crc32(e->out->data + s->offset, s->n_bytes));
+        ar_bytes_u32(head, 0);
     }
+}
+
+static enum ar_status finish(struct encoding *e)
+{
+    struct ar_bytes head = {0};
+
+    if (!e->out->bad)
+        put_head(e, &head);
+    if (!head.bad && !e->out->bad)
+        memcpy(e->out->data, head.data, head.n);
+
+    bool bad = head.bad || e->out->bad;
+
+    ar_bytes_free(&head);
+    return bad ? AR_NOMEM : AR_OK;
 }
 
 enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
 {
-    struct encoding e = {.p = p};
+    struct encoding e = {.p = p, .out = out};
     enum ar_status status = ar_profile_sort(p);
 
     if (status < 0)
         return status;
+    leave_room_for_head(&e);
     encode_strings(&e);
     encode_facts(&e);
     encode_functions(&e);
@@ -203,10 +233,5 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
     for (int id = 0; id < AR_N_METRICS; id++)
         if (p->metrics[id].n_values)
             encode_metric(&e, (enum ar_metric_id)id);
-    put_head(&e, out);
-    ar_bytes_put(out, e.body.data, e.body.n);
-    if (e.body.bad || out->bad)
-        status = AR_NOMEM;
-    ar_bytes_free(&e.body);
-    return status;
+    return finish(&e);
 }

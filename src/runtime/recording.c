@@ -122,7 +122,7 @@ static enum ar_status own_profile(struct ar_profile *p, struct ar_error *err)
 
     if (status == AR_OK)
         status =
-            ar_live_from_bytes(&live, ar_live_base, ar_livemap_allocated(), ar_livemap_path(), err);
+            ar_live_in_place(&live, ar_live_base, ar_livemap_allocated(), ar_livemap_path(), err);
     if (status == AR_OK) {
         status = ar_profile_add_live(p, &live, 0, err);
         ar_live_close(&live);

@@ -57,11 +57,23 @@ static uint32_t number_of(PyObject *name)
 
 /* ---- region ---------------------------------------------------------------------------------- */
 
+/* `__enter__` or `__exit__` of a region. */
+struct bound {
+    PyObject_HEAD vectorcallfunc called;
+    size_t offset; /* of this in the region */
+};
+
+/*
+ * `with` asks for both methods and calls them later. Bound methods that are made and dropped each
+ * time are half of what a region costs a program that is not recorded, so a region has them in
+ * itself: each is asleep, with no references, until it is asked for, and then holds the region.
+ */
 struct region {
     PyObject_HEAD PyObject *name;
     PyObject *params;      /* a dict or NULL */
     uint32_t number;       /* 0: not asked for yet */
     vectorcallfunc called; /* on a function: decorates it */
+    struct bound enter, exit;
 };
 
 static uint32_t number_of_region(struct region *self)
@@ -79,9 +91,8 @@ static uint32_t number_of_region(struct region *self)
     return self->number;
 }
 
-static PyObject *region_enter(PyObject *object, PyObject *unused)
+static PyObject *region_enter(PyObject *object)
 {
-    (void)unused;
     if (is_recording()) {
         struct ar_thread *t = ar_thread_self();
         bool unseen = !t || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks()));
@@ -96,12 +107,11 @@ static PyObject *region_enter(PyObject *object, PyObject *unused)
     return Py_NewRef(object);
 }
 
-static PyObject *region_exit(PyObject *object, PyObject *const *args, Py_ssize_t n_args)
+static PyObject *region_exit(PyObject *object)
 {
     uint64_t now = is_recording() ? ar_ticks() : 0;
     struct ar_thread *t = is_recording() ? ar_self : NULL;
 
-    (void)args, (void)n_args;
     if (t && !(t->n_unseen && ar_tree_is_unseen(t, now)))
         ar_tree_end_region(t, number_of_region((struct region *)object), now);
     Py_RETURN_NONE;
@@ -200,6 +210,155 @@ static PyObject *region_call(PyObject *self, PyObject *const *args, size_t n_arg
 
 static PyTypeObject region_type;
 
+/* ---- its methods ----------------------------------------------------------------------------- */
+
+static struct region *region_of(PyObject *bound)
+{
+    return (struct region *)((char *)bound - ((const struct bound *)bound)->offset);
+}
+
+static PyObject *no_arguments(void)
+{
+    PyErr_SetString(PyExc_TypeError, "__enter__() takes no arguments");
+    return NULL;
+}
+
+static PyObject *call_enter(PyObject *bound, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)args;
+    if (PyVectorcall_NARGS(n_args) || (names && PyTuple_GET_SIZE(names)))
+        return no_arguments();
+    return region_enter((PyObject *)region_of(bound));
+}
+
+static PyObject *call_exit(PyObject *bound, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)args, (void)n_args, (void)names;
+    return region_exit((PyObject *)region_of(bound));
+}
+
+/* Falls asleep; the memory is the region's. */
+static void bound_dealloc(PyObject *bound)
+{
+    Py_DECREF((PyObject *)region_of(bound));
+}
+
+static PyTypeObject bound_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "allranks.region.bound_method",
+    .tp_basicsize = sizeof(struct bound),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(struct bound, called),
+    .tp_call = PyVectorcall_Call,
+    .tp_dealloc = bound_dealloc,
+};
+
+static PyObject *awake(struct region *self, struct bound *bound)
+{
+    PyObject *object = (PyObject *)bound;
+
+    if (Py_REFCNT(object) == 0) {
+        Py_SET_REFCNT(object, 1);
+        Py_INCREF((PyObject *)self);
+    } else
+        Py_INCREF(object);
+    return object;
+}
+
+/* What the type has under these names: gives what is bound, or is called with the region first. */
+struct method {
+    PyObject_HEAD vectorcallfunc called;
+    const char *name;
+    size_t offset; /* of what is bound, in a region */
+};
+
+static bool is_region(PyObject *object)
+{
+    if (Py_TYPE(object) == &region_type)
+        return true;
+    PyErr_Format(PyExc_TypeError, "a region is needed, not %.100s", Py_TYPE(object)->tp_name);
+    return false;
+}
+
+static PyObject *method_get(PyObject *object, PyObject *region, PyObject *type)
+{
+    const struct method *self = (const struct method *)object;
+
+    (void)type;
+    if (!region)
+        return Py_NewRef(object);
+    if (!is_region(region))
+        return NULL;
+    return awake((struct region *)region, (struct bound *)((char *)region + self->offset));
+}
+
+static PyObject *method_call(PyObject *object, PyObject *const *args, size_t n_args,
+                             PyObject *names)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(n_args);
+    bool enters = ((const struct method *)object)->offset == offsetof(struct region, enter);
+
+    if (n == 0) {
+        PyErr_SetString(PyExc_TypeError, "a region is needed");
+        return NULL;
+    }
+    if (!is_region(args[0]))
+        return NULL;
+    if (enters && (n > 1 || (names && PyTuple_GET_SIZE(names))))
+        return no_arguments();
+    return enters ? region_enter(args[0]) : region_exit(args[0]);
+}
+
+static PyMemberDef method_members[] = {
+    {"__name__", T_STRING, offsetof(struct method, name), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyTypeObject method_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "allranks.region.method",
+    .tp_basicsize = sizeof(struct method),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(struct method, called),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = method_get,
+    .tp_members = method_members,
+};
+
+static bool add_method(const char *name, size_t offset)
+{
+    struct method *method = PyObject_New(struct method, &method_type);
+
+    if (!method)
+        return false;
+    method->called = method_call;
+    method->name = name;
+    method->offset = offset;
+
+    int rc = PyDict_SetItemString(region_type.tp_dict, name, (PyObject *)method);
+
+    Py_DECREF((PyObject *)method);
+    return rc == 0;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static void put_to_sleep(struct region *self, struct bound *bound, vectorcallfunc called)
+{
+    *bound = (struct bound){.called = called, .offset = (size_t)((char *)bound - (char *)self)};
+    Py_SET_TYPE((PyObject *)bound, &bound_type);
+}
+
+static struct region *allocate(void)
+{
+    struct region *self = PyObject_New(struct region, &region_type);
+
+    if (!self)
+        return NULL;
+    self->called = region_call;
+    put_to_sleep(self, &self->enter, call_enter);
+    put_to_sleep(self, &self->exit, call_exit);
+    return self;
+}
+
 /*
  * Most regions are made for a `with` and gone after it. The last that went is kept for the next: it
  * is most of what a region costs a program that is not recorded.
@@ -211,16 +370,15 @@ static struct region *new_region(PyObject *name, PyObject *params)
     struct region *self = spare;
 
     if (self)
-        (void)PyObject_Init((PyObject *)self, &region_type);
+        Py_SET_REFCNT((PyObject *)self, 1);
     else
-        self = PyObject_New(struct region, &region_type);
+        self = allocate();
     spare = NULL;
     if (!self)
         return NULL;
     self->name = Py_NewRef(name);
     self->params = params;
     self->number = 0;
-    self->called = region_call;
     return self;
 }
 
@@ -281,12 +439,6 @@ static void region_dealloc(PyObject *object)
         spare = self;
 }
 
-static PyMethodDef region_methods[] = {
-    {"__enter__", region_enter, METH_NOARGS, NULL},
-    {"__exit__", (PyCFunction)(void (*)(void))region_exit, METH_FASTCALL, NULL},
-    {NULL, NULL, 0, NULL},
-};
-
 static PyMemberDef region_members[] = {
     {"name", T_OBJECT_EX, offsetof(struct region, name), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -309,7 +461,6 @@ static PyTypeObject region_type = {
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall = region_new,
     .tp_dealloc = region_dealloc,
-    .tp_methods = region_methods,
     .tp_members = region_members,
     .tp_doc = region_doc,
 };
@@ -420,8 +571,11 @@ static PyMethodDef functions[] = {
 
 bool ar_regions_register(PyObject *module)
 {
-    return PyType_Ready(&region_type) == 0 && PyType_Ready(&paused_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0 &&
+    return PyType_Ready(&region_type) == 0 && PyType_Ready(&bound_type) == 0 &&
+           PyType_Ready(&method_type) == 0 &&
+           add_method("__enter__", offsetof(struct region, enter)) &&
+           add_method("__exit__", offsetof(struct region, exit)) &&
+           PyType_Ready(&paused_type) == 0 && PyModule_AddFunctions(module, functions) == 0 &&
            PyModule_AddObject(module, "region", Py_NewRef((PyObject *)&region_type)) == 0 &&
            PyModule_AddObject(module, "paused", Py_NewRef((PyObject *)&paused_type)) == 0;
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -159,11 +160,28 @@ static struct ar_live_thread *new_slot(void)
 }
 
 /*
+ * The C library would read /proc/self/maps for it, a file to open on every rank. The first thread has
+ * used next to nothing of its stack when recording starts: it goes down from here.
+ */
+static char *first_thread_guard(void)
+{
+    char *here = __builtin_frame_address(0);
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur / 2 >= (uintptr_t)here)
+        return NULL; /* no limit */
+    return here - limit.rlim_cur / 2;
+}
+
+/*
  * Half of the stack. The other half is left to calls that we do not see: on it the program gets as
  * deep as it would without us.
  */
 static char *find_stack_guard(void)
 {
+    if (syscall(SYS_gettid) == getpid())
+        return first_thread_guard();
+
     pthread_attr_t attr;
     void *lowest = NULL;
     size_t n_bytes = 0;
@@ -265,10 +283,13 @@ void ar_threads_watch_from(uint64_t ticks)
         ar_self->turn_ticks = ticks;
 }
 
+/* The rest of the thread's own stays: frames that are still open have it in their hands. */
 void ar_threads_stop(void)
 {
     threads.stopped = true;
     pthread_setspecific(threads.key, NULL);
+    if (ar_self)
+        ar_node_table_free(&ar_self->children);
     ar_self = NULL;
 }
 

@@ -223,3 +223,55 @@ def test_pauses_do_nothing_in_a_program_that_is_not_recorded(any_python: Sandbox
     assert (done.code, done.out, done.err) == (0, "", ""), done
     record(any_python, workload("pauses.py"), "log.json")
     assert any_python.read_json("plain.json")["calls"] == any_python.read_json("log.json")["calls"]
+
+
+METHODS_OF_A_REGION = """
+    import sys
+    from contextlib import ExitStack
+    import allranks
+
+    region = allranks.region("held")
+    with region as given:
+        with region:  # twice at once
+            assert given is region and region.name == "held"
+    assert sys.getrefcount(region) == 3, "nobody else holds it but `given`"
+
+    enter, leave = allranks.region("gone").__enter__, allranks.region("gone").__exit__
+    others = [allranks.region(str(number)) for number in range(100)]
+    assert enter().name == "gone", "a method keeps its region"
+    assert leave(None, None, None) is None
+    del enter, leave, others
+
+    with ExitStack() as stack:  # takes them from the class
+        assert stack.enter_context(allranks.region("stacked")).name == "stacked"
+    kind = type(region)
+    assert kind.__enter__(region) is region and kind.__exit__(region, None, None, None) is None
+    assert kind.__enter__.__name__ == "__enter__"
+
+    for wrong in (
+        lambda: kind.__enter__(), lambda: kind.__enter__(5), lambda: kind.__exit__(), lambda: kind.__exit__(5),
+        lambda: kind.__enter__(region, 1), lambda: region.__enter__(1), lambda: region.__enter__(a=1),
+        lambda: kind.__dict__["__exit__"].__get__(5, int), lambda: region(), lambda: allranks.region(),
+        lambda: type(region.__enter__)(),
+    ):
+        try:
+            wrong()
+        except TypeError:
+            continue
+        raise AssertionError("no TypeError")
+
+    try:
+        with allranks.region("failing"):
+            raise KeyError("its own")
+    except KeyError as error:
+        assert error.args == ("its own",)
+"""
+
+
+def test_methods_of_a_region_are_as_of_any_context_manager(any_python: Sandbox):
+    (any_python.cwd / "methods.py").write_text(textwrap.dedent(METHODS_OF_A_REGION))
+    plain = any_python.plain("methods.py")
+    assert (plain.code, plain.out, plain.err) == (0, "", ""), plain
+    record(any_python, "methods.py")
+    report = any_python.report("run.allranks")
+    assert calls_of(report, "region") == {"held": 3, "gone": 1, "stacked": 1, "failing": 1}

@@ -52,10 +52,15 @@ static void finish(void)
     ar_live_close(&live);
 }
 
+static uint64_t ticks_of(uint32_t node)
+{
+    return ar_costly_ticks(&costly, ar_live_at(&live, node), node);
+}
+
 static void check(const char *what, uint32_t node, uint64_t ticks)
 {
-    if (!tap_ok(costly.ticks[node] == ticks, "%s", what))
-        tap_note("%" PRIu64 " ticks", costly.ticks[node]);
+    if (!tap_ok(ticks_of(node) == ticks, "%s", what))
+        tap_note("%" PRIu64 " ticks", ticks_of(node));
 }
 
 /* ---- which are kept -------------------------------------------------------------------------- */
@@ -317,7 +322,7 @@ static bool nodes_agree(void)
     bool agree = true;
 
     for (int i = 0; i < n_slow; i++) {
-        uint64_t ticks = costly.ticks[slow[i].ref], expected = slow_ticks(i);
+        uint64_t ticks = ticks_of(slow[i].ref), expected = slow_ticks(i);
 
         /* One tick for another order of adding up. */
         agree = agree && ticks + 1 >= expected && ticks <= expected + 1;
@@ -335,7 +340,7 @@ static bool wholes_are_wholes(void)
 
         for (int k = 0; k < n_slow; k++)
             if (in_c(&slow[k]) && slow_above(k) == i)
-                in_builtins += (double)costly.ticks[slow[k].ref];
+                in_builtins += (double)ticks_of(slow[k].ref);
         good = good && in_builtins <= slow_room(i);
     }
     return good;

@@ -14,7 +14,7 @@
  *     thread 1   -             1       500, closed         1000
  *     +- main    -             1       450, closed          900
  */
-#include "format/profile.h"
+#include "format/runfile.h"
 
 #include "dice.h"
 #include "failing_alloc.h"
@@ -26,6 +26,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { MAIN = 1, SOLVE, WAIT, REGION }; /* numbers of functions */
 
@@ -109,10 +110,50 @@ static enum ar_status add_image(struct ar_profile *p, uint64_t now_ticks)
     return status;
 }
 
+/* As the process itself does it: from the file's own pages, which go and come back meanwhile. */
+static enum ar_status add_in_place(struct ar_profile *p, uint64_t now_ticks)
+{
+    void *map =
+        mmap(NULL, sizeof image.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct ar_live live = {0};
+    enum ar_status status = AR_IO;
+
+    if (map == MAP_FAILED)
+        return status;
+    memcpy(map, image.bytes, image.n_bytes);
+    status = ar_live_in_place(&live, map, sizeof image.bytes, "x.live", &error);
+    if (status == AR_OK)
+        status = ar_profile_add_live(p, &live, now_ticks, &error);
+    ar_live_close(&live);
+    if (memcmp(map, image.bytes, image.n_bytes) != 0)
+        status = AR_BAD;
+    munmap(map, sizeof image.bytes);
+    return status;
+}
+
+static void check_in_place(uint64_t now_ticks)
+{
+    struct ar_profile copied, in_place;
+    struct ar_bytes bytes[2] = {0};
+
+    sample_start(&copied);
+    sample_start(&in_place);
+    tap_ok(add_image(&copied, now_ticks) == AR_OK && add_in_place(&in_place, now_ticks) == AR_OK &&
+               ar_run_encode(&copied, &bytes[0]) == AR_OK &&
+               ar_run_encode(&in_place, &bytes[1]) == AR_OK && bytes[0].n == bytes[1].n &&
+               memcmp(bytes[0].data, bytes[1].data, bytes[0].n) == 0,
+           "the same without a copy");
+    ar_bytes_free(&bytes[0]);
+    ar_bytes_free(&bytes[1]);
+    ar_profile_free(&copied);
+    ar_profile_free(&in_place);
+}
+
 static void read_image(uint64_t now_ticks)
 {
     sample_start(&profile);
     tap_ok(add_image(&profile, now_ticks) == AR_OK && sample_is_sound(&profile), "image is read");
+    check_in_place(now_ticks);
 }
 
 static void check(const char *path, uint32_t location, uint64_t n_calls, uint64_t ns)

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define N_ITEMS(array) (sizeof(array) / sizeof *(array))
 
@@ -268,6 +269,33 @@ static void check_file_refused(const char *name, enum ar_status expected, const 
            "refused: %s", error.text);
 }
 
+static void test_in_place(void)
+{
+    size_t n = sizeof image.bytes;
+    unsigned char *map = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct ar_live live;
+
+    build();
+    if (!tap_ok(map != MAP_FAILED, "mapped"))
+        return;
+    memcpy(map, image.bytes, n);
+    tap_ok(ar_live_in_place(&live, map, n, "x.live", &error) == AR_OK && live.bytes == map &&
+               live.n_bytes == image.n_bytes && live.header->pid == 4321,
+           "read where it is, as far as it is used");
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(&live, e, AR_EXTENT_NODES));)
+        ;
+    tap_ok(memcmp(map, image.bytes, n) == 0, "what has been given back is still there");
+    ((struct ar_node *)(uintptr_t)ar_live_at(&live, at.root))->ticks = 5;
+    tap_ok(((struct ar_node *)(map + (size_t)at.root * AR_LIVE_REF_BYTES))->ticks == 5, "no copy");
+    ar_live_close(&live);
+    tap_ok(!live.bytes && map[0] == image.bytes[0], "closing it leaves the mapping");
+    ((struct ar_extent *)(map + at.nodes))->n_bytes = 1;
+    tap_ok(ar_live_in_place(&live, map, n, "x.live", &error) == AR_BAD && !live.bytes,
+           "refused: %s", error.text);
+    tap_ok(ar_live_in_place(&live, map, 100, "x.live", &error) == AR_BAD, "too short");
+    munmap(map, n);
+}
+
 static void test_files(void)
 {
     struct ar_live live;
@@ -309,6 +337,7 @@ int main(void)
     test_bad_extents();
     test_truncations();
     test_shorter_files();
+    test_in_place();
     test_files();
     return tap_done();
 }
