@@ -65,15 +65,19 @@ def costly_ones_unlike(any_python: Sandbox) -> list[str]:
 
 
 def test_all_of_them_are_shown_on_request(any_python: Sandbox):
+    assert not settled(lambda: all_of_them_unlike(any_python))
+
+
+def all_of_them_unlike(any_python: Sandbox) -> list[str]:
     report = run(any_python, workload("c_functions.py"), "--builtins", "all")
     log = any_python.read_json("log.json")
     found = seconds_in_c(report)
-    assert not unlike(found, log["measured"], 0.05)
     assert set(log["rare"]) <= set(found)
     by_script = [node for node in report.named("built-in method builtins.max") if node.path[:-1] == ["<module>"]]
     assert sum(node["calls"] for node in by_script) == 15_000
     divmods = report.named("built-in method builtins.divmod")
     assert sum(node["calls"] for node in divmods if node.python_caller == "works_in_python") == 3
+    return unlike(found, log["measured"], 0.05)
 
 
 def test_none_of_them_is_shown_on_request(any_python: Sandbox):
