@@ -150,6 +150,8 @@ install_pythons() {
         [ -n "$(inside apt-cache madison "python3.$minor")" ] || continue
         pythons+=("python3.$minor")
         [ -x "$root/usr/bin/python3.$minor" ] || missing+=("python3.$minor")
+        # CPython's tests of cProfile and pstats are run against allranks.Profile.
+        [ -e "$root/usr/lib/python3.$minor/test/test_pstats.py" ] || missing+=("libpython3.$minor-testsuite")
     done
     [ ${#pythons[@]} -gt 0 ] || fail "Debian $SUITE has no Python that allranks knows"
     [ ${#missing[@]} -eq 0 ] || {

@@ -43,7 +43,8 @@ NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
 PLAIN = "plain"  # without MPI
 PLAIN_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 PLAIN_PACKAGES = ("coverage==7.6.12", "greenlet==3.1.1", "gevent==24.11.1")
-NEWEST_FOR_PACKAGES = "3.13"  # later ones have no binaries of these: what needs them is skipped
+NEWEST_FOR_PACKAGES = "3.13"  # later ones have no binaries of these
+NEW_PLAIN_PACKAGES = ("coverage==7.17.2", "greenlet==3.5.6", "gevent==26.9.0")
 NEW_PYTHONS = ("3.15", "3.14", "3.13", "3.12")
 AT_ONCE = 2
 STEP_LIMIT_S = 900
@@ -305,16 +306,15 @@ def make_venv(stack: Stack, recipe: str, log: Path) -> None:
     say(f"{stack.name}: making the venv")
     new_venv(str(find_python(stack.python)), stack.venv, log)
     if stack.mpi == PLAIN:
-        packages = packages_of(stack)
-        if packages:
-            pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", *packages)
+        pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", *packages_of(stack))
     else:
         install_mpi(stack, recipe, log)
     (stack.venv / "recipe").write_text(recipe)
 
 
 def packages_of(stack: Stack) -> tuple[str, ...]:
-    return PLAIN_PACKAGES if version_key(stack.python) <= version_key(NEWEST_FOR_PACKAGES) else ()
+    is_new = version_key(stack.python) > version_key(NEWEST_FOR_PACKAGES)
+    return NEW_PLAIN_PACKAGES if is_new else PLAIN_PACKAGES
 
 
 def install_mpi(stack: Stack, recipe: str, log: Path) -> None:

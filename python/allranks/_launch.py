@@ -417,7 +417,8 @@ def dedented(code: str) -> str:
     """From 3.14 on the code after -c may be indented as a whole."""
     lines = code.split("\n")
     indents = [line[: -len(line.lstrip(" \t"))] for line in lines if line.strip(" \t")]
-    n_margin = len(os.path.commonprefix(indents))  # noqa: RUF071 (character by character is right)
+    first, last = min(indents, default=""), max(indents, default="")  # all others share what these do
+    n_margin = next((i for i, character in enumerate(first) if character != last[i]), len(first))
     if sys.version_info < (3, 14) or n_margin == 0:
         return code
     return "\n".join(line[n_margin:] if line.strip(" \t") else "" for line in lines)
@@ -432,14 +433,17 @@ def show_source_in_tracebacks(code: str) -> None:
     if sys.version_info < (3, 14):
         linecache._register_code("<string>", code, "<string>")
         return
-    import warnings
+    # Warnings come when the code is compiled to be run, and so do errors. The module `warnings` would bring others along.
+    import _warnings
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they come when the code is compiled to be run
-        try:
-            compiled = compile(code, "<string>", "exec", dont_inherit=True)
-        except Exception:  # and so do errors
-            return
+    filters = sys.modules.get("warnings", _warnings).filters
+    filters.insert(0, ("ignore", None, Warning, None, 0))
+    try:
+        compiled = compile(code, "<string>", "exec", dont_inherit=True)
+    except Exception:
+        return
+    finally:
+        del filters[0]
     linecache._register_code(compiled, code, "<string>")
 
 

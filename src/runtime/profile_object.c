@@ -297,8 +297,9 @@ static bool take_tool_id(struct profiler *self)
 
     if (ar_monitoring_take(&self->monitoring, &profiler_id, 1, "allranks"))
         return true;
-    if (PyErr_ExceptionMatches(PyExc_ValueError))
-        PyErr_SetString(PyExc_ValueError, "Another profiling tool is already active");
+    if (PyErr_ExceptionMatches(PyExc_ValueError)) /* the new words of cProfile and its old ones */
+        PyErr_SetString(PyExc_ValueError,
+                        "Another profiling tool is already active (tool 2 is already in use)");
     return false;
 }
 

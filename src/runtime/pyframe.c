@@ -52,6 +52,32 @@ static int levels_in_use(PyThreadState *ts)
 #define BOTTOM(ts) NULL
 #endif
 
+/* The interpreter makes the first chunk of a thread that has none, as it does for a new one. */
+static void begin_chunks(PyThreadState *ts, struct ar_hidden_frames *hidden)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    hidden->chunk = ts->datastack_chunk;
+    hidden->chunk_top = ts->datastack_top;
+    hidden->chunk_limit = ts->datastack_limit;
+    ts->datastack_chunk = NULL;
+    ts->datastack_top = ts->datastack_limit = NULL;
+#else
+    (void)ts, (void)hidden;
+#endif
+}
+
+/* The program's first chunk is left to the end of the process, which is near. */
+static void end_chunks(PyThreadState *ts, const struct ar_hidden_frames *hidden)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    ts->datastack_chunk = hidden->chunk;
+    ts->datastack_top = hidden->chunk_top;
+    ts->datastack_limit = hidden->chunk_limit;
+#else
+    (void)ts, (void)hidden;
+#endif
+}
+
 struct ar_hidden_frames ar_frames_hide(PyThreadState *ts)
 {
     struct ar_hidden_frames hidden = {
@@ -63,6 +89,7 @@ struct ar_hidden_frames ar_frames_hide(PyThreadState *ts)
     *ar_frame_top_slot(ts) = BOTTOM(ts);
     FREE_LEVELS(recursion_counter(ts), hidden.n_levels);
     FREE_C_LEVELS(ts, hidden.n_c_levels);
+    begin_chunks(ts, &hidden);
     return hidden;
 }
 
@@ -71,4 +98,5 @@ void ar_frames_show(PyThreadState *ts, struct ar_hidden_frames hidden)
     *ar_frame_top_slot(ts) = hidden.top;
     FREE_LEVELS(recursion_counter(ts), -hidden.n_levels);
     FREE_C_LEVELS(ts, -hidden.n_c_levels);
+    end_chunks(ts, &hidden);
 }

@@ -240,11 +240,18 @@ static inline PyObject *ar_code_name(PyCodeObject *code)
  * The program's main module is to be the bottom of the stack, as it is without us: for
  * sys._getframe, for tracebacks, and for how deep it may recurse. So our own frames are taken off
  * while it runs.
+ *
+ * From 3.11 on frames lie in chunks of memory. Where one is full, a call is made in another way than
+ * in its middle and takes fewer levels of recursion: so the program begins with a chunk of its own.
  */
 struct ar_hidden_frames {
     ar_frame *top;
     int n_levels;   /* of recursion that our frames had used up */
     int n_c_levels; /* likewise, where C functions are counted apart */
+#if PY_VERSION_HEX >= 0x030B0000
+    _PyStackChunk *chunk;
+    PyObject **chunk_top, **chunk_limit;
+#endif
 };
 
 struct ar_hidden_frames ar_frames_hide(PyThreadState *ts);

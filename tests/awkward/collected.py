@@ -102,6 +102,8 @@ def automatic():
     return started
 
 
+if hasattr(sys, "_jit") and sys._jit.is_available():
+    automatic()  # instrumenting a function then makes a list for a moment: see docs/differences.md
 print("automatic", automatic())
 print("counted", gc.get_count()[1:])
 del io

@@ -26,6 +26,7 @@
 # run: SCRIPT exit_closed_stderr => 1
 # run: -X dev SCRIPT raised => 1
 # run: -X faulthandler SCRIPT segfault => SIGSEGV, no line
+# mask: \n  Binary file ".*
 # mask: \n\nExtension modules: .*
 """The ways a process can end."""
 
@@ -136,6 +137,8 @@ def interrupt_in_atexit():
 
 
 def interrupt_in_import():
+    import io  # noqa: F401 (from 3.14 on the interpreter does so itself, to print a traceback)
+
     class Finder:
         def find_spec(self, *args):
             signal.raise_signal(signal.SIGINT)

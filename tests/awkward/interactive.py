@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # run: -i SCRIPT
 # run: -i SCRIPT fail
-# run: -i SCRIPT interrupt
+# run: -i SCRIPT interrupt => 0; 3.14+: SIGINT
 # run: -i -m MODULE fail
-# run: -i -c CODE interrupt
+# run: -i -c CODE interrupt => 0; 3.14+: SIGINT
 # stdin: print(value)\nvalue += 1\nprint(value, __name__)\n1/0\n
 # mask: >>>
 """python -i: the prompt comes after the program, in its namespace."""

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # python: 3.12+
 # run: SCRIPT
-# run: -X perf SCRIPT
-"""The interpreter's own support for perf also takes the place of the evaluator."""
+# run: -X perf SCRIPT => 0; 3.14: SIGSEGV
+"""The interpreter's own support for perf also takes the place of the evaluator.
+
+With -X perf, Python 3.14.8 itself crashes at the end of this.
+"""
 
 import sys
 

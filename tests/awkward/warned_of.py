@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # run: SCRIPT
 # run: -W error SCRIPT error => 1
+# run: -W error -c CODE error => 1
 # run: -W ignore SCRIPT
 # run: -W always SCRIPT
 # run: -X dev SCRIPT

@@ -704,7 +704,8 @@ def test_a_recorded_program_has_nothing_of_it(python: Sandbox):
 
 def test_the_reader_exports_nothing_but_its_entry(python: Sandbox):
     (reader,) = Path(package_of(python)).glob("_reader*.so")
-    assert reader.name == "_reader.abi3.so"
+    platform = r"-[-\w]+" if python.stack.python_version == "3.15" else ""  # which the name holds since then
+    assert re.fullmatch(rf"_reader\.abi3{platform}\.so", reader.name)
     done = subprocess.run(["nm", "-D", "--defined-only", reader], capture_output=True, text=True, check=True)
     assert [line.split()[-1] for line in done.stdout.splitlines()] == ["PyInit__reader"]
     assert os.access(reader, os.R_OK)

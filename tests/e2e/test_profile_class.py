@@ -15,7 +15,7 @@ LOADED = "import sys; print(sorted(name for name in sys.modules if {condition}))
 
 
 def needs_cpython_tests(python: Sandbox) -> None:
-    done = python.plain("-c", "import test.test_cprofile, test.test_pstats, test.support")
+    done = python.plain("-c", "import test.test_profile, test.test_pstats, test.support")
     if done.code != 0:
         pytest.skip(f"{python.stack.python} comes without the `test` package")
 
@@ -27,7 +27,7 @@ def test_passes_the_tests_of_cprofile_and_pstats(python: Sandbox):
     result = json.loads(done.out)
     assert not result["failed"], "\n".join(result["failed"].values())
     assert result["n_run"] == len(result["ran"]) >= 15
-    assert "test.test_cprofile.CProfileTest.test_cprofile" in result["ran"]
+    assert any(test.endswith(".CProfileTest.test_cprofile") for test in result["ran"])
 
 
 @pytest.mark.parametrize("first_seed", [0, 1000, 2000])

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs CPython's own tests of cProfile and pstats, as this interpreter brings them along, against allranks.Profile.
 
-The modules cProfile and _lsprof are replaced before the tests are imported. Prints as JSON which tests ran, which
+The modules cProfile (from 3.15 on profiling.tracing, too) and _lsprof are replaced before the tests are imported. Prints as JSON which tests ran, which
 failed and how, and which were left out. What is left out, or looked at through other eyes, and why:
 """
 
+import importlib
+import importlib.util
 import json
 import sys
 import types
@@ -17,6 +19,7 @@ EXCLUDED = {
     "test_run_profile_as_module": "starts `python -m cProfile` in a new process, which is not ours to answer",
     "test_output_file_when_changing_directory": "starts `python -m cProfile` in a new process",
     "TestCommandLine.test_sort": "starts `python -m cProfile` in a new process",
+    "test_crash_with_not_enough_args": "calls the methods that cProfile has for sys.monitoring; our callbacks are methods of nothing",
     "test.test_profile.ProfileTest": "its tables are those of the module `profile`; test_cprofile runs each of its"
     " tests again, with cProfile's",
 }
@@ -30,6 +33,15 @@ def replace_modules():
     lsprof = types.ModuleType("_lsprof")
     lsprof.Profiler = _runtime.Profiler
     sys.modules.update(cProfile=c_profile, _lsprof=lsprof)
+    if sys.version_info >= (3, 15):
+        real = importlib.util.find_spec("profiling.tracing")
+        c_profile.__path__ = real.submodule_search_locations  # the module `profile` takes from there what is not replaced
+        sys.modules["profiling.tracing"] = c_profile
+
+
+def tests_of_cprofile():
+    moved = sys.version_info >= (3, 15)
+    return importlib.import_module("test.test_profiling.test_tracing_profiler" if moved else "test.test_cprofile")
 
 
 class Renaming:
@@ -61,7 +73,8 @@ def is_excluded(name):
 
 def main():
     replace_modules()
-    from test import test_cprofile, test_pstats
+    test_cprofile = tests_of_cprofile()
+    from test import test_pstats
 
     assert test_cprofile.CProfileTest.profilerclass is allranks.Profile
     assert test_pstats.cProfile.Profile is allranks.Profile

@@ -9,6 +9,7 @@ calls in the same order. Prints as JSON what was compared, and the first differe
 
 import collections
 import cProfile
+import functools
 import gc
 import itertools
 import json
@@ -232,7 +233,7 @@ def neutral(text):
 def key_of(code):
     if isinstance(code, str):
         return neutral(code)
-    if code.co_filename.endswith(("cProfile.py", "_profile.py")):
+    if code.co_filename.endswith(("cProfile.py", "profiling/tracing/__init__.py", "_profile.py")):
         return "own " + code.co_name  # lines differ
     identity = None if code.co_filename == "<string>" else id(code)  # compiled anew in each run
     return (code.co_filename, code.co_firstlineno, code.co_name, identity)
@@ -252,7 +253,10 @@ def flat(entries, with_times):
 def record(profile_class, code, dice):
     """What was found in the end, and on the way."""
     timing = dice.choice(TIMERS)()
-    profile = profile_class(**timing, subcalls=dice.random() < 0.8, builtins=dice.random() < 0.7)
+    choice = {"subcalls": dice.random() < 0.8, "builtins": dice.random() < 0.7}
+    profile = profile_class(**timing, **choice)
+    if profile_class is cProfile.Profile and sys.version_info >= (3, 14):
+        profile.enable = functools.partial(profile.enable, **choice)  # it would take both to be true
     names = {"__name__": "program"}
     exec(code, names)
     names["start"]()  # fills caches of the standard library
