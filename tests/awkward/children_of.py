@@ -52,7 +52,8 @@ sys.stdout.flush()
 code = "import os, sys; print(sorted(k for k in os.environ), sys.argv, [m for m in sys.modules if 'allranks' in m])"
 print("subprocess", subprocess.run([sys.executable, "-c", code, "x"], capture_output=True, text=True, check=True).stdout)
 print("environment", subprocess.check_output(["env", "-0"]).decode().split("\0") == [f"{k}={v}" for k, v in os.environ.items()] + [""])
-print("popen", os.popen("echo from a shell; exit 3").read(), os.system("exit 5"))
+with os.popen("echo from a shell; exit 3") as shell:  # closed here: what else warns of it depends on when it has ended
+    print("popen", shell.read(), os.system("exit 5"))
 print("spawn", os.posix_spawn, os.waitpid(os.posix_spawn("/bin/true", ["true"], os.environ), 0)[1])
 print("descriptors", subprocess.run(["ls", "/proc/self/fd"], capture_output=True, text=True, close_fds=False, check=True).stdout)
 pid, fd = pty.fork()
