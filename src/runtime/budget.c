@@ -39,8 +39,9 @@ void ar_budget_calibrate(const struct ar_calibration *m)
 #define DEAR_NS 100000
 
 /* At the end of each span: was it over? */
-static void judge_span(struct ar_budget *b, uint64_t now)
+static void judge_span(struct ar_thread *t, uint64_t now)
 {
+    struct ar_budget *b = &t->budget;
     double span_ns = ar_ns_of_ticks(now - b->span_ticks);
 
     if (span_ns < SPAN_NS)
@@ -49,6 +50,7 @@ static void judge_span(struct ar_budget *b, uint64_t now)
     b->leniency = b->is_over ? 2 * b->leniency + 1 : b->leniency / 2;
     b->span_ticks = now;
     b->n_calls = 0;
+    t->asks = (b->is_over ? AR_BUDGET_CALLS_OVER : AR_BUDGET_CALLS) - 1;
 }
 
 bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t n_calls,
@@ -57,7 +59,7 @@ bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t
     if (budget_share <= 0)
         return false;
     t->budget.n_calls += n_calls;
-    judge_span(&t->budget, now);
+    judge_span(t, now);
     if (!t->budget.is_over || node->flags & AR_MARK_WANTED || node->n_calls < FEW_CALLS)
         return false;
 

@@ -56,9 +56,19 @@ struct ar_calibration {
 };
 void ar_budget_calibrate(const struct ar_calibration *measured);
 
-/* Every so many calls of a node the engine asks; and every so many that took the slow path. */
+/*
+ * Every so many calls of a node the engine asks, more often while it is over: a function can have many
+ * nodes. And every so many calls that took the slow path.
+ */
 #define AR_BUDGET_CALLS 256
+#define AR_BUDGET_CALLS_OVER 16
 #define AR_BUDGET_SLOW_CALLS 32
+
+/* Does the engine ask in that call of a node? */
+static inline bool ar_budget_asks(const struct ar_thread *t, uint64_t n_calls)
+{
+    return ((uint8_t)n_calls & t->asks) == 0;
+}
 
 /* Is the function of `node`, just entered, to be timed no more? `n_calls` have been made since. */
 bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t n_calls,
@@ -71,8 +81,8 @@ bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t
  */
 static inline uint32_t ar_budget_due(struct ar_thread *t, const struct ar_node *node)
 {
-    if (node->n_calls % AR_BUDGET_CALLS == 0)
-        return AR_BUDGET_CALLS;
+    if (ar_budget_asks(t, node->n_calls))
+        return t->asks + 1u;
     if (t->looks_everywhere || ++t->budget.n_slow_calls % AR_BUDGET_SLOW_CALLS != 0)
         return 0;
     return 2 * AR_BUDGET_SLOW_CALLS;

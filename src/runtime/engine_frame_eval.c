@@ -79,7 +79,7 @@ static __attribute__((noinline)) void look_if_wanted(struct ar_thread *t)
  */
 static inline bool may_be_looked_at(const struct ar_thread *t, const struct ar_node *node)
 {
-    return t->looks_everywhere || (node->n_calls + 1) % SAMPLE_CALLS <= 1;
+    return t->looks_everywhere || ((uint8_t)(node->n_calls + 1) & t->asks) <= 1;
 }
 
 /* It is time to look, or to stop looking; or the first event of a thread. */
@@ -299,18 +299,10 @@ static inline bool is_after_hole(const struct ar_thread *t, ar_frame *caller)
  * What happens nearly always, without a call: everything else is a slow function in its place. So
  * little but the node has to be kept on the stack, which is taken from the program's recursion.
  */
-static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
+static __attribute__((noinline)) PyObject *evaluate_known(PyThreadState *ts, ar_frame *frame,
+                                                          int throwing, struct ar_thread *t,
+                                                          uint32_t function)
 {
-    struct ar_thread *t = ar_self;
-
-    if (__builtin_expect(!t || ar_stack_pointer() < t->stack_guard, 0))
-        return evaluate_slowly(ts, frame, throwing);
-
-    uint32_t function = ar_function_known(ar_frame_code(frame));
-
-    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
-        return next_evaluator(ts, frame, throwing);
-
     ar_frame *caller = *ar_frame_top_slot(ts);
 
     if (__builtin_expect(!ar_clock_is_tsc() || ar_call_is_refused(ts) ||
@@ -338,6 +330,21 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
     if (__builtin_expect(may_be_looked_at(t, t->current), 0))
         return looked(result, t);
     return result;
+}
+
+/* What has been given up for the budget is not to cost more than the interpreter's way of asking us. */
+static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
+{
+    struct ar_thread *t = ar_self;
+
+    if (__builtin_expect(!t || ar_stack_pointer() < t->stack_guard, 0))
+        return evaluate_slowly(ts, frame, throwing);
+
+    uint32_t function = ar_function_known(ar_frame_code(frame));
+
+    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+        return next_evaluator(ts, frame, throwing);
+    return evaluate_known(ts, frame, throwing, t, function);
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------ */

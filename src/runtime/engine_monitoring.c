@@ -134,7 +134,7 @@ static inline PyObject *enter_quickly(PyCodeObject *code, bool starts)
     uint64_t place = frame ? ar_call_place(ar_frame_caller(frame), t->current) : 0;
     struct ar_node *node = ar_tree_guess(t, place | function);
 
-    if (__builtin_expect(!node || !function || (node->n_calls + 1) % AR_BUDGET_CALLS == 0, 0))
+    if (__builtin_expect(!node || !function || ar_budget_asks(t, node->n_calls + 1), 0))
         return enter_slowly(code, starts);
 
     uint64_t now = ar_tsc();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/tree.h"
 
+#include "runtime/budget.h"
 #include "runtime/quiet.h"
 
 #include <pthread.h>
@@ -261,6 +262,7 @@ void ar_thread_restart(struct ar_thread *t)
     __atomic_store_n(&t->root->ticks, (int64_t)(0 - now), __ATOMIC_RELAXED);
     t->slot->start_ticks = now;
     t->budget = (struct ar_budget){.span_ticks = now};
+    t->asks = AR_BUDGET_CALLS - 1;
     ar_tree_move(t, t->root, now);
 }
 

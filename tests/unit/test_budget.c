@@ -51,7 +51,7 @@ static void test_bias(void)
 
 static struct ar_thread thread_at(uint64_t now)
 {
-    return (struct ar_thread){.budget = {.span_ticks = now}};
+    return (struct ar_thread){.budget = {.span_ticks = now}, .asks = AR_BUDGET_CALLS - 1};
 }
 
 static uint64_t n_calls_of_node = 1000;
