@@ -105,7 +105,8 @@ def idle():
 
 
 started = threading.Semaphore(0)
-for target in (busy, idle, busy):
+# Plain 3.10 crashes once in a thousand times when a thread still runs at the end: it looks at the interpreter, which is gone.
+for target in (idle,) if sys.version_info[:2] == (3, 10) else (busy, idle, busy):
     threading.Thread(target=target, daemon=True).start()
     started.acquire()
 threading.Thread(target=lambda: (threading.main_thread().join(), print("a thread that ends after main"))).start()
