@@ -195,6 +195,12 @@ static char *find_stack_guard(void)
     return lowest ? (char *)lowest + n_bytes / 2 : NULL;
 }
 
+static void begin_budget(struct ar_thread *t, uint64_t now)
+{
+    t->budget = (struct ar_budget){.span_ticks = now};
+    t->asks = AR_BUDGET_CALLS - 1;
+}
+
 static bool open_tree(struct ar_thread *t)
 {
     uint64_t now = ar_ticks();
@@ -206,6 +212,7 @@ static bool open_tree(struct ar_thread *t)
     t->root->ticks = (int64_t)(0 - now);
     t->slot->os_tid = (uint32_t)syscall(SYS_gettid);
     t->slot->start_ticks = now;
+    begin_budget(t, now);
     ar_tree_move(t, t->root, now);
     snprintf(t->slot->name, sizeof t->slot->name, t->slot->number ? "thread %u" : "MainThread",
              t->slot->number);
@@ -261,8 +268,7 @@ void ar_thread_restart(struct ar_thread *t)
         return;
     __atomic_store_n(&t->root->ticks, (int64_t)(0 - now), __ATOMIC_RELAXED);
     t->slot->start_ticks = now;
-    t->budget = (struct ar_budget){.span_ticks = now};
-    t->asks = AR_BUDGET_CALLS - 1;
+    begin_budget(t, now);
     ar_tree_move(t, t->root, now);
 }
 

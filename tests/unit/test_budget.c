@@ -120,6 +120,15 @@ static void test_when_it_is_asked(void)
     tap_ok(n_due == 10 * 2 * AR_BUDGET_SLOW_CALLS, "but not while functions in C are looked at");
 }
 
+/* Whichever thread it is, and not only the first: asking is the slow path. */
+static void test_a_new_thread(void)
+{
+    const struct ar_thread *t = ar_thread_self();
+
+    tap_ok(t && t->budget.span_ticks, "a new thread has a span of its own");
+    tap_ok(t && !ar_budget_asks(t, 1) && ar_budget_asks(t, AR_BUDGET_CALLS), "and asks seldom");
+}
+
 int main(void)
 {
     own_file_make();
@@ -127,6 +136,7 @@ int main(void)
     test_bias();
     test_by_hand();
     test_when_it_is_asked();
+    test_a_new_thread();
     scratch_remove();
     return tap_done();
 }
