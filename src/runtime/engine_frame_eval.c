@@ -57,7 +57,7 @@ static __attribute__((noinline)) void look(struct ar_thread *t, bool wanted)
 
 static bool is_looked_at(const struct ar_thread *t, const struct ar_node *node)
 {
-    if (ar_c_looking_is_off || t->n_turns_blind)
+    if (ar_c_looking_is_off || t->recurses)
         return false;
     while (node->flags & AR_MARKS_BETWEEN)
         node = ar_live_ptr(node->parent_ref);
@@ -95,10 +95,7 @@ static void turn(struct ar_thread *t, uint64_t now)
     } else {
         ar_watch_turn(&t->watch, now);
     }
-    if (t->n_turns_blind)
-        t->n_turns_blind--;
-    else
-        t->n_recursed = 0;
+    t->recurses = false;
     if (builtins == AR_BUILTINS_COSTLY && !t->watch.open) {
         ar_tree_end_builtins(t, now);
         ar_quiet_begin(t, now);
@@ -118,14 +115,12 @@ static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t no
 }
 
 /*
- * Every look at a recursion through C takes a level or two of it. If it is still going on at the
- * next look, the one after that comes later.
+ * Until the next turn: what is recursed through goes unseen. Not for longer: imports recurse through
+ * exec, and a long call that comes after them is to be seen.
  */
 static void stop_looking_inside(struct ar_thread *t)
 {
-    t->n_turns_blind = (uint8_t)(1 << t->n_recursed);
-    if (t->n_recursed < 3)
-        t->n_recursed++;
+    t->recurses = true;
     ar_tree_end_builtins(t, ar_ticks());
     look_if_wanted(t);
 }

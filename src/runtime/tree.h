@@ -72,8 +72,7 @@ struct ar_thread {
     uint8_t asks; /* every so many calls of a node, less one, the engine asks; see budget.h */
     bool in_mpi;  /* inside a wrapper: what MPI calls by itself is not the user's call */
     /* At functions in C, up to 3.11; see engine_frame_eval.c. */
-    bool is_looking, looks_everywhere;
-    uint8_t n_recursed, n_turns_blind; /* see stop_looking_inside */
+    bool is_looking, looks_everywhere, recurses;
     bool has_moved;        /* open functions may be in other nodes than they were entered in */
     struct ar_watch watch; /* of functions in C, up to 3.11 */
     struct ar_node *root;
