@@ -138,8 +138,19 @@ static struct ar_weight weight_below(const struct ar_thread *t)
     return (struct ar_weight){.n = t->watch.weight, .gap_ticks = t->watch.gap_ticks};
 }
 
+/* The hook is asked at calls, but while it is set every instruction takes longer. */
+#define SLOWED_NS 1000
+
+static void charge_for_code_since(struct ar_thread *t, uint64_t then)
+{
+    uint64_t ticks = t->slot->latest_ticks - then, most = ar_ticks_of_ns(SLOWED_NS);
+
+    t->watch.slowed_ticks += ticks < most ? ticks : most;
+}
+
 static void c_entered(struct ar_thread *t, PyObject *function)
 {
+    uint64_t then = t->slot->latest_ticks;
     ar_frame *caller = *ar_frame_top_slot(PyThreadState_GET());
     uint32_t number =
         ar_function_is_recorded(ar_frame_code(caller)) ? ar_c_number(function, false) : 0;
@@ -152,6 +163,7 @@ static void c_entered(struct ar_thread *t, PyObject *function)
         return;
     }
     ar_c_call_enter(t, number, caller, weight_below(t));
+    charge_for_code_since(t, then);
 }
 
 static void c_left(struct ar_thread *t, PyObject *function)

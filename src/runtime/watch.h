@@ -27,11 +27,12 @@
 struct ar_watch {
     uint64_t turn_ticks; /* when to call ar_watch_turn */
     bool open;
-    uint32_t weight;      /* of a call seen now, if calls like it go unseen in between */
-    uint64_t gap_ticks;   /* how long the window was closed before */
-    uint64_t n_seen;      /* calls that were looked at */
-    uint64_t n_switches;  /* of the hook */
-    uint64_t since_ticks; /* when it was opened or closed */
+    uint32_t weight;       /* of a call seen now, if calls like it go unseen in between */
+    uint64_t gap_ticks;    /* how long the window was closed before */
+    uint64_t n_seen;       /* calls that were looked at */
+    uint64_t n_switches;   /* of the hook */
+    uint64_t slowed_ticks; /* of code that ran between two looks, which is slower then */
+    uint64_t since_ticks;  /* when it was opened or closed */
     uint64_t start_ticks;
 };
 
