@@ -56,6 +56,7 @@ options:
       --exclude GLOB   do not record those that match; their time is their
                        caller's
       --no-import      of imports record the modules, not the import system
+      --no-children    record this process only, not Pythons that it starts
       --version        show the version
   -h, --help           show this help
 """
@@ -92,6 +93,7 @@ class Options:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     hide_imports = False
+    children = True
     kind = "script"  # or "module", "code", "package": a directory or archive
     target = ""
     arguments: list[str]
@@ -155,6 +157,8 @@ def parse(argv: list[str]) -> Options:
             options.quiet = True
         elif name == "--no-import":
             options.hide_imports = True
+        elif name == "--no-children":
+            options.children = False
         elif name in WITH_VALUE:
             if not equals:
                 if not rest:
@@ -257,13 +261,26 @@ def calibration_loops() -> "tuple[Callable[[], None], Callable[[], None]]":
     return names["loop"], names["loop_in_c"]
 
 
-def start_recording(options: Options) -> None:
+def options_for_children(options: Options, output: str) -> bytes:
+    """What `parse` makes the same options of, a line each."""
+    words = [f"--output={output}", f"--max-size={options.max_bytes}", f"--builtins={options.builtins}", "--quiet"]
+    if options.budget:
+        words.append(f"--budget={options.budget!r}")
+    if options.hide_imports:
+        words.append("--no-import")
+    words += [f"--include={glob}" for glob in options.include]
+    words += [f"--exclude={glob}" for glob in options.exclude]
+    return os.fsencode("\n".join(words))
+
+
+def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> None:
+    """With `stem` as a child of the process of that name."""
     import atexit
 
     directory = current_directory()
     output = os.path.join(directory, options.output or default_output(options))
     live_dir = os.path.join(directory, options.live_dir) if options.live_dir else ""
-    facts = [(key, os.fsencode(value)) for key, value in facts_about(options).items()]
+    encoded = [(key, os.fsencode(value)) for key, value in facts.items()]
     loops = calibration_loops()
     try:
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
@@ -278,15 +295,19 @@ def start_recording(options: Options) -> None:
             tuple(os.fsencode(glob) for glob in options.include),
             tuple(os.fsencode(glob) for glob in options.exclude),
             options.hide_imports,
+            os.fsencode(stem),
+            options_for_children(options, output) if options.children else None,
         )
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
     except Exception as error:  # whatever it is, the program is to run
-        complain(f"{error}; the program runs without being recorded")
+        if not stem:
+            complain(f"{error}; the program runs without being recorded")
         return
     if engine == "trace API" and not options.quiet:
         note("another tool holds the interpreter's cheap hook; recording through the trace API, which costs more")
-    for key, value in facts:
+    for key, value in encoded:
         _runtime.fact(key, value)
+    os.register_at_fork(after_in_child=_runtime.forked)
     atexit.register(at_exit)
 
 
@@ -520,7 +541,7 @@ def run(argv: list[str]) -> None:
         run_plainly(options)
     become_main(options)
     function, arguments = prepare(options)
-    start_recording(options)
+    start_recording(options, "", facts_about(options))
     if not function(*arguments):
         end_in_failure(options)
 

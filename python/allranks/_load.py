@@ -22,7 +22,7 @@ __all__ = ["LoadError", "Run", "Table", "load"]
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 TableType = TypeVar("TableType", covariant=True)
 
-ROW_NAMES = {"functions": "Function", "tree": "Node", "mpi": "MpiCall", "ranks": "Rank", "threads": "Thread"}
+ROW_NAMES = {"functions": "Function", "tree": "Node", "mpi": "MpiCall", "ranks": "Rank", "processes": "Process", "threads": "Thread"}
 NUMPY_TYPES = {"q": "int64", "I": "uint32", "d": "float64", "?": "bool"}
 
 MAX_ROWS_SHOWN = 20
@@ -285,8 +285,13 @@ class Run(Generic[TableType]):
 
     @property
     def ranks(self) -> TableType:
-        """A row for each process."""
+        """A row for each rank, or for the program where there are none. Its child processes count for it."""
         return self._show("ranks")
+
+    @property
+    def processes(self) -> TableType:
+        """A row for each process, children included."""
+        return self._show("processes")
 
     @property
     def threads(self) -> TableType:

@@ -48,7 +48,7 @@ static void find_outermost(struct ar_by_function *b, const struct ar_totals *t, 
 
 static uint32_t process_of(const struct ar_by_function *b, const struct ar_value *value)
 {
-    return b->p->locations[value->location].process;
+    return ar_profile_root(b->p, value->location);
 }
 
 static void add_node(const struct ar_by_function *b, uint32_t node, struct ar_share *shares)
@@ -70,7 +70,7 @@ static void add_node(const struct ar_by_function *b, uint32_t node, struct ar_sh
 void ar_by_function_shares(const struct ar_by_function *b, uint32_t function,
                            struct ar_share *shares)
 {
-    memset(shares, 0, b->p->n_processes * sizeof *shares);
+    memset(shares, 0, b->p->n_roots * sizeof *shares);
     for (uint32_t i = b->first_node[function]; i < b->first_node[function + 1]; i++)
         add_node(b, b->nodes[i], shares);
 }
@@ -92,7 +92,7 @@ static void sum_up(struct ar_by_function *b, const struct ar_totals *t, uint32_t
                    struct ar_share *shares)
 {
     struct ar_function_sums *sums = &b->sums[function];
-    uint32_t n_processes = (uint32_t)b->p->n_processes;
+    uint32_t n_processes = (uint32_t)b->p->n_roots;
 
     ar_by_function_shares(b, function, shares);
     for (uint32_t i = 0; i < n_processes; i++) {
@@ -129,7 +129,7 @@ enum ar_status ar_by_function_build(struct ar_by_function *out, const struct ar_
                                     const struct ar_totals *t)
 {
     uint32_t *n_active = calloc(p->n_functions + 1, sizeof *n_active);
-    struct ar_share *shares = calloc(p->n_processes + 1, sizeof *shares);
+    struct ar_share *shares = calloc(p->n_roots + 1, sizeof *shares);
     enum ar_status status = AR_NOMEM;
 
     *out = (struct ar_by_function){.p = p};

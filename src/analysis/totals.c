@@ -45,16 +45,16 @@ static struct ar_spread spread_of(const struct ar_profile *p, struct row row)
     uint32_t n_present = 0, first_absent = 0;
 
     for (size_t i = 0; i < row.n;) {
-        uint32_t process = p->locations[row.values[i].location].process;
+        uint32_t process = ar_profile_root(p, row.values[i].location);
         uint64_t value = 0;
 
-        for (; i < row.n && p->locations[row.values[i].location].process == process; i++)
+        for (; i < row.n && ar_profile_root(p, row.values[i].location) == process; i++)
             value += row.values[i].value;
         add_to_spread(&s, value, process, n_present++);
         if (process == first_absent)
             first_absent++;
     }
-    add_absent(&s, first_absent, n_present, (uint32_t)p->n_processes);
+    add_absent(&s, first_absent, n_present, (uint32_t)p->n_roots);
     return s;
 }
 
@@ -236,14 +236,15 @@ static void add_process(struct ar_totals *t, const struct ar_process *process)
 
 static void sum_processes(struct ar_totals *t, const struct ar_profile *p)
 {
-    double wall_ns = 0;
+    double wall_ns = 0, roots_ns = 0;
 
     for (size_t i = 0; i < p->n_processes; i++) {
         wall_ns += (double)p->processes[i].wall_ns;
+        roots_ns += i < p->n_roots ? (double)p->processes[i].wall_ns : 0;
         add_process(t, &p->processes[i]);
     }
-    if (p->n_processes)
-        t->mean_wall_ns = wall_ns / (double)p->n_processes;
+    if (p->n_roots)
+        t->mean_wall_ns = roots_ns / (double)p->n_roots;
     if (wall_ns > 0)
         t->overhead = (double)t->overhead_ns / wall_ns;
     for (size_t node = 0; node < p->n_nodes; node++)

@@ -27,6 +27,7 @@ static const struct {
     [AR_LOST_THREADS] = {"threads", "threads that were not recorded"},
     [AR_LOST_FRAMES] = {"frames", "returns that were inferred"},
     [AR_LOST_REGIONS] = {"regions", "ends of regions that were not open"},
+    [AR_LOST_PROCESSES] = {"processes", "child processes that were not recorded"},
 };
 
 static size_t n_values(const struct ar_profile *p)
@@ -47,17 +48,52 @@ static uint64_t n_lost(const struct ar_profile *p, int loss)
     return n;
 }
 
+static const char *state_text(uint32_t state)
+{
+    static const char *const texts[AR_N_PROCESS_STATES] = {
+        [AR_PROCESS_SILENT] = "unfinished", /* killed, most likely */
+        [AR_PROCESS_FINISHED] = "finished",
+        [AR_PROCESS_RUNNING] = "running",
+        [AR_PROCESS_REPLACED] = "became another by exec",
+    };
+
+    return state < AR_N_PROCESS_STATES ? texts[state] : "unknown";
+}
+
+/* What a child was started as, where its parent was not that already: a line of its own, cut. */
+static void print_command(const struct ar_profile *p, const struct ar_process *process)
+{
+    const char *command = ar_strtab_text(&p->strings, process->command);
+    size_t n = strcspn(command, "\n");
+
+    if (!*command || process->command == p->processes[process->root].command)
+        return;
+    printf("    ");
+    ar_print_fit(command, n < 76 ? n : 76, AR_KEEP_START);
+    printf("\n");
+}
+
+static void print_process(const struct ar_profile *p, uint32_t i)
+{
+    const struct ar_process *process = &p->processes[i];
+
+    printf("%-10s %-16.16s %8u  %-19s %9s  %s\n", ar_show_process(p, i),
+           ar_strtab_text(&p->strings, process->host), process->pid,
+           ar_show_date(process->start_real_ns), ar_show_time((double)process->wall_ns, 1e9),
+           state_text(process->state));
+    print_command(p, process);
+}
+
+/* Each family together, its root first. */
 static void print_processes(const struct ar_profile *p)
 {
-    printf("\n%-14s %-16s %8s  %-19s %9s  %s\n", "process", "host", "pid", "started", "seconds",
+    printf("\n%-10s %-16s %8s  %-19s %9s  %s\n", "process", "host", "pid", "started", "seconds",
            "state");
-    for (uint32_t i = 0; i < p->n_processes; i++) {
-        const struct ar_process *process = &p->processes[i];
-
-        printf("%-14s %-16.16s %8u  %-19s %9s  %s\n", ar_show_process(p, i),
-               ar_strtab_text(&p->strings, process->host), process->pid,
-               ar_show_date(process->start_real_ns), ar_show_time((double)process->wall_ns, 1e9),
-               process->finished ? "finished" : "unfinished");
+    for (uint32_t root = 0; root < p->n_roots; root++) {
+        print_process(p, root);
+        for (uint32_t i = (uint32_t)p->n_roots; i < p->n_processes; i++)
+            if (p->processes[i].root == root)
+                print_process(p, i);
     }
 }
 
@@ -157,7 +193,13 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
     ar_json_integer(j, "pid", process->pid);
     ar_json_integer(j, "start_real_ns", process->start_real_ns);
     ar_json_integer(j, "wall_ns", process->wall_ns);
-    ar_json_bool(j, "finished", process->finished);
+    ar_json_bool(j, "finished", process->state == AR_PROCESS_FINISHED);
+    ar_json_text(j, "state", ar_process_state_name(process->state));
+    if (process->parent_pid)
+        ar_json_integer(j, "parent_pid", process->parent_pid);
+    else
+        ar_json_null(j, "parent_pid");
+    ar_json_text(j, "command", ar_strtab_text(&p->strings, process->command));
     ar_json_integer(j, "overhead_ns", process->overhead_ns);
     ar_json_integer(j, "cheap_builtins", process->n_cheap_builtins);
     ar_json_open(j, "lost", '{');

@@ -76,7 +76,7 @@ static size_t n_unfinished(const struct ar_profile *p)
     size_t n = 0;
 
     for (size_t i = 0; i < p->n_processes; i++)
-        n += !p->processes[i].finished;
+        n += i < p->n_roots && p->processes[i].state != AR_PROCESS_FINISHED;
     return n;
 }
 
@@ -92,10 +92,13 @@ static void print_head(const struct report *r)
 
     printf("%s", ar_bold());
     ar_print_fit(name, n_name < 40 ? n_name : 40, AR_KEEP_START);
-    printf("%s   %s on %s   %s\n", ar_plain(),
-           ranks ? ar_show_items(p->n_processes, "rank", "ranks")
-                 : ar_show_items(p->n_processes, "process", "processes"),
-           ar_show_items(n_hosts(p), "host", "hosts"), ar_show_duration(r->t.mean_wall_ns));
+    printf("%s   %s", ar_plain(),
+           ranks ? ar_show_items(p->n_roots, "rank", "ranks")
+                 : ar_show_items(p->n_roots, "process", "processes"));
+    if (p->n_processes > p->n_roots)
+        printf(" and %s", ar_show_items(p->n_processes - p->n_roots, "child", "children"));
+    printf(" on %s   %s\n", ar_show_items(n_hosts(p), "host", "hosts"),
+           ar_show_duration(r->t.mean_wall_ns));
     print_version(r, "Python ", "python", "");
     print_version(r, "", "mpi", ", ");
     print_version(r, "mpi4py ", "mpi4py", ", ");
@@ -190,7 +193,7 @@ static void print_range(const struct report *r, const struct ar_spread *s)
     bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
     char least[48], most[48];
 
-    if (r->p.n_processes < 2)
+    if (r->p.n_roots < 2)
         return;
     show_extreme(r, s->min, s->min_process, differ, least, sizeof least);
     show_extreme(r, s->max, s->max_process, differ, most, sizeof most);
@@ -227,7 +230,7 @@ static size_t print_imbalance(const struct report *r)
     double below = 1e300;
     size_t i = 0;
 
-    for (; i < 3 && r->p.n_processes > 1; i++) {
+    for (; i < 3 && r->p.n_roots > 1; i++) {
         uint32_t node = next_worst(r, below);
 
         if (node == AR_NO_ID || gain_ns(r, node) < r->min_share * r->t.mean_wall_ns)
@@ -325,7 +328,7 @@ static void print_notes(const struct report *r, uint8_t marks)
 
 static void print_tree(const struct report *r, size_t n_rows)
 {
-    bool several = r->p.n_processes > 1;
+    bool several = r->p.n_roots > 1;
 
     print_title("Where the time goes", r->unit, "total", "self",
                 several ? "   min-max (rank)" : "");
@@ -446,7 +449,7 @@ static size_t collect_tasks(const struct report *r, struct task_row *rows)
 
 static void print_tasks(const struct report *r, const struct task_row *rows, size_t n)
 {
-    double n_processes = (double)r->p.n_processes;
+    double n_processes = (double)r->p.n_roots;
 
     if (n)
         print_title("asyncio tasks", r->unit, "steps", "running", "   awaited");
@@ -500,7 +503,7 @@ static int parse(int argc, char **argv, struct report *r)
 /* Short runs in milliseconds. Where there are several ranks the numbers are their mean. */
 static void choose_unit(struct report *r)
 {
-    bool several = r->p.n_processes > 1;
+    bool several = r->p.n_roots > 1;
 
     r->unit_ns = r->t.mean_wall_ns < 1e9 ? 1e6 : 1e9;
     if (r->unit_ns == 1e9)

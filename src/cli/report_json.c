@@ -109,6 +109,7 @@ int ar_report_json(struct ar_profile *p)
     ar_json_integer(&j, "version", 1);
     ar_json_facts(&j, p);
     ar_json_integer(&j, "processes", p->n_processes);
+    ar_json_integer(&j, "ranks", p->n_roots);
     ar_json_number(&j, "wall_ns", t.mean_wall_ns);
     ar_json_number(&j, "mpi_ns", t.mpi_ns);
     ar_json_overhead(&j, &t);

@@ -53,6 +53,7 @@ int ar_command_run(int argc, char **argv)
     command[1] = (char *)"-c";
     command[2] = (char *)start;
     memcpy(command + 3, argv, (size_t)argc * sizeof *command);
+    unsetenv("ALLRANKS_CHILD"); /* a run of its own, also below a program that is recorded */
     execvp(python, command);
     free(command);
     return ar_complain("%s: %s", python, strerror(errno));

@@ -189,8 +189,10 @@ const char *ar_show_process(const struct ar_profile *p, uint32_t process)
     char *text = next_buffer();
     const struct ar_process *which = &p->processes[process];
 
-    if (which->world_rank == AR_RANK_NONE)
-        snprintf(text, BUFFER_BYTES, "process %u", which->pid);
+    if (which->root != process)
+        snprintf(text, BUFFER_BYTES, "  child");
+    else if (which->world_rank == AR_RANK_NONE)
+        snprintf(text, BUFFER_BYTES, "process");
     else
         snprintf(text, BUFFER_BYTES, "rank %u", which->world_rank);
     return text;
@@ -227,6 +229,8 @@ static const char *kind_word(uint32_t kind)
         return "region";
     case AR_FUNCTION_TASK:
         return "task";
+    case AR_FUNCTION_PROCESS:
+        return "child process";
     default:
         return "";
     }

@@ -123,7 +123,7 @@ static enum ar_status find_entries(struct work *w)
     for (size_t i = 0; i < w->p->n_functions && status == AR_OK; i++) {
         const struct ar_function *function = &w->p->functions[i];
 
-        if (function->kind == AR_FUNCTION_THREAD)
+        if (function->kind == AR_FUNCTION_THREAD || function->kind == AR_FUNCTION_PROCESS)
             continue;
         key.n = 0;
         put_key(&key, w->p, function);

@@ -8,16 +8,18 @@
  * as lost: in a running process that is the node being made at this instant, in a damaged file it
  * is the damage.
  */
+#include "base/process.h"
 #include "format/linetable.h"
 #include "format/live_costly.h"
 #include "format/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct source_function {
     const struct ar_record *record;
-    uint32_t id;                  /* in the profile */
+    uint32_t id;                  /* in the profile; AR_NO_ID: no node has it yet */
     bool is_partial;              /* not all of its calls were recorded */
     struct ar_line_range *ranges; /* of its line table, when first asked for: scripts are long */
     size_t n_ranges, cap_ranges;
@@ -47,11 +49,23 @@ struct reading {
     bool only_costly; /* functions in C are shown if they matter */
     struct ar_costly costly;
     double overhead_ns;
+    bool is_child;                  /* what it says about the run has been said */
+    struct ar_str program, command; /* what it was started as, in short and in full */
 };
 
 static const char *record_text(const struct ar_record *record)
 {
     return (const char *)(record + 1);
+}
+
+static struct ar_str name_of(const struct ar_record *record)
+{
+    return (struct ar_str){record_text(record), record->n_name};
+}
+
+static struct ar_str file_of(const struct ar_record *record)
+{
+    return (struct ar_str){record_text(record) + record->n_name, record->n_file};
 }
 
 static bool record_is_sound(const struct ar_record *record, size_t n_left)
@@ -67,26 +81,29 @@ static bool is_text(struct ar_str s, const char *text)
     return s.n_bytes == strlen(text) && memcmp(s.text, text, s.n_bytes) == 0;
 }
 
+static enum ar_status add_fact(struct reading *r, struct ar_str key, struct ar_str value)
+{
+    if (is_text(key, "builtins"))
+        r->only_costly = is_text(value, "costly");
+    if (is_text(key, "program"))
+        r->program = value;
+    if (is_text(key, "command"))
+        r->command = value;
+    return r->is_child ? AR_OK : ar_profile_fact(r->p, key, value);
+}
+
 static enum ar_status add_record(struct reading *r, const struct ar_record *record)
 {
-    struct ar_str name = {record_text(record), record->n_name};
-    struct ar_str file = {record_text(record) + record->n_name, record->n_file};
-    struct ar_function function = {.kind = record->function_kind, .first_line = record->first_line};
-    struct source_function source = {.record = record};
+    struct ar_str name = name_of(record), file = file_of(record);
+    struct source_function source = {.record = record, .id = AR_NO_ID};
 
-    if (record->kind == AR_RECORD_FACT) {
-        if (is_text(name, "builtins"))
-            r->only_costly = is_text(file, "costly");
-        return ar_profile_fact(r->p, name, file);
-    }
+    if (record->kind == AR_RECORD_FACT)
+        return add_fact(r, name, file);
     if (record->kind == AR_RECORD_PARTIAL && record->other > 0 && record->other <= r->n_functions)
         r->functions[record->other].is_partial = true;
     if (record->kind != AR_RECORD_FUNCTION)
         return AR_OK;
-    if (ar_profile_string(r->p, name, &function.name) < 0 ||
-        ar_profile_string(r->p, file, &function.file) < 0 ||
-        ar_profile_function(r->p, function, &source.id) < 0 ||
-        ar_grow((void **)&r->functions, &r->cap_functions, r->n_functions + 2,
+    if (ar_grow((void **)&r->functions, &r->cap_functions, r->n_functions + 2,
                 sizeof *r->functions) < 0)
         return AR_NOMEM;
     r->functions[++r->n_functions] = source;
@@ -110,6 +127,21 @@ static enum ar_status read_records(struct reading *r)
             n_left -= record->n_bytes;
         }
     }
+    return AR_OK;
+}
+
+/* Its number in the profile, given when a node has it: a forked child knows all that its parent did. */
+static enum ar_status function_id(struct reading *r, uint32_t number, uint32_t *id)
+{
+    struct source_function *source = &r->functions[number];
+    const struct ar_record *record = source->record;
+    struct ar_function function = {.kind = record->function_kind, .first_line = record->first_line};
+
+    if (source->id == AR_NO_ID && (ar_profile_string(r->p, name_of(record), &function.name) < 0 ||
+                                   ar_profile_string(r->p, file_of(record), &function.file) < 0 ||
+                                   ar_profile_function(r->p, function, &source->id) < 0))
+        return AR_NOMEM;
+    *id = source->id;
     return AR_OK;
 }
 
@@ -150,6 +182,24 @@ static uint64_t nanoseconds(const struct reading *r, uint64_t ticks)
     return ns < 0x1p62 ? (uint64_t)ns : (uint64_t)1 << 62;
 }
 
+static bool runs_here(const struct ar_live_header *h)
+{
+    char host[sizeof h->host] = "";
+
+    return gethostname(host, sizeof host - 1) == 0 && strcmp(host, h->host) == 0 &&
+           ar_process_runs(h->pid, h->pid_start);
+}
+
+static enum ar_process_state state_of(const struct ar_live_header *h)
+{
+    if (h->state == AR_LIVE_FINISHED)
+        return AR_PROCESS_FINISHED;
+    if (h->state == AR_LIVE_REPLACED)
+        return AR_PROCESS_REPLACED;
+    return runs_here(h) ? AR_PROCESS_RUNNING : AR_PROCESS_SILENT;
+}
+
+/* AR_NO_ID: the profile has it already. */
 static enum ar_status add_process(struct reading *r, uint32_t *id)
 {
     const struct ar_live_header *h = r->live->header;
@@ -157,24 +207,44 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
         .pid = h->pid,
         .world_rank = h->world_rank,
         .world_size = h->world_size,
-        .finished = h->state == AR_LIVE_FINISHED,
+        .state = state_of(h),
+        .pid_start = h->pid_start,
+        .parent_pid = r->is_child ? h->parent_pid : 0,
+        .root_pid = r->is_child ? h->root_pid : 0,
+        .root_start = r->is_child ? h->root_start : 0,
         .start_real_ns = h->start.real_ns,
         .wall_ns =
             r->now_ticks > h->start.ticks ? nanoseconds(r, r->now_ticks - h->start.ticks) : 0,
     };
 
     memcpy(process.n_lost, h->n_lost, sizeof process.n_lost);
-    if (ar_profile_string(r->p, (struct ar_str){h->host, strlen(h->host)}, &process.host) < 0)
+    if (ar_profile_string(r->p, (struct ar_str){h->host, strlen(h->host)}, &process.host) < 0 ||
+        ar_profile_string(r->p, r->command, &process.command) < 0)
         return AR_NOMEM;
+    *id = AR_NO_ID;
+    if (!ar_profile_admit(r->p, &process))
+        return AR_OK;
     return ar_profile_process(r->p, &process, id);
 }
 
+static enum ar_status node_below(struct reading *r, enum ar_function_kind kind, uint32_t name,
+                                 uint32_t *node)
+{
+    struct ar_profile_node made = {.parent = *node};
+
+    if (ar_profile_function(r->p, (struct ar_function){.kind = kind, .name = name},
+                            &made.function) < 0)
+        return AR_NOMEM;
+    return ar_profile_node(r->p, made, node);
+}
+
 /*
- * The main thread's tree is the run's tree; every other thread hangs below the root under its name.
+ * The main thread's tree is the run's tree; every other thread hangs below the root under its name,
+ * and so does a child process, under what it was started as.
  */
 static enum ar_status add_thread(struct reading *r, const struct ar_live_thread *thread)
 {
-    uint32_t name, function, node = 0;
+    uint32_t program, node = 0;
     struct ar_location location = {.process = (uint32_t)r->p->n_processes - 1,
                                    .thread = thread->number};
     const void *root = ar_live_at(r->live, thread->root_ref);
@@ -183,14 +253,12 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
         return AR_OK;
     if (ar_profile_string(r->p,
                           (struct ar_str){thread->name, strnlen(thread->name, sizeof thread->name)},
-                          &name) < 0)
+                          &location.name) < 0 ||
+        ar_profile_string(r->p, r->program, &program) < 0)
         return AR_NOMEM;
-    location.name = name;
-    if (thread->number > 0 &&
-        (ar_profile_function(r->p, (struct ar_function){.kind = AR_FUNCTION_THREAD, .name = name},
-                             &function) < 0 ||
-         ar_profile_node(r->p, (struct ar_profile_node){.parent = 0, .function = function}, &node) <
-             0))
+    if (r->is_child && node_below(r, AR_FUNCTION_PROCESS, program, &node) < 0)
+        return AR_NOMEM;
+    if (thread->number > 0 && node_below(r, AR_FUNCTION_THREAD, location.name, &node) < 0)
         return AR_NOMEM;
     r->nodes[thread->root_ref].node = node;
     return ar_profile_location(r->p, &location, &r->locations[thread->number]);
@@ -328,8 +396,8 @@ static enum ar_status enter_region(struct reading *r, const struct ar_record *re
 
     if (!record->other || record->other > r->n_functions)
         return AR_OK;
-    region.function = r->functions[record->other].id;
-    if (ar_profile_node(r->p, region, &made->parent) < 0)
+    if (function_id(r, record->other, &region.function) < 0 ||
+        ar_profile_node(r->p, region, &made->parent) < 0)
         return AR_NOMEM;
     return add_values(r, node, ref, made->parent, location);
 }
@@ -341,6 +409,8 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
     uint32_t function = (uint32_t)node->key;
     const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : self;
 
+    if (!node->key) /* in a forked child, a node of its parent's */
+        return AR_OK;
     if (parent->node == AR_NO_ID || function == 0 || function > r->n_functions) {
         r->n_left_out++;
         return AR_OK;
@@ -356,10 +426,11 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
     }
 
     const struct source_function *source = &r->functions[function];
-    struct ar_profile_node made = {.parent = parent->node, .function = source->id};
+    struct ar_profile_node made = {.parent = parent->node};
 
     self->python = r->kinds[function] == AR_FUNCTION_PYTHON ? function : parent->python;
-    if (call_line(r, node, parent->python, &made.line) < 0 ||
+    if (function_id(r, function, &made.function) < 0 ||
+        call_line(r, node, parent->python, &made.line) < 0 ||
         enter_region(r, source->record, &made, node, ref, location) < 0 ||
         ar_profile_node(r->p, made, &self->node) < 0 ||
         add_values(r, node, ref, self->node, location) < 0)
@@ -460,6 +531,17 @@ static enum ar_status prepare(struct reading *r)
     return make_room(r);
 }
 
+static enum ar_status read_tree(struct reading *r, uint32_t process)
+{
+    enum ar_status status = each_thread(r, add_thread);
+
+    if (status == AR_OK)
+        status = read_nodes(r);
+    if (status == AR_OK)
+        finish_process(r, process);
+    return status;
+}
+
 enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,
                                    uint64_t now_ticks, struct ar_error *err)
 {
@@ -469,8 +551,11 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
         .live = live,
         .ns_per_tick = ar_scale_between(&h->start, &h->latest).ns_per_tick,
         .now_ticks = now_ticks > h->latest.ticks ? now_ticks : h->latest.ticks,
+        .is_child = h->is_child,
+        .program = {"", 0},
+        .command = {"", 0},
     };
-    uint32_t process;
+    uint32_t process = AR_NO_ID;
     enum ar_status status = each_thread(&r, note_thread);
 
     if (status == AR_OK)
@@ -481,13 +566,9 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
         status = judge_builtins(&r);
     if (status == AR_OK)
         status = add_process(&r, &process);
-    if (status == AR_OK)
-        status = each_thread(&r, add_thread);
-    if (status == AR_OK)
-        status = read_nodes(&r);
-    if (status == AR_OK)
-        finish_process(&r, process);
-    else
+    if (status == AR_OK && process != AR_NO_ID)
+        status = read_tree(&r, process);
+    if (status < 0)
         ar_fail(err, status, "live file of process %u on %s: %s", h->pid, h->host,
                 status == AR_BAD ? "damaged" : ar_status_text(status));
     for (size_t i = 1; i <= r.n_functions; i++)

@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 #define AR_LIVE_MAGIC "ALLRLIVE"
-#define AR_LIVE_VERSION 2
+#define AR_LIVE_VERSION 3
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
@@ -53,6 +53,7 @@
 enum ar_live_state {
     AR_LIVE_RUNNING = 1,
     AR_LIVE_FINISHED = 2, /* the process ended its recording in good order */
+    AR_LIVE_REPLACED = 3, /* it is about to become another program, by exec */
 };
 
 /* Has this rank seen all others? Written once; see runtime/rollcall.h. */
@@ -65,6 +66,7 @@ enum ar_live_loss {
     AR_LOST_THREADS,   /* threads that could not be recorded at all */
     AR_LOST_FRAMES,    /* returns that had to be inferred */
     AR_LOST_REGIONS,   /* ends of regions that were not open */
+    AR_LOST_PROCESSES, /* children that could not be recorded */
     AR_N_LOSSES = 8,
 };
 
@@ -95,6 +97,12 @@ struct ar_live_header {
     /* What recording costs, measured when it began: see runtime/budget.h. */
     double call_cost_ns;
     double c_call_cost_ns;
+
+    /* Whose child this is, and whose descendant: the root of a family is its own root. */
+    uint64_t parent_start; /* 0: the parent is not recorded */
+    uint64_t root_start;
+    uint32_t root_pid;
+    uint32_t is_child; /* 0: this is the root; 1 also for what it became by exec */
 };
 
 enum ar_extent_kind {
@@ -103,6 +111,7 @@ enum ar_extent_kind {
     AR_EXTENT_NODES = 3,
     AR_EXTENT_VALUES = 4, /* further values of nodes */
     AR_EXTENT_STREAM = 5, /* kept for trace and wait records; readers skip kinds they do not know */
+    AR_EXTENT_GONE = 6, /* the parent's, which a forked child has no use for; a hole in the file */
 };
 
 struct ar_extent {
@@ -129,6 +138,7 @@ enum ar_function_kind {
     AR_FUNCTION_IMPORT = 6, /* never recorded: made by analysis/fold.c */
     AR_FUNCTION_TASK = 7,   /* an asyncio task, or all of that name */
     AR_FUNCTION_OURS = 8,   /* measures the profiler itself: readers leave it out */
+    AR_FUNCTION_PROCESS = 9 /* never recorded: readers make it, for child processes */
 };
 
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */

@@ -20,10 +20,22 @@ const char *ar_function_kind_name(uint32_t kind)
         [AR_FUNCTION_PYTHON] = "python", [AR_FUNCTION_MPI] = "mpi",
         [AR_FUNCTION_THREAD] = "thread", [AR_FUNCTION_BUILTIN] = "builtin",
         [AR_FUNCTION_REGION] = "region", [AR_FUNCTION_IMPORT] = "import",
-        [AR_FUNCTION_TASK] = "task",
+        [AR_FUNCTION_TASK] = "task",     [AR_FUNCTION_PROCESS] = "process",
     };
 
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "other";
+}
+
+const char *ar_process_state_name(uint32_t state)
+{
+    static const char *const names[AR_N_PROCESS_STATES] = {
+        [AR_PROCESS_SILENT] = "silent",
+        [AR_PROCESS_FINISHED] = "finished",
+        [AR_PROCESS_RUNNING] = "running",
+        [AR_PROCESS_REPLACED] = "replaced",
+    };
+
+    return state < AR_N_PROCESS_STATES ? names[state] : "unknown";
 }
 
 uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b)
@@ -263,6 +275,8 @@ static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_
 /* Nobody adds nodes now: what finds them makes room, and is there again when it is asked for. */
 enum ar_status ar_profile_sort(struct ar_profile *p)
 {
+    if (ar_profile_families(p) < 0)
+        return AR_NOMEM;
     free(p->node_slots);
     p->node_slots = NULL;
     p->n_node_slots = 0;

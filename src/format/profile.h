@@ -65,16 +65,30 @@ struct ar_profile_node {
     uint32_t line; /* in the nearest Python function above; 0: not known */
 };
 
+enum ar_process_state {
+    AR_PROCESS_SILENT = 0, /* it ended without a word: killed, most likely */
+    AR_PROCESS_FINISHED = 1,
+    AR_PROCESS_RUNNING = 2,  /* when it was read */
+    AR_PROCESS_REPLACED = 3, /* by another program, which it started with exec */
+    AR_N_PROCESS_STATES
+};
+
 struct ar_process {
     uint32_t host; /* string */
     uint32_t pid;
     uint32_t world_rank, world_size; /* AR_RANK_NONE and 0 where not known */
-    uint32_t finished;               /* 0: it was killed, or is still running */
+    uint32_t state;                  /* enum ar_process_state */
+    uint32_t command;                /* string: what it was started as */
+    uint64_t pid_start;              /* a pid comes again, the two together do not */
+    /* A child, and whose: see ar_profile_families. All 0 for what was started by the user. */
+    uint32_t parent_pid, root_pid;
+    uint64_t root_start;
     uint64_t start_real_ns;
     uint64_t wall_ns;
     uint64_t n_lost[AR_N_LOSSES];
     uint64_t overhead_ns;      /* what recording added, from what a call costs */
     uint64_t n_cheap_builtins; /* functions in C that were left to their callers */
+    uint32_t root;             /* index of the process it counts for; by ar_profile_sort */
 };
 
 struct ar_location {
@@ -104,6 +118,7 @@ struct ar_profile {
     size_t n_nodes, cap_nodes;
     struct ar_process *processes;
     size_t n_processes, cap_processes;
+    size_t n_roots; /* the first ones, which are no children; by ar_profile_sort */
     struct ar_location *locations;
     size_t n_locations, cap_locations;
     struct ar_metric metrics[AR_N_METRICS];
@@ -116,7 +131,8 @@ extern const char *const ar_metric_names[AR_N_METRICS];
 extern const char *const ar_metric_units[AR_N_METRICS];
 extern const enum ar_combine ar_metric_combine[AR_N_METRICS];
 uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b);
-/* As JSON and data frames have it: "python", "mpi" … */
+/* As JSON and data frames have them: "python", "mpi" …; "finished", "running" … */
+const char *ar_process_state_name(uint32_t state);
 const char *ar_function_kind_name(uint32_t kind);
 
 AR_MUST_CHECK enum ar_status ar_profile_init(struct ar_profile *p);
@@ -132,14 +148,26 @@ AR_MUST_CHECK enum ar_status ar_profile_node(struct ar_profile *p, struct ar_pro
                                              uint32_t *id);
 AR_MUST_CHECK enum ar_status ar_profile_process(struct ar_profile *p,
                                                 const struct ar_process *process, uint32_t *id);
+/*
+ * A process may be met twice: running, and later; in its live file, and in a run made of it. The one
+ * that was recorded for longer counts: an older one is taken out of `p`. false: `process`, whose host
+ * is a string of `p`, is the older one.
+ */
+bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process);
 AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
                                               struct ar_value value);
 
 /*
- * Puts every metric in order of node and location, one value each. Linear; encoding and analysis
- * call it.
+ * Children count for the process that the user started, as its threads do: a rank is a family.
+ * Brings those to the front, and the threads of a family together. A child whose root is not here
+ * counts for itself.
+ */
+AR_MUST_CHECK enum ar_status ar_profile_families(struct ar_profile *p);
+/*
+ * Puts families together, and every metric in order of node and location, one value each. Linear;
+ * encoding and analysis call it.
  */
 AR_MUST_CHECK enum ar_status ar_profile_sort(struct ar_profile *p);
 
@@ -149,8 +177,14 @@ AR_MUST_CHECK enum ar_status ar_profile_sort(struct ar_profile *p);
  */
 AR_MUST_CHECK enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,
                                                  uint64_t now_ticks, struct ar_error *err);
-/* Adds all of another profile; its processes and threads come after those of `p`. */
+/* Adds all of another profile, but for processes that `p` has; the others come after those of `p`. */
 AR_MUST_CHECK enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other);
+
+/* The index of the root that a location's values count for. */
+static inline uint32_t ar_profile_root(const struct ar_profile *p, uint32_t location)
+{
+    return p->processes[p->locations[location].process].root;
+}
 
 /* The value of the first fact with that key, or "". */
 const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);

@@ -9,9 +9,72 @@
 #include <stdlib.h>
 
 struct remap {
-    uint32_t *string, *function, *node;
-    uint32_t process, location; /* added to the other one's numbers */
+    uint32_t *string, *function, *node, *process, *location; /* AR_NO_ID: left out */
 };
+
+/* ---- processes that are met twice ------------------------------------------------------------- */
+
+static bool is_twin(const struct ar_process *a, const struct ar_process *b)
+{
+    return a->pid && a->pid == b->pid && a->host == b->host && a->start_real_ns == b->start_real_ns;
+}
+
+/* Gives what stays its new number, in order. */
+static uint32_t number_locations(const struct ar_profile *p, uint32_t process, uint32_t *numbers)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < p->n_locations; i++)
+        numbers[i] = p->locations[i].process == process ? AR_NO_ID : n++;
+    return n;
+}
+
+static void remove_values(struct ar_metric *m, const uint32_t *numbers)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n_values; i++)
+        if (numbers[m->values[i].location] != AR_NO_ID) {
+            m->values[n] = m->values[i];
+            m->values[n++].location = numbers[m->values[i].location];
+        }
+    m->n_values = n;
+}
+
+/* With its threads and their values. Its nodes stay: others may have them, too. */
+static bool remove_process(struct ar_profile *p, uint32_t process)
+{
+    uint32_t *numbers = malloc((p->n_locations + 1) * sizeof *numbers);
+
+    if (!numbers)
+        return false;
+
+    uint32_t n = number_locations(p, process, numbers);
+
+    for (int m = 0; m < AR_N_METRICS; m++)
+        remove_values(&p->metrics[m], numbers);
+    for (size_t i = 0; i < p->n_locations; i++)
+        if (numbers[i] != AR_NO_ID) {
+            p->locations[numbers[i]] = p->locations[i];
+            p->locations[numbers[i]].process -= p->locations[i].process > process;
+        }
+    p->n_locations = n;
+    for (size_t i = process + 1; i < p->n_processes; i++)
+        p->processes[i - 1] = p->processes[i];
+    p->n_processes--;
+    free(numbers);
+    return true;
+}
+
+bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process)
+{
+    for (uint32_t i = 0; i < p->n_processes; i++)
+        if (is_twin(&p->processes[i], process))
+            return process->wall_ns > p->processes[i].wall_ns && remove_process(p, i);
+    return true;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------- */
 
 static enum ar_status add_strings(struct ar_profile *p, const struct ar_profile *other,
                                   struct remap *map)
@@ -59,24 +122,41 @@ static enum ar_status add_nodes(struct ar_profile *p, const struct ar_profile *o
     return AR_OK;
 }
 
+/* Only afterwards are numbers given: those that are replaced leave a gap, which is closed. */
 static enum ar_status add_processes(struct ar_profile *p, const struct ar_profile *other,
-                                    const struct remap *map)
+                                    struct remap *map)
 {
-    uint32_t id;
-
     for (size_t i = 0; i < other->n_processes; i++) {
         struct ar_process process = other->processes[i];
 
         process.host = map->string[process.host];
-        if (ar_profile_process(p, &process, &id) < 0)
+        map->process[i] = ar_profile_admit(p, &process) ? 0 : AR_NO_ID;
+    }
+    for (size_t i = 0; i < other->n_processes; i++) {
+        struct ar_process process = other->processes[i];
+
+        if (map->process[i] == AR_NO_ID)
+            continue;
+        process.host = map->string[process.host];
+        process.command = map->string[process.command];
+        if (ar_profile_process(p, &process, &map->process[i]) < 0)
             return AR_NOMEM;
     }
+    return AR_OK;
+}
+
+static enum ar_status add_locations(struct ar_profile *p, const struct ar_profile *other,
+                                    struct remap *map)
+{
     for (size_t i = 0; i < other->n_locations; i++) {
         struct ar_location location = other->locations[i];
 
-        location.process += map->process;
+        map->location[i] = AR_NO_ID;
+        location.process = map->process[location.process];
+        if (location.process == AR_NO_ID)
+            continue;
         location.name = map->string[location.name];
-        if (ar_profile_location(p, &location, &id) < 0)
+        if (ar_profile_location(p, &location, &map->location[i]) < 0)
             return AR_NOMEM;
     }
     return AR_OK;
@@ -90,7 +170,9 @@ static enum ar_status add_values(struct ar_profile *p, const struct ar_profile *
             struct ar_value value = other->metrics[m].values[i];
 
             value.node = map->node[value.node];
-            value.location += map->location;
+            value.location = map->location[value.location];
+            if (value.location == AR_NO_ID)
+                continue;
             if (ar_profile_value(p, (enum ar_metric_id)m, value) < 0)
                 return AR_NOMEM;
         }
@@ -103,12 +185,12 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
         .string = calloc(other->strings.n_strings + 1, sizeof *map.string),
         .function = calloc(other->n_functions + 1, sizeof *map.function),
         .node = calloc(other->n_nodes + 1, sizeof *map.node),
-        .process = (uint32_t)p->n_processes,
-        .location = (uint32_t)p->n_locations,
+        .process = calloc(other->n_processes + 1, sizeof *map.process),
+        .location = calloc(other->n_locations + 1, sizeof *map.location),
     };
     enum ar_status status = AR_NOMEM;
 
-    if (!map.string || !map.function || !map.node)
+    if (!map.string || !map.function || !map.node || !map.process || !map.location)
         goto out;
     status = add_strings(p, other, &map);
     if (status == AR_OK)
@@ -120,10 +202,14 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
     if (status == AR_OK)
         status = add_processes(p, other, &map);
     if (status == AR_OK)
+        status = add_locations(p, other, &map);
+    if (status == AR_OK)
         status = add_values(p, other, &map);
 out:
     free(map.string);
     free(map.function);
     free(map.node);
+    free(map.process);
+    free(map.location);
     return status;
 }

@@ -20,7 +20,8 @@
 #include "format/profile.h"
 
 #define AR_RUN_MAGIC "ALLRANKS"
-#define AR_RUN_VERSION 2
+#define AR_RUN_VERSION 3
+#define AR_RUN_OLDEST_VERSION 2 /* that can be read: columns it lacks are zeros */
 
 /* Into an empty buffer. */
 AR_MUST_CHECK enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out);
@@ -31,6 +32,10 @@ AR_MUST_CHECK enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes
 AR_MUST_CHECK enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes,
                                            size_t n_bytes, const char *name, struct ar_error *err);
 
+/* The same from a file. */
+AR_MUST_CHECK enum ar_status ar_run_read(struct ar_profile *out, const char *path,
+                                         struct ar_error *err);
+
 /*
  * Writes a file that appears whole or not at all, and never in place of another: if `path` exists
  * already, "name.allranks" becomes "name-2.allranks" and so on. `written` receives the name that
@@ -38,3 +43,6 @@ AR_MUST_CHECK enum ar_status ar_run_decode(struct ar_profile *out, const void *b
  */
 AR_MUST_CHECK enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path,
                                           char *written, size_t n_written, struct ar_error *err);
+/* Puts it in place of the one that is there, as a whole. Only for what the caller has written itself. */
+AR_MUST_CHECK enum ar_status ar_run_replace(const struct ar_bytes *bytes, const char *path,
+                                            struct ar_error *err);

@@ -57,14 +57,14 @@ static enum ar_status give_name(const char *temporary, const char *path, char *w
     return AR_EXISTS;
 }
 
-enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char *written,
-                            size_t n_written, struct ar_error *err)
+/* Under a name of its own; on failure there is no such file. */
+static enum ar_status write_temporary(const struct ar_bytes *bytes, const char *path,
+                                      char *temporary, size_t n_temporary, struct ar_error *err)
 {
-    char temporary[4096];
     enum ar_status status;
 
-    if (snprintf(temporary, sizeof temporary, "%s.%d-%llx.part", path, (int)getpid(),
-                 (unsigned long long)ar_clock_ns(CLOCK_REALTIME)) >= (int)sizeof temporary)
+    if (snprintf(temporary, n_temporary, "%s.%d-%llx.part", path, (int)getpid(),
+                 (unsigned long long)ar_clock_ns(CLOCK_REALTIME)) >= (int)n_temporary)
         return ar_fail(err, AR_IO, "%s: name too long", path);
 
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -76,10 +76,36 @@ enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char
         status = AR_IO;
     if (close(fd) < 0)
         status = AR_IO;
-    if (status == AR_OK)
-        status = give_name(temporary, path, written, n_written);
+    if (status < 0) {
+        ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
+        unlink(temporary);
+    }
+    return status;
+}
+
+enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char *written,
+                            size_t n_written, struct ar_error *err)
+{
+    char temporary[4096];
+    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, err);
+
+    if (status < 0)
+        return status;
+    status = give_name(temporary, path, written, n_written);
     if (status < 0)
         ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
     unlink(temporary);
+    return status;
+}
+
+enum ar_status ar_run_replace(const struct ar_bytes *bytes, const char *path, struct ar_error *err)
+{
+    char temporary[4096];
+    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, err);
+
+    if (status == AR_OK && rename(temporary, path) < 0) {
+        status = ar_fail(err, AR_IO, "%s: cannot write: %s", path, strerror(errno));
+        unlink(temporary);
+    }
     return status;
 }

@@ -51,6 +51,13 @@ static struct ar_str caller_file(const struct ar_view *v, uint32_t node)
     return text_of(v, caller == AR_NO_ID ? 0 : function_of(v, caller)->file);
 }
 
+static struct ar_str state_of(const struct ar_process *process)
+{
+    const char *name = ar_process_state_name(process->state);
+
+    return (struct ar_str){name, strlen(name)};
+}
+
 static uint64_t lost_in_all(const struct ar_process *process)
 {
     uint64_t n = 0;
@@ -136,13 +143,28 @@ static uint64_t lost_in_all(const struct ar_process *process)
     REAL(X, "start_real_s", seconds((double)process->start_real_ns))                               \
     REAL(X, "wall_s", seconds((double)process->wall_ns))                                           \
     REAL(X, "mpi_s", seconds((double)v->process_mpi_ns[id]))                                       \
-    BOOLEAN(X, "finished", process->finished != 0)                                                 \
+    BOOLEAN(X, "finished", process->state == AR_PROCESS_FINISHED)                                  \
     INTEGER(X, "lost", lost_in_all(process))                                                       \
     INTEGER(X, "lost_nodes", process->n_lost[AR_LOST_NODES])                                       \
     INTEGER(X, "lost_functions", process->n_lost[AR_LOST_FUNCTIONS])                               \
     INTEGER(X, "lost_threads", process->n_lost[AR_LOST_THREADS])                                   \
     INTEGER(X, "lost_frames", process->n_lost[AR_LOST_FRAMES])                                     \
     INTEGER(X, "lost_regions", process->n_lost[AR_LOST_REGIONS])                                   \
+    INTEGER(X, "lost_processes", process->n_lost[AR_LOST_PROCESSES])                               \
+    REAL(X, "overhead_s", seconds((double)process->overhead_ns))
+
+#define PROCESS_COLUMNS(X)                                                                         \
+    INTEGER(X, "id", id)                                                                           \
+    INTEGER(X, "rank_id", process->root)                                                           \
+    INTEGER(X, "rank", rank_of(v, id))                                                             \
+    TEXT(X, "host", text_of(v, process->host))                                                     \
+    INTEGER(X, "pid", process->pid)                                                                \
+    INTEGER(X, "parent_pid", process->parent_pid)                                                  \
+    TEXT(X, "command", text_of(v, process->command))                                               \
+    TEXT(X, "state", state_of(process))                                                            \
+    REAL(X, "start_real_s", seconds((double)process->start_real_ns))                               \
+    REAL(X, "wall_s", seconds((double)process->wall_ns))                                           \
+    INTEGER(X, "lost", lost_in_all(process))                                                       \
     REAL(X, "overhead_s", seconds((double)process->overhead_ns))
 
 #define THREAD_COLUMNS(X)                                                                          \
@@ -182,11 +204,18 @@ static void read_mpi(const struct ar_view *v, uint32_t row, union ar_cell *cells
     MPI_COLUMNS(PUT)
 }
 
-static void read_process(const struct ar_view *v, uint32_t id, union ar_cell *cells)
+static void read_rank(const struct ar_view *v, uint32_t id, union ar_cell *cells)
 {
     const struct ar_process *process = &v->p.processes[id];
 
     RANK_COLUMNS(PUT)
+}
+
+static void read_process(const struct ar_view *v, uint32_t id, union ar_cell *cells)
+{
+    const struct ar_process *process = &v->p.processes[id];
+
+    PROCESS_COLUMNS(PUT)
 }
 
 static void read_location(const struct ar_view *v, uint32_t id, union ar_cell *cells)
@@ -211,6 +240,11 @@ static size_t n_mpi_nodes(const struct ar_view *v)
     return v->n_mpi_nodes;
 }
 
+static size_t n_ranks(const struct ar_view *v)
+{
+    return v->p.n_roots;
+}
+
 static size_t n_processes(const struct ar_view *v)
 {
     return v->p.n_processes;
@@ -229,6 +263,7 @@ static const struct ar_column function_columns[] = {FUNCTION_COLUMNS(DESCRIBE)};
 static const struct ar_column tree_columns[] = {TREE_COLUMNS(DESCRIBE)};
 static const struct ar_column mpi_columns[] = {MPI_COLUMNS(DESCRIBE)};
 static const struct ar_column rank_columns[] = {RANK_COLUMNS(DESCRIBE)};
+static const struct ar_column process_columns[] = {PROCESS_COLUMNS(DESCRIBE)};
 static const struct ar_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
 
 #define COLUMNS(list) list, sizeof list / sizeof *list
@@ -239,13 +274,15 @@ FITS(function_columns);
 FITS(tree_columns);
 FITS(mpi_columns);
 FITS(rank_columns);
+FITS(process_columns);
 FITS(thread_columns);
 
 static const struct ar_table tables[] = {
     {"functions", COLUMNS(function_columns), n_functions, read_function},
     {"tree", COLUMNS(tree_columns), n_nodes, read_node},
     {"mpi", COLUMNS(mpi_columns), n_mpi_nodes, read_mpi},
-    {"ranks", COLUMNS(rank_columns), n_processes, read_process},
+    {"ranks", COLUMNS(rank_columns), n_ranks, read_rank},
+    {"processes", COLUMNS(process_columns), n_processes, read_process},
     {"threads", COLUMNS(thread_columns), n_locations, read_location},
 };
 

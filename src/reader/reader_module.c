@@ -335,11 +335,11 @@ static PyObject *shares(PyObject *self, PyObject *args)
         return NULL;
     if (id >= v->p.n_functions)
         return PyErr_Format(PyExc_IndexError, "no function %u", id);
-    all = calloc(v->p.n_processes + 1, sizeof *all);
+    all = calloc(v->p.n_roots + 1, sizeof *all);
     if (!all)
         return PyErr_NoMemory();
     ar_by_function_shares(&v->f, id, all);
-    result = put_shares(all, v->p.n_processes);
+    result = put_shares(all, v->p.n_roots);
     free(all);
     return result;
 }

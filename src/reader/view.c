@@ -57,12 +57,15 @@ static void combine_over_ranks(const struct ar_profile *p, enum ar_metric_id met
 
 /* ---- by location ----------------------------------------------------------------------------- */
 
-/* A thread's whole time is its root's; the roots of all but the main thread are nodes THREAD. */
+/* A thread's whole time is its root's: the run's, or a node of its own, the outermost there is. */
 static bool is_root(const struct ar_view *v, struct ar_value value)
 {
     if (value.node == 0)
         return true;
-    return kind_of(&v->p, value.node) == AR_FUNCTION_THREAD && !v->recorded_ns[value.location];
+    if (v->recorded_ns[value.location])
+        return false;
+    return kind_of(&v->p, value.node) == AR_FUNCTION_THREAD ||
+           kind_of(&v->p, value.node) == AR_FUNCTION_PROCESS;
 }
 
 static void sum_locations(struct ar_view *v)
@@ -78,7 +81,7 @@ static void sum_locations(struct ar_view *v)
             v->mpi_ns[value.location] += v->f.selves[i].value;
     }
     for (size_t i = 0; i < v->p.n_locations; i++)
-        v->process_mpi_ns[v->p.locations[i].process] += v->mpi_ns[i];
+        v->process_mpi_ns[v->p.processes[v->p.locations[i].process].root] += v->mpi_ns[i];
 }
 
 /* ---- in order of time ------------------------------------------------------------------------ */

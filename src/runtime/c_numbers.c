@@ -116,8 +116,3 @@ void ar_c_looking_stop(void)
         ar_c_looking_on_stop();
     ar_c_looking_is_off = true;
 }
-
-void ar_c_numbers_forget(void)
-{
-    ar_idmap_free(&numbers);
-}

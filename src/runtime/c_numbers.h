@@ -29,5 +29,3 @@ extern bool ar_c_looking_is_off;
 void ar_c_looking_stop(void);
 /* How an engine stops looking at once, in the function that is being entered; or NULL. */
 extern void (*ar_c_looking_on_stop)(void);
-
-void ar_c_numbers_forget(void);

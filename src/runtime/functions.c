@@ -251,8 +251,7 @@ bool ar_functions_init(const char *own_directory)
     return known_layout;
 }
 
-void ar_functions_forget(void)
+void ar_functions_forking(enum ar_fork_step step)
 {
-    pthread_mutex_init(&known.lock, NULL);
-    ar_idmap_free(&known.by_content);
+    ar_fork_lock(&known.lock, step);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/hidden.h"
+#include "runtime/forking.h"
 #include "runtime/pyframe.h"
 #include "runtime/tree.h"
 
@@ -28,7 +29,7 @@
  * Python exception set.
  */
 bool ar_functions_init(const char *own_directory);
-void ar_functions_forget(void);
+void ar_functions_forking(enum ar_fork_step step);
 /* `globals` may be NULL: then filters by module do not see it. */
 uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals);
 /* A name alone; 0 when there was no room. */

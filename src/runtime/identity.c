@@ -2,6 +2,7 @@
 #include "runtime/identity.h"
 
 #include "base/idmap.h"
+#include "base/process.h"
 #include "format/livefile.h"
 
 #include <ctype.h>
@@ -57,45 +58,6 @@ static uint32_t number_or(const char *text, uint32_t otherwise)
     return *end == '\0' && value < UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-struct process_stat {
-    char name[64];
-    uint32_t parent;
-    unsigned long long start;
-};
-
-static bool read_stat(uint32_t pid, struct process_stat *out)
-{
-    char path[64], text[1024];
-
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
-
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-
-    /* The second field is a name that may hold blanks and brackets; the fields after it do not. */
-    const char *name = strchr(text, '('), *after_name = strrchr(text, ')');
-
-    if (!name || !after_name ||
-        sscanf(after_name + 1,
-               " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &out->parent, &out->start) != 2)
-        return false;
-    snprintf(out->name, sizeof out->name, "%.*s", (int)(after_name - name - 1), name + 1);
-    return true;
-}
-
-uint64_t ar_process_start(uint32_t pid)
-{
-    struct process_stat stat;
-
-    return read_stat(pid, &stat) ? stat.start : 0;
-}
-
 /*
  * Ranks may be started through a shell or another wrapper: then their parents differ, but not what
  * is above.
@@ -104,10 +66,10 @@ static uint32_t launcher_above(uint32_t parent)
 {
     static const char *const launchers[] = {"hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec",
                                             "mpirun", "pmi_proxy"};
-    struct process_stat stat;
+    struct ar_process_stat stat;
     uint32_t pid = parent;
 
-    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+    for (int depth = 0; depth < 16 && pid > 1 && ar_process_read(pid, &stat); depth++) {
         for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
             if (strncmp(stat.name, launchers[i], strlen(launchers[i])) == 0)
                 return pid;
@@ -137,10 +99,10 @@ static bool has_live_file(const char *job_dir, uint32_t pid)
 /* Started by a recorded process, which passed its launcher's environment on: a child, not a rank. */
 static bool is_below_recorded(const struct ar_identity *id)
 {
-    struct process_stat stat;
+    struct ar_process_stat stat;
     uint32_t pid = id->parent_pid;
 
-    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+    for (int depth = 0; depth < 16 && pid > 1 && ar_process_read(pid, &stat); depth++) {
         if (has_live_file(id->job_dir, pid))
             return true;
         pid = stat.parent;
@@ -179,6 +141,11 @@ static void find_job(struct ar_identity *id)
     clean_name(id->job);
 }
 
+static bool is_ours_alone(const struct stat *st)
+{
+    return S_ISDIR(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 022);
+}
+
 /* A directory that is ours alone; made if need be. */
 static enum ar_status own_directory(const char *path, struct ar_error *err)
 {
@@ -188,7 +155,7 @@ static enum ar_status own_directory(const char *path, struct ar_error *err)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     if (lstat(path, &st) < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+    if (!is_ours_alone(&st))
         return ar_fail(err, AR_IO,
                        "%s: not a directory that only you can write to (remove it, or choose "
                        "another with --live-dir)",
@@ -247,10 +214,9 @@ static enum ar_status find_job_dir(struct ar_identity *id, const char *live_dir,
     return default_job_dir(id, err);
 }
 
-enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, struct ar_error *err)
+/* What this process knows by itself, and what the launcher says. */
+static void find_self(struct ar_identity *out)
 {
-    enum ar_status status;
-
     *out = (struct ar_identity){
         .pid = (uint32_t)getpid(),
         .parent_pid = (uint32_t)getppid(),
@@ -263,6 +229,33 @@ enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, s
         snprintf(out->host, sizeof out->host, "unknown");
     out->host[sizeof out->host - 1] = '\0';
     find_job(out);
+}
+
+static void name_root(struct ar_identity *out)
+{
+    char *at = out->stem, *end = at + sizeof out->stem;
+
+    out->root_pid = out->pid;
+    out->root_start = out->pid_start;
+    at += snprintf(at, (size_t)(end - at), "%s/", out->job_dir);
+    if (out->world_rank != AR_RANK_NONE)
+        at += snprintf(at, (size_t)(end - at), "r%u-", out->world_rank);
+    snprintf(at, (size_t)(end - at), "p%u-%llu", out->pid, (unsigned long long)out->pid_start);
+    snprintf(out->live_path, sizeof out->live_path, "%.4000s.live", out->stem);
+}
+
+static void name_child(struct ar_identity *out)
+{
+    out->is_child = true;
+    snprintf(out->live_path, sizeof out->live_path, "%.4000s.c%u-%llu.live", out->stem, out->pid,
+             (unsigned long long)out->pid_start);
+}
+
+enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, struct ar_error *err)
+{
+    enum ar_status status;
+
+    find_self(out);
     status = find_job_dir(out, live_dir, err);
     if (status == AR_OK && out->world_rank != AR_RANK_NONE && is_below_recorded(out)) {
         out->world_rank = AR_RANK_NONE;
@@ -270,17 +263,84 @@ enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, s
         find_job(out);
         status = find_job_dir(out, live_dir, err);
     }
-    if (status < 0)
-        return status;
+    if (status == AR_OK)
+        name_root(out);
+    return status;
+}
 
-    char *at = out->live_path;
-    char *end = at + sizeof out->live_path;
+void ar_identity_fork(struct ar_identity *identity)
+{
+    identity->parent_pid = identity->pid;
+    identity->parent_start = identity->pid_start;
+    identity->pid = (uint32_t)getpid();
+    identity->pid_start = ar_process_start(identity->pid);
+    name_child(identity);
+}
 
-    at += snprintf(at, (size_t)(end - at), "%s/", out->job_dir);
-    if (out->world_rank != AR_RANK_NONE)
-        at += snprintf(at, (size_t)(end - at), "r%u-", out->world_rank);
-    snprintf(at, (size_t)(end - at), "p%u-%llu.live", out->pid, (unsigned long long)out->pid_start);
+/* "…/r3-p1234-5678" */
+static bool read_stem(struct ar_identity *out, const char *stem, uint32_t *rank)
+{
+    unsigned long long start;
+    const char *name;
+
+    if (strlen(stem) >= sizeof out->stem - 64 || stem[0] != '/')
+        return false;
+    snprintf(out->stem, sizeof out->stem, "%s", stem);
+    snprintf(out->job_dir, sizeof out->job_dir, "%s", stem);
+    *strrchr(out->job_dir, '/') = '\0';
+    name = stem + strlen(out->job_dir) + 1;
+    *rank = AR_RANK_NONE;
+    if (name[0] == 'r' &&
+        (sscanf(name, "r%u-", rank) != 1 || !(name = strchr(name, '-')) || !name++))
+        return false;
+    if (sscanf(name, "p%u-%llu", &out->root_pid, &start) != 2)
+        return false;
+    out->root_start = start;
+    return true;
+}
+
+/*
+ * The launcher's variables are passed on to everything below a rank: they are the root's, unless
+ * they name another job, which the root has started.
+ */
+static void choose_rank(struct ar_identity *out, uint32_t root_rank)
+{
+    const char *slash = strrchr(out->job_dir, '/');
+    const char *job = slash ? slash + 1 : out->job_dir;
+
+    if (out->world_rank == AR_RANK_NONE || strcmp(out->job, job) == 0) {
+        out->world_rank = root_rank;
+        if (root_rank == AR_RANK_NONE)
+            out->world_size = 0;
+    }
+    snprintf(out->job, sizeof out->job, "%.63s", job);
+}
+
+enum ar_status ar_identity_join(struct ar_identity *out, const char *stem, struct ar_error *err)
+{
+    uint32_t root_rank;
+    struct stat st;
+
+    find_self(out);
+    if (!read_stem(out, stem, &root_rank))
+        return ar_fail(err, AR_BAD, "%s: not the name of a recording", stem);
+    if (lstat(out->job_dir, &st) < 0)
+        return ar_fail(err, AR_IO, "%s: %s", out->job_dir, strerror(errno));
+    if (!is_ours_alone(&st))
+        return ar_fail(err, AR_IO, "%s: not a directory that only you can write to", out->job_dir);
+    out->parent_start = ar_process_start(out->parent_pid);
+    if (ar_identity_is_root(out)) {
+        out->parent_pid = out->pid;
+        out->parent_start = out->pid_start;
+    }
+    choose_rank(out, root_rank);
+    name_child(out);
     return AR_OK;
+}
+
+bool ar_identity_is_root(const struct ar_identity *identity)
+{
+    return identity->pid == identity->root_pid && identity->pid_start == identity->root_start;
 }
 
 /* The parent directory too, when it is the one we made: rmdir only removes what is empty. */

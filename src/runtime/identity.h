@@ -8,6 +8,7 @@
  * pid and start time. A process without a launcher is a job of its own.
  *
  *     <live dir>/<job>/r<rank>-p<pid>-<start>.live
+ *     <live dir>/<job>/r<rank>-p<pid>-<start>.c<pid>-<start>.live       its children and theirs
  *
  * The default live dir is /dev/shm/allranks-<uid>, or the same below $TMPDIR or /tmp.
  *
@@ -18,6 +19,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define AR_PATH_BYTES 4096
@@ -25,17 +27,31 @@
 struct ar_identity {
     uint32_t pid, parent_pid;
     uint64_t pid_start;
+    uint64_t parent_start; /* 0: the parent is not recorded */
+    /* The process that the user started, on this rank: itself, or an ancestor. */
+    uint32_t root_pid;
+    uint64_t root_start;
+    bool is_child;                   /* true also for what the root became by exec */
     uint32_t world_rank, world_size; /* AR_RANK_NONE and 0: no launcher said so */
     char host[64];
     char job[64];
     char job_dir[AR_PATH_BYTES];
+    char stem[AR_PATH_BYTES]; /* the path of the root's live file without ".live" */
     char live_path[AR_PATH_BYTES];
 };
 
 /* `live_dir` is NULL or empty for the default. The job's directory exists afterwards. */
 AR_MUST_CHECK enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir,
                                               struct ar_error *err);
+/* In the child of a fork: from its parent's to its own. */
+void ar_identity_fork(struct ar_identity *identity);
+/*
+ * Of a Python that a recorded process has started, which passed the root's stem on. AR_IO: there is
+ * no such directory, or it is not ours.
+ */
+AR_MUST_CHECK enum ar_status ar_identity_join(struct ar_identity *out, const char *stem,
+                                              struct ar_error *err);
+/* The process that the user started, in whichever of its programs: the one that writes the run. */
+bool ar_identity_is_root(const struct ar_identity *identity);
 /* Removes the job's directory if it is empty. */
 void ar_identity_leave(const struct ar_identity *identity);
-/* Field 22 of /proc/PID/stat; 0 when there is no such process. */
-uint64_t ar_process_start(uint32_t pid);

@@ -27,6 +27,9 @@ static struct {
     uint64_t n_bytes_max;
     struct ar_extent *records;
     uint32_t n_functions;
+    /* When the process last forked; the parent's mapping, in the child. */
+    unsigned char *parent;
+    uint64_t parent_bytes, parent_records_bytes;
 } map = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -100,7 +103,7 @@ static bool map_file(int fd, uint64_t n_bytes_max)
     return false;
 }
 
-static void fill_header(const struct ar_identity *identity)
+static void fill_header(const struct ar_identity *identity, uint64_t n_bytes_used)
 {
     struct ar_live_header *h = ar_live_header();
 
@@ -108,13 +111,17 @@ static void fill_header(const struct ar_identity *identity)
     h->header_bytes = AR_LIVE_HEADER_BYTES;
     h->state = AR_LIVE_RUNNING;
     h->clock_kind = ar_clock_kind;
-    h->n_bytes_used = AR_LIVE_HEADER_BYTES;
+    h->n_bytes_used = n_bytes_used;
     h->n_bytes_max = map.n_bytes_max;
     h->pid = identity->pid;
     h->parent_pid = identity->parent_pid;
     h->pid_start = identity->pid_start;
     h->world_rank = identity->world_rank;
     h->world_size = identity->world_size;
+    h->parent_start = identity->parent_start;
+    h->root_pid = identity->root_pid;
+    h->root_start = identity->root_start;
+    h->is_child = identity->is_child;
     snprintf(h->host, sizeof h->host, "%s", identity->host);
     snprintf(h->job, sizeof h->job, "%s", identity->job);
     h->start = h->latest = ar_stamp_now();
@@ -165,7 +172,7 @@ enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_
     map.device = st.st_dev;
     map.inode = st.st_ino;
     map.n_bytes_allocated = FIRST_BYTES;
-    fill_header(identity);
+    fill_header(identity, AR_LIVE_HEADER_BYTES);
     return AR_OK;
 }
 
@@ -189,12 +196,185 @@ void ar_livemap_remove(void)
 
 void ar_livemap_forget(void)
 {
-    if (ar_live_base)
-        munmap(ar_live_base, map.n_bytes_max);
-    ar_live_base = NULL;
+    unsigned char *base = ar_live_base ? ar_live_base : map.parent;
+
+    if (base)
+        munmap(base, map.n_bytes_max);
+    ar_live_base = map.parent = NULL;
     map.records = NULL;
     map.n_functions = 0;
-    pthread_mutex_init(&map.lock, NULL); /* another thread may have held it at the fork */
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* The parent goes on writing: what the child knows is what was there at this moment. */
+void ar_livemap_forking(enum ar_fork_step step)
+{
+    ar_fork_lock(&map.lock, step);
+    if (step == AR_FORK_BEFORE && ar_live_base) {
+        map.parent_bytes = ar_live_header()->n_bytes_used;
+        map.parent_records_bytes = map.records ? map.records->n_bytes_used : 0;
+    }
+    if (step == AR_FORK_CHILD && ar_live_base) {
+        map.parent = ar_live_base;
+        ar_live_base = NULL;
+    }
+}
+
+static bool write_at(int fd, const void *bytes, size_t n_bytes, size_t at)
+{
+    const unsigned char *from = bytes;
+
+    while (n_bytes) {
+        ssize_t n = pwrite(fd, from, n_bytes, (off_t)at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        from += n;
+        at += (size_t)n;
+        n_bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static const struct ar_extent *parents_extent(uint64_t at)
+{
+    return (const struct ar_extent *)(map.parent + at);
+}
+
+/* With room to be added to, where it is the last one. */
+static bool copy_records(int fd, uint64_t at)
+{
+    struct ar_extent extent = *parents_extent(at);
+
+    if (parents_extent(at) == map.records)
+        extent.n_bytes_used = map.parent_records_bytes;
+    return allocate(fd, at, extent.n_bytes) && write_at(fd, &extent, sizeof extent, at) &&
+           write_at(fd, parents_extent(at) + 1, extent.n_bytes_used - sizeof extent,
+                    at + sizeof extent);
+}
+
+static bool lies_in(const struct ar_node *node, uint64_t at)
+{
+    uint64_t offset = (uint64_t)((const unsigned char *)node - map.parent);
+
+    return offset >= at && offset < at + parents_extent(at)->n_bytes;
+}
+
+static const struct ar_node *parents_node(uint32_t ref)
+{
+    return ref ? (const struct ar_node *)(map.parent + (size_t)ref * AR_LIVE_REF_BYTES) : NULL;
+}
+
+/* Nodes of the open path that lie in this extent: the innermost comes last in it. */
+static bool copy_open_nodes(int fd, uint64_t at, const struct ar_node *innermost, bool *any)
+{
+    struct ar_extent extent = {
+        .kind = AR_EXTENT_NODES, .n_bytes = parents_extent(at)->n_bytes, .n_bytes_used = 0};
+
+    *any = false;
+    for (const struct ar_node *node = innermost; node; node = parents_node(node->parent_ref)) {
+        struct ar_node copy = {
+            .key = node->key, .parent_ref = node->parent_ref, .flags = node->flags};
+        uint64_t offset = (uint64_t)((const unsigned char *)node - map.parent);
+
+        if (!lies_in(node, at))
+            continue;
+        if (!*any)
+            extent.n_bytes_used = offset - at + sizeof copy;
+        *any = true;
+        if (!write_at(fd, &copy, sizeof copy, offset))
+            return false;
+    }
+    return !*any || write_at(fd, &extent, sizeof extent, at);
+}
+
+static bool close_gap(int fd, uint64_t from, uint64_t to)
+{
+    struct ar_extent gone = {
+        .kind = AR_EXTENT_GONE, .n_bytes = to - from, .n_bytes_used = sizeof gone};
+
+    return from == to || write_at(fd, &gone, sizeof gone, from);
+}
+
+/* What is not copied is a hole in the file, which nobody touches. */
+static bool copy_extents(int fd, const struct ar_node *innermost)
+{
+    uint64_t gap = AR_LIVE_HEADER_BYTES, at = gap;
+
+    for (uint64_t n_bytes; at < map.parent_bytes; at += n_bytes) {
+        const struct ar_extent *extent = parents_extent(at);
+        bool any = extent->kind == AR_EXTENT_RECORDS;
+
+        n_bytes = extent->n_bytes;
+        if (any && !copy_records(fd, at))
+            return false;
+        if (extent->kind == AR_EXTENT_NODES && !copy_open_nodes(fd, at, innermost, &any))
+            return false;
+        if (!any)
+            continue;
+        if (!close_gap(fd, gap, at))
+            return false;
+        gap = at + n_bytes;
+    }
+    return close_gap(fd, gap, at);
+}
+
+static bool fill_child_file(int fd, const struct ar_node *innermost)
+{
+    uint64_t n_bytes = map.parent_bytes + FIRST_BYTES;
+
+    if (n_bytes > map.n_bytes_max)
+        n_bytes = map.n_bytes_max;
+    if (!allocate(fd, 0, AR_LIVE_HEADER_BYTES) || !copy_extents(fd, innermost) ||
+        (n_bytes > map.parent_bytes && !allocate(fd, map.parent_bytes, n_bytes - map.parent_bytes)))
+        return false;
+    map.n_bytes_allocated = n_bytes;
+    return true;
+}
+
+static enum ar_status map_child_file(int fd, const struct ar_identity *identity,
+                                     struct ar_error *err)
+{
+    double call_cost_ns = ((const struct ar_live_header *)map.parent)->call_cost_ns;
+    double c_call_cost_ns = ((const struct ar_live_header *)map.parent)->c_call_cost_ns;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || mmap(map.parent, map.n_bytes_max, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED)
+        return ar_fail(err, AR_IO, "%s: cannot be mapped: %s", map.path, strerror(errno));
+    map.device = st.st_dev;
+    map.inode = st.st_ino;
+    ar_live_base = map.parent;
+    map.parent = NULL;
+    ar_live_header()->call_cost_ns = call_cost_ns;
+    ar_live_header()->c_call_cost_ns = c_call_cost_ns;
+    fill_header(identity, map.parent_bytes);
+    return AR_OK;
+}
+
+enum ar_status ar_livemap_adopt(const struct ar_identity *identity, const struct ar_node *innermost,
+                                struct ar_error *err)
+{
+    enum ar_status status;
+
+    if (!map.parent)
+        return ar_fail(err, AR_IO, "nothing was recorded");
+
+    int fd = create_file(identity->live_path);
+
+    if (fd < 0)
+        return ar_fail(err, AR_IO, "%s: %s", map.path, strerror(errno));
+    if (fill_child_file(fd, innermost))
+        status = map_child_file(fd, identity, err);
+    else
+        status = ar_fail(err, AR_IO, "%s: no room", map.path);
+    close(fd);
+    if (status < 0)
+        unlink(map.path);
+    return status;
 }
 
 /* ---- extents --------------------------------------------------------------------------------- */

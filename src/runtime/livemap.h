@@ -10,13 +10,15 @@
  *
  * Life cycle: ar_livemap_create, then use, then ar_livemap_remove or nothing: the file stays.
  * Threads:    functions take the process lock; an extent's bytes belong to whoever asked for it.
- * Fork:       the child calls ar_livemap_forget, after which the parent's file is out of its reach.
+ * Fork:       the child writes nothing until it has a file of its own, in the same place and with the
+ *             same numbers (ar_livemap_adopt): what is known about the program stays known.
  * Failure:    every function says so and leaves things as they were; errno is preserved.
  */
 #pragma once
 
 #include "base/hidden.h"
 #include "format/livefile.h"
+#include "runtime/forking.h"
 
 #include <stdbool.h>
 
@@ -45,6 +47,15 @@ AR_MUST_CHECK enum ar_status ar_livemap_create(const struct ar_identity *identit
 const char *ar_livemap_path(void);
 uint64_t ar_livemap_allocated(void); /* bytes of the mapping that may be read */
 void ar_livemap_remove(void);
+void ar_livemap_forking(enum ar_fork_step step);
+/*
+ * In the child of a fork: replaces the parent's mapping by a new file that has the records, and of
+ * the nodes `innermost` (may be NULL) and those above it, with nothing counted yet.
+ */
+AR_MUST_CHECK enum ar_status ar_livemap_adopt(const struct ar_identity *identity,
+                                              const struct ar_node *innermost,
+                                              struct ar_error *err);
+/* Nothing is recorded in this process any more. */
 void ar_livemap_forget(void);
 
 /* A new extent of at least `n_bytes` payload, zeroed; NULL when the file is full. */

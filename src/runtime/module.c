@@ -69,7 +69,7 @@ static void set_builtins_fact(enum ar_builtins builtins)
 
 PyDoc_STRVAR(start_doc,
              "start(output, live_dir, max_bytes, quiet, own_directory, builtins, budget, include,\n"
-             "      exclude, hide_imports)\n--\n\n"
+             "      exclude, hide_imports, stem, children)\n--\n\n"
              "Begin to record this process. RuntimeError: it cannot be recorded, and why.");
 
 static PyObject *start(PyObject *self, PyObject *args)
@@ -79,16 +79,19 @@ static PyObject *start(PyObject *self, PyObject *args)
     int quiet, builtins, hide_imports;
     double budget;
     const char *own_directory;
-    PyObject *include, *exclude;
+    PyObject *include, *exclude, *children;
     struct ar_error err;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "yyKpyidO!O!p", &options.output, &options.live_dir, &n_bytes_max,
+    if (!PyArg_ParseTuple(args, "yyKpyidO!O!pyO", &options.output, &options.live_dir, &n_bytes_max,
                           &quiet, &own_directory, &builtins, &budget, &PyTuple_Type, &include,
-                          &PyTuple_Type, &exclude, &hide_imports))
+                          &PyTuple_Type, &exclude, &hide_imports, &options.stem, &children))
         return NULL;
     options.n_bytes_max = n_bytes_max;
     options.quiet = quiet;
+    options.children = children == Py_None ? NULL : PyBytes_AsString(children);
+    if (PyErr_Occurred())
+        return NULL;
     ar_filters_set_imports(hide_imports);
     ar_budget_set(budget);
     if (!add_filters(include, true) || !add_filters(exclude, false) ||
@@ -160,6 +163,15 @@ static PyObject *finish(PyObject *self, PyObject *args)
 {
     (void)self, (void)args;
     ar_recording_end_without_mpi();
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(forked_doc, "forked()\n--\n\nIn the child of a fork: go on in a file of its own.");
+
+static PyObject *forked(PyObject *self, PyObject *args)
+{
+    (void)self, (void)args;
+    ar_recording_forked();
     Py_RETURN_NONE;
 }
 
@@ -279,6 +291,7 @@ static PyMethodDef methods[] = {
     {"cancel", cancel, METH_NOARGS, cancel_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
     {"finish", finish, METH_NOARGS, finish_doc},
+    {"forked", forked, METH_NOARGS, forked_doc},
     {"run_code", run_code, METH_VARARGS, run_code_doc},
     {"run_file", run_file, METH_VARARGS, run_file_doc},
     {"run_module", run_module, METH_VARARGS, run_module_doc},

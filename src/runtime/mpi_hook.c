@@ -5,6 +5,7 @@
 #include "runtime/elf_slots.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi_abi.h"
+#include "runtime/process_hook.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -233,12 +234,14 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
     return found;
 }
 
-static void redirect_dlsym(const struct ar_object *object, const char *name, void **slot,
-                           void *context)
+static void redirect_for_python(const struct ar_object *object, const char *name, void **slot,
+                                void *context)
 {
+    void *wrapper = strcmp(name, "dlsym") == 0 ? (void *)our_dlsym : ar_process_wrapper(name);
+
     (void)context;
-    if (strcmp(name, "dlsym") == 0)
-        ar_slot_set(object, slot, (void *)our_dlsym);
+    if (wrapper)
+        ar_slot_set(object, slot, wrapper);
 }
 
 static bool loads_for_python(const struct ar_object *object)
@@ -246,7 +249,8 @@ static bool loads_for_python(const struct ar_object *object)
     const char *name = base_name(object->name);
 
     return *name == '\0' || strncmp(name, "libpython", 9) == 0 ||
-           strncmp(name, "_ctypes.", 8) == 0 || strncmp(name, "_cffi_backend.", 14) == 0;
+           strncmp(name, "_ctypes.", 8) == 0 || strncmp(name, "_cffi_backend.", 14) == 0 ||
+           strncmp(name, "_posixsubprocess.", 17) == 0;
 }
 
 /* ---- scanning -------------------------------------------------------------------------------- */
@@ -291,7 +295,7 @@ static void scan(void)
         look_for_library(&objects[i]);
     for (size_t i = 0; i < n_new; i++)
         if (loads_for_python(&objects[i]))
-            ar_slots_each(&objects[i], "dlsym", redirect_dlsym, NULL);
+            ar_slots_each(&objects[i], "", redirect_for_python, NULL);
     for (size_t i = 0; i < (hook.n_libraries > n_known ? n_objects : n_new); i++)
         if (hook.n_libraries && !belongs_to_mpi(&objects[i]))
             ar_slots_each(&objects[i], "MPI_", redirect, NULL);
@@ -319,4 +323,9 @@ void ar_mpi_hook_start(void)
             0)
             return;
     look_at_new_objects();
+}
+
+void ar_mpi_hook_forking(enum ar_fork_step step)
+{
+    ar_fork_lock(&hook.lock, step);
 }

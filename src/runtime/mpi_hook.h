@@ -12,4 +12,7 @@
  */
 #pragma once
 
+#include "runtime/forking.h"
+
 void ar_mpi_hook_start(void);
+void ar_mpi_hook_forking(enum ar_fork_step step);

@@ -3,15 +3,15 @@
 
 #include "format/profile.h"
 #include "format/runfile.h"
-#include "runtime/c_numbers.h"
+#include "runtime/family.h"
 #include "runtime/finalize_merge.h"
 #include "runtime/functions.h"
 #include "runtime/identity.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi_abi.h"
 #include "runtime/mpi_hook.h"
+#include "runtime/process_hook.h"
 #include "runtime/rollcall.h"
-#include "runtime/tasks.h"
 #include "runtime/tree.h"
 
 #include <errno.h>
@@ -28,6 +28,7 @@ static struct {
     struct ar_identity identity;
     char output[AR_PATH_BYTES];
     bool quiet;
+    bool with_children;
     bool finished;             /* written, or given up with a word: nothing is left to do at exit */
     struct ar_mpi_abi *linked; /* MPI on which all ranks can merge */
     dev_t stderr_device;
@@ -86,7 +87,24 @@ static void say_what_is_left(const char *why)
             recording.identity.job_dir, recording.output);
 }
 
-static void say_written(const char *path, const struct ar_profile *p)
+/* "1 process", "4 ranks and 8 child processes, of which 1 still runs" */
+static const char *who(const struct ar_profile *p, size_t n_running)
+{
+    static char text[160];
+    size_t n_children = p->n_processes - p->n_roots;
+    int n =
+        snprintf(text, sizeof text, "%zu %s", p->n_roots, p->n_roots == 1 ? "process" : "ranks");
+
+    if (n_children)
+        n += snprintf(text + n, sizeof text - (size_t)n, " and %zu child process%s", n_children,
+                      n_children == 1 ? "" : "es");
+    if (n_running)
+        snprintf(text + n, sizeof text - (size_t)n, " (%zu still running, to be added at %s end)",
+                 n_running, n_running == 1 ? "its" : "their");
+    return text;
+}
+
+static void say_written(const char *path, const struct ar_profile *p, size_t n_running)
 {
     if (recording.quiet)
         return;
@@ -97,8 +115,7 @@ static void say_written(const char *path, const struct ar_profile *p)
     /* In the current directory the name alone is what the user types. */
     if (getcwd(cwd, sizeof cwd) && strlen(cwd) == n && strncmp(cwd, path, n) == 0)
         path = name + 1;
-    say("allranks: %zu %s recorded in %s; see: allranks report %s\n", p->n_processes,
-        p->n_processes == 1 ? "process" : "ranks", path, path);
+    say("allranks: %s recorded in %s; see: allranks report %s\n", who(p, n_running), path, path);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -130,44 +147,173 @@ static enum ar_status own_profile(struct ar_profile *p, struct ar_error *err)
     return status;
 }
 
-static enum ar_status write_run(struct ar_profile *p, struct ar_error *err)
+/* With what its children have left, or have so far. */
+static enum ar_status family_profile(struct ar_profile *p, struct ar_family *family,
+                                     struct ar_error *err)
+{
+    enum ar_status status = own_profile(p, err);
+
+    if (status == AR_OK && ar_family_is_expected(&recording.identity))
+        status = ar_family_gather(family, &recording.identity, ar_livemap_path(), p);
+    return status;
+}
+
+static enum ar_status encode(struct ar_profile *p, struct ar_bytes *bytes, struct ar_error *err)
+{
+    enum ar_status status = ar_run_encode(p, bytes);
+
+    return status < 0 ? ar_fail(err, status, "%s", ar_status_text(status)) : status;
+}
+
+static enum ar_status write_run_to(struct ar_profile *p, const char *path, char *written,
+                                   struct ar_error *err)
 {
     struct ar_bytes bytes = {0};
-    char written[AR_PATH_BYTES];
-    enum ar_status status = ar_run_encode(p, &bytes);
+    enum ar_status status = encode(p, &bytes, err);
 
     if (status == AR_OK)
-        status = ar_run_write(&bytes, recording.output, written, sizeof written, err);
-    else
-        ar_fail(err, status, "%s", ar_status_text(status));
-    if (status == AR_OK)
-        say_written(written, p);
+        status = ar_run_write(&bytes, path, written, AR_PATH_BYTES, err);
     ar_bytes_free(&bytes);
     return status;
 }
 
-static void leave_nothing(void)
+static enum ar_status write_run_of_ranks(struct ar_profile *p, struct ar_error *err)
+{
+    char written[AR_PATH_BYTES];
+    enum ar_status status = write_run_to(p, recording.output, written, err);
+
+    if (status == AR_OK)
+        say_written(written, p, 0);
+    return status;
+}
+
+/* Children that still run need the directory, and what is in it about the family. */
+static void leave_nothing(size_t n_running)
 {
     ar_livemap_remove();
     ar_rollcall_leave();
+    if (n_running == 0)
+        ar_family_leave(&recording.identity);
     ar_identity_leave(&recording.identity);
 }
 
-static void end_alone(void)
+static void end_root(void)
 {
+    const struct ar_identity *identity = &recording.identity;
+    int lock = ar_family_is_expected(identity) ? ar_family_lock(identity) : -1;
     struct ar_error err = {"out of memory"};
     struct ar_profile p = {0};
+    struct ar_family family = {0};
+    char written[AR_PATH_BYTES];
     enum ar_status status;
 
     close_live_file();
-    status = own_profile(&p, &err);
+    status = family_profile(&p, &family, &err);
     if (status == AR_OK)
-        status = write_run(&p, &err);
-    if (status == AR_OK)
-        leave_nothing();
-    else
+        status = write_run_to(&p, recording.output, written, &err);
+    if (status == AR_OK) {
+        say_written(written, &p, family.n_running);
+        if (family.n_running)
+            ar_family_note_written(identity, written);
+        ar_family_remove(&family);
+        leave_nothing(family.n_running);
+    } else {
         say_what_is_left(err.text);
+    }
+    ar_family_free(&family);
+    ar_family_unlock(lock);
     ar_profile_free(&p);
+}
+
+/* ---- the end of a child ---------------------------------------------------------------------- */
+
+/* In place of its live file: smaller, since the parent's names are not in it. */
+static void become_run_file(void)
+{
+    char path[AR_PATH_BYTES], written[AR_PATH_BYTES];
+    struct ar_profile p = {0};
+    struct ar_error err;
+    size_t n = strlen(ar_livemap_path()) - strlen(".live");
+
+    snprintf(path, sizeof path, "%.*s.allranks", (int)n, ar_livemap_path());
+    if (own_profile(&p, &err) == AR_OK && write_run_to(&p, path, written, &err) == AR_OK)
+        ar_livemap_remove();
+    ar_profile_free(&p);
+}
+
+/* The root wrote its run while others still ran: they are in it as they were then. */
+static enum ar_status add_to_written(const char *path, struct ar_profile *p, struct ar_error *err)
+{
+    struct ar_bytes bytes = {0};
+    struct ar_profile run;
+    enum ar_status status = ar_run_read(&run, path, err);
+
+    if (status < 0)
+        return status;
+    status = ar_profile_merge(&run, p);
+    if (status == AR_OK)
+        status = encode(&run, &bytes, err);
+    if (status == AR_OK)
+        status = ar_run_replace(&bytes, path, err);
+    ar_bytes_free(&bytes);
+    ar_profile_free(&run);
+    return status;
+}
+
+/* The last of the family: nobody else will. */
+static void complete(void)
+{
+    const struct ar_identity *identity = &recording.identity;
+    char path[AR_PATH_BYTES], written[AR_PATH_BYTES];
+    struct ar_family family = {0};
+    struct ar_profile p;
+    struct ar_error err;
+    enum ar_status status = ar_profile_init(&p);
+
+    if (status == AR_OK)
+        status = ar_family_gather(&family, identity, "", &p);
+    if (status == AR_OK && ar_family_written(identity, path, sizeof path))
+        status = add_to_written(path, &p, &err);
+    else if (status == AR_OK)
+        status = write_run_to(&p, recording.output, written, &err);
+    if (status == AR_OK) {
+        ar_family_remove(&family);
+        leave_nothing(0);
+    }
+    ar_family_free(&family);
+    ar_profile_free(&p);
+}
+
+static void end_child(void)
+{
+    const struct ar_identity *identity = &recording.identity;
+    int lock = ar_family_lock(identity);
+
+    close_live_file();
+    become_run_file();
+    if (lock >= 0 && !ar_family_root_is_rank(identity) && ar_family_root_is_done(identity) &&
+        !ar_family_runs(identity))
+        complete();
+    ar_family_unlock(lock);
+}
+
+static bool has_ended(void)
+{
+    return !ar_live_base || recording.finished;
+}
+
+/* false: there are other ranks, which are to be merged. */
+static bool end_here(void)
+{
+    bool is_root = ar_identity_is_root(&recording.identity);
+
+    if (is_root && ar_live_header()->world_size > 1)
+        return false;
+    if (is_root)
+        end_root();
+    else
+        end_child();
+    return true;
 }
 
 static void say_why_not_merged(void)
@@ -206,30 +352,49 @@ static void hold_timers_back(void)
 
 void ar_recording_end_without_mpi(void)
 {
-    if (ar_live_base && !recording.finished && ar_live_header()->world_size <= 1)
-        end_alone();
+    if (!has_ended())
+        end_here();
 }
 
 void ar_recording_cancel(void)
 {
-    if (!ar_live_base || recording.finished)
+    if (has_ended())
         return;
     close_live_file();
-    leave_nothing();
+    leave_nothing(0);
 }
 
 /* What Python's own exit did not see: MPI that was not finalized, an exit from C. */
 static void at_exit(void)
 {
-    if (!ar_live_base || recording.finished)
+    if (has_ended())
         return;
     hold_timers_back();
-    if (ar_live_header()->world_size <= 1) {
-        end_alone();
+    if (end_here())
         return;
-    }
     close_live_file();
     say_why_not_merged();
+}
+
+/* After vfork this is the parent's memory, and not the parent. */
+static bool is_this_process(void)
+{
+    return (uint32_t)getpid() == recording.identity.pid;
+}
+
+void ar_recording_ends_at_once(void)
+{
+    if (is_this_process())
+        at_exit();
+}
+
+void ar_recording_is_replaced(bool replaced)
+{
+    if (has_ended() || !is_this_process())
+        return;
+    ar_livemap_stamp();
+    __atomic_store_n(&ar_live_header()->state, replaced ? AR_LIVE_REPLACED : AR_LIVE_RUNNING,
+                     __ATOMIC_RELEASE);
 }
 
 /* ---- MPI ------------------------------------------------------------------------------------- */
@@ -238,7 +403,7 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
 {
     int rank, size;
 
-    if (!ar_live_base || recording.finished || ar_live_header()->rank_confirmed ||
+    if (has_ended() || ar_live_header()->rank_confirmed ||
         abi->link.rank_and_size(&rank, &size) < 0)
         return;
 
@@ -247,7 +412,8 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
     h->world_rank = recording.identity.world_rank = (uint32_t)rank;
     h->world_size = recording.identity.world_size = (uint32_t)size;
     h->rank_confirmed = 1;
-    if (size > 1 && ar_rollcall(&recording.identity, (uint32_t)rank, (uint32_t)size) &&
+    if (!recording.identity.is_child && size > 1 &&
+        ar_rollcall(&recording.identity, (uint32_t)rank, (uint32_t)size) &&
         abi->link.open() == AR_OK)
         recording.linked = abi;
 }
@@ -256,9 +422,10 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 {
     struct ar_error err = {"a rank ended before the others could merge"};
     struct ar_profile p = {0};
+    struct ar_family family = {0};
     enum ar_status status;
 
-    if (!ar_live_base || recording.finished || recording.linked != abi)
+    if (has_ended() || recording.linked != abi)
         return;
     if (Py_IsInitialized())
         ar_livemap_fact("ended",
@@ -266,26 +433,65 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
     else
         hold_timers_back();
     close_live_file();
-    status = own_profile(&p, &err);
-    status = ar_finalize_merge(&abi->link, status == AR_OK ? &p : NULL, write_run, &err);
+    status = family_profile(&p, &family, &err);
+    status = ar_finalize_merge(&abi->link, status == AR_OK ? &p : NULL, write_run_of_ranks, &err);
     abi->link.close();
-    if (status == AR_OK)
-        leave_nothing();
-    else
+    if (status == AR_OK) {
+        ar_family_remove(&family);
+        leave_nothing(family.n_running);
+    } else {
         say_what_is_left(err.text);
+    }
+    ar_family_free(&family);
     ar_profile_free(&p);
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-static void in_forked_child(void)
+/* The locks in the order in which they are taken one inside the other. */
+static void forking(enum ar_fork_step step)
 {
+    ar_mpi_hook_forking(step);
+    ar_functions_forking(step);
+    ar_threads_forking(step);
+    ar_tree_forking(step);
+    ar_livemap_forking(step);
+}
+
+static void before_fork(void)
+{
+    forking(AR_FORK_BEFORE);
+}
+
+static void in_parent(void)
+{
+    forking(AR_FORK_PARENT);
+    ar_family_expect();
+}
+
+/* It may be about to exec: a file of its own is made only when Python goes on in it. */
+static void in_child(void)
+{
+    forking(AR_FORK_CHILD);
+    recording.linked = NULL;
+}
+
+void ar_recording_forked(void)
+{
+    struct ar_error err;
+
+    if (recording.finished || ar_live_base)
+        return;
+    ar_identity_fork(&recording.identity);
+    if (recording.with_children && ar_family_has_room(&recording.identity) &&
+        ar_livemap_adopt(&recording.identity, ar_threads_forked_in(), &err) == AR_OK) {
+        ar_family_begin(&recording.identity);
+        ar_threads_adopt();
+        return;
+    }
+    if (recording.with_children)
+        ar_family_count_lost(&recording.identity);
     ar_livemap_forget();
-    ar_threads_forget();
-    ar_functions_forget();
-    ar_c_numbers_forget();
-    ar_tasks_forget();
-    ar_tree_forget_marks();
     recording.finished = true;
 }
 
@@ -299,15 +505,42 @@ static void remember_stderr(void)
     }
 }
 
+static enum ar_status find_identity(const struct ar_options *options, struct ar_error *err)
+{
+    if (!*options->stem)
+        return ar_identity_find(&recording.identity, options->live_dir, err);
+
+    enum ar_status status = ar_identity_join(&recording.identity, options->stem, err);
+
+    if (status == AR_OK && !ar_family_has_room(&recording.identity)) {
+        ar_family_count_lost(&recording.identity);
+        status = ar_fail(err, AR_FULL, "%s: too many child processes", options->stem);
+    }
+    return status;
+}
+
+/* Children read the stem in the first line, and options in the others. */
+static void pass_on(const char *children)
+{
+    char *variable = NULL;
+
+    if (children &&
+        asprintf(&variable, "ALLRANKS_CHILD=%s\n%s", recording.identity.stem, children) > 0)
+        ar_process_pass_on(variable);
+    if (children)
+        free(variable);
+}
+
 enum ar_status ar_recording_start(const struct ar_options *options, struct ar_error *err)
 {
     enum ar_status status;
 
     snprintf(recording.output, sizeof recording.output, "%s", options->output);
     recording.quiet = options->quiet;
+    recording.with_children = options->children != NULL;
     remember_stderr();
     ar_clock_choose();
-    status = ar_identity_find(&recording.identity, options->live_dir, err);
+    status = find_identity(options, err);
     if (status == AR_OK)
         status = ar_livemap_create(&recording.identity, options->n_bytes_max, err);
     if (status < 0)
@@ -316,7 +549,9 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
         ar_livemap_remove();
         return ar_fail(err, AR_FULL, "%s: no room for a first thread", ar_livemap_path());
     }
-    pthread_atfork(NULL, NULL, in_forked_child);
+    ar_family_begin(&recording.identity);
+    pass_on(options->children);
+    pthread_atfork(before_fork, in_parent, in_child);
     atexit(at_exit);
     ar_mpi_hook_start();
     return AR_OK;

@@ -6,9 +6,9 @@
  *                    └──> exit without MPI: this process writes it
  *                    └──> killed, or MPI never finalized: the live file stays
  *
- * Life cycle: start once; the end is found by itself. A forked child records nothing (its parent's
- * file is not its own). Threads: start under the GIL. The end may come after the interpreter is
- * gone.
+ * Life cycle: start once; the end is found by itself. A forked child goes on in a file of its own,
+ * once the interpreter is ready for it; see family.h. Threads: start under the GIL. The end may come
+ * after the interpreter is gone.
  */
 #pragma once
 
@@ -22,11 +22,19 @@ struct ar_options {
     const char *live_dir; /* empty: the default */
     uint64_t n_bytes_max; /* of the live file */
     bool quiet;           /* no closing line */
+    const char *stem;     /* of the family that has started this process; empty: the user has */
+    const char *children; /* what Python children are to know; NULL: they are not recorded */
 };
 
 AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,
                                                 struct ar_error *err);
 /* At Python's exit, where its signal handlers still stand: writes the run file of a lone process. */
 void ar_recording_end_without_mpi(void);
+/* In the child of a fork, as soon as Python code may run. */
+void ar_recording_forked(void);
+/* From os._exit: no exit function will run. */
+void ar_recording_ends_at_once(void);
+/* The process is about to become another program; or has not become one. */
+void ar_recording_is_replaced(bool replaced);
 /* Leaves nothing behind, as if it had not been started. */
 void ar_recording_cancel(void);

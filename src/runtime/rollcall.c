@@ -2,6 +2,7 @@
 #include "runtime/rollcall.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "format/livefile.h"
 #include "runtime/livemap.h"
 
@@ -59,7 +60,7 @@ static void note_member(const struct ar_identity *identity, const char *name)
     struct ar_live_header header;
 
     snprintf(path, sizeof path, "%s/%s", identity->job_dir, name);
-    if (!read_header(path, &header) || header.world_rank >= roll.n_ranks)
+    if (!read_header(path, &header) || header.is_child || header.world_rank >= roll.n_ranks)
         return;
 
     bool same_host = strncmp(header.host, identity->host, sizeof header.host) == 0;

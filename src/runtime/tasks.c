@@ -204,12 +204,3 @@ void ar_tasks_start(void)
     ar_tree_task = on_step;
     ar_tree_task_left = on_left;
 }
-
-void ar_tasks_forget(void)
-{
-    ar_idmap_free(&waiting.of_task);
-    ar_idmap_free(&by_coroutine);
-    free(waiting.all);
-    waiting.all = NULL;
-    waiting.n_all = waiting.cap_all = 0;
-}

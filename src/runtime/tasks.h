@@ -13,4 +13,3 @@
 #pragma once
 
 void ar_tasks_start(void);
-void ar_tasks_forget(void);

@@ -29,7 +29,8 @@ static struct {
     bool paused;
     uint64_t watch_from_ticks;
     bool guards_stacks;
-    bool stopped; /* no further thread is recorded */
+    bool stopped;             /* no further thread is recorded */
+    struct ar_thread *forked; /* in the child of a fork: the thread that it was */
 } threads = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .once = PTHREAD_ONCE_INIT,
@@ -107,6 +108,13 @@ void ar_threads_pause(bool pause, uint32_t paused_function)
 }
 
 /* ---- life of a thread ------------------------------------------------------------------------ */
+
+static void free_thread(struct ar_thread *t)
+{
+    ar_node_table_free(&t->children);
+    free(t->suspended);
+    free(t);
+}
 
 static void enlist(struct ar_thread *t)
 {
@@ -255,9 +263,7 @@ void ar_thread_detach(struct ar_thread *t)
     }
     ar_self = NULL;
     strike_off(t);
-    ar_node_table_free(&t->children);
-    free(t->suspended);
-    free(t);
+    free_thread(t);
 }
 
 void ar_thread_restart(struct ar_thread *t)
@@ -301,12 +307,99 @@ void ar_threads_stop(void)
     ar_self = NULL;
 }
 
-void ar_threads_forget(void)
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* Other threads are not there any more. */
+static void free_others(const struct ar_thread *self)
+{
+    for (struct ar_thread *t = threads.first, *next; t; t = next) {
+        next = t->next;
+        if (t != self)
+            free_thread(t);
+    }
+    threads.first = NULL;
+}
+
+void ar_threads_forking(enum ar_fork_step step)
 {
     pthread_once(&threads.once, make_key);
+    ar_fork_lock(&threads.lock, step);
+    if (step != AR_FORK_CHILD)
+        return;
     pthread_setspecific(threads.key, NULL);
+    threads.forked = ar_self;
     ar_self = NULL;
+    refused = false;
+    free_others(threads.forked);
     threads.slots = NULL;
-    threads.first = NULL;
-    pthread_mutex_init(&threads.lock, NULL);
+    threads.n_threads = 0;
+}
+
+const struct ar_node *ar_threads_forked_in(void)
+{
+    return threads.forked ? threads.forked->current : NULL;
+}
+
+/* Those on the way from the root are all that there is, and open. None has been called here. */
+static bool open_path(struct ar_thread *t, uint64_t now)
+{
+    t->n_nodes = 0;
+    for (struct ar_node *node = t->current;; node = ar_live_ptr(node->parent_ref)) {
+        node->ticks = (int64_t)(0 - now);
+        t->n_nodes++;
+        if (node == t->root)
+            return true;
+        if (!ar_node_table_add(&t->children, node, node->key))
+            return false;
+    }
+}
+
+/* What it had open in other tasks is not open here; the rest is as it was. */
+static void begin_again(struct ar_thread *t, uint64_t now)
+{
+    ar_node_table_free(&t->children);
+    t->nodes = t->values = NULL;
+    t->n_suspended = 0;
+    t->quiet = (struct ar_quiet){0};
+    ar_tree_seen_again(t, AR_UNSEEN_QUIET | AR_UNSEEN_RESUMING);
+    begin_budget(t, now);
+}
+
+static bool adopt(struct ar_thread *t)
+{
+    uint64_t now = ar_ticks();
+    struct ar_live_thread *slot = new_slot();
+
+    if (!slot)
+        return false;
+    begin_again(t, now);
+    if (!open_path(t, now))
+        return false;
+    t->root->n_calls = 1;
+    t->slot = slot;
+    slot->os_tid = (uint32_t)syscall(SYS_gettid);
+    slot->start_ticks = now;
+    snprintf(slot->name, sizeof slot->name, "MainThread");
+    ar_tree_move(t, t->current, now);
+    __atomic_store_n(&slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
+    return true;
+}
+
+void ar_threads_adopt(void)
+{
+    struct ar_thread *t = threads.forked;
+
+    threads.forked = NULL;
+    if (!t)
+        return; /* it was not recorded: at its next event it will be */
+    if (!adopt(t)) {
+        free_thread(t);
+        refused = true;
+        ar_livemap_lost(AR_LOST_THREADS, 1);
+        return;
+    }
+    t->next = NULL;
+    enlist(t);
+    pthread_setspecific(threads.key, t);
+    ar_self = t;
 }

@@ -68,10 +68,9 @@ static uint32_t flags_of(uint32_t function)
     return (found & AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0) | (found & AR_NODE_MARKS);
 }
 
-void ar_tree_forget_marks(void)
+void ar_tree_forking(enum ar_fork_step step)
 {
-    pthread_mutex_init(&marks.lock, NULL);
-    ar_idmap_free(&marks.of_function);
+    ar_fork_lock(&marks.lock, step);
 }
 
 static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent)

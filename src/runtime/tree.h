@@ -29,6 +29,7 @@
 #include "base/hidden.h"
 #include "base/idmap.h"
 #include "format/livefile.h"
+#include "runtime/forking.h"
 #include "runtime/livemap.h"
 #include "runtime/node_table.h"
 #include "runtime/watch.h"
@@ -118,8 +119,12 @@ void ar_threads_guard_stacks(void);
 void ar_threads_watch_from(uint64_t ticks);
 /* No thread is attached from now on, and this one records no more. */
 void ar_threads_stop(void);
-/* In the child of a fork: nothing of the parent's is to be used. */
-void ar_threads_forget(void);
+/* In the child this thread records nothing, until ar_threads_adopt. */
+void ar_threads_forking(enum ar_fork_step step);
+/* In the child, before the live file is replaced: the node that the thread that forked is in. */
+const struct ar_node *ar_threads_forked_in(void);
+/* In the child, afterwards: goes on in the frames that it is in, which begin now. */
+void ar_threads_adopt(void);
 
 /* Of functions; those of AR_NODE_MARKS are in the flags of their nodes too. */
 enum ar_tree_mark {
@@ -162,7 +167,7 @@ void ar_tree_resume_regions(struct ar_thread *t, const struct ar_node *node, uin
 void ar_tree_end_builtins(struct ar_thread *t, uint64_t now);
 void ar_tree_unwind_all(struct ar_thread *t, uint64_t now);
 struct ar_node *ar_tree_root(struct ar_thread *t); /* a new one */
-void ar_tree_forget_marks(void);
+void ar_tree_forking(enum ar_fork_step step);
 
 /*
  * In all threads, from their next event on. The time goes to nodes of `paused_function`, which is

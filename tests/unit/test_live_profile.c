@@ -229,13 +229,13 @@ static void test_process(void)
            "who it is");
     tap_ok(strcmp(ar_strtab_text(&profile.strings, p->host), "node-7") == 0, "where");
     tap_ok(p->start_real_ns == 1700000000000000000u && p->wall_ns == 4000, "when");
-    tap_ok(p->finished == 0, "it is running, or was killed");
+    tap_ok(p->state == AR_PROCESS_SILENT, "it is running, or was killed");
     tap_ok(p->n_lost[AR_LOST_FRAMES] == 5, "what it lost");
     tap_ok(strcmp(ar_profile_fact_text(&profile, "command"), "heat.py") == 0, "a fact");
     ar_profile_free(&profile);
     image_header()->state = AR_LIVE_FINISHED;
     read_image(0);
-    tap_ok(profile.processes[0].finished == 1, "it ended in good order");
+    tap_ok(profile.processes[0].state == AR_PROCESS_FINISHED, "it ended in good order");
     ar_profile_free(&profile);
 }
 
@@ -322,6 +322,7 @@ static void test_two_processes(void)
     build();
     read_image(0);
     image_header()->world_rank = 5;
+    image_header()->pid++;
     image_node_at(at.solve)->ticks = 7;
     tap_ok(add_image(&profile, 0) == AR_OK && sample_is_sound(&profile), "another process");
     tap_ok(profile.n_processes == 2 && profile.n_locations == 4 && profile.n_nodes == 9,

@@ -166,8 +166,8 @@ static void test_headers(void)
     image_header()->magic[7] = 'X';
     check_refused(AR_BAD, "not a live file of allranks");
     build();
-    image_header()->version = 3;
-    check_refused(AR_UNSUPPORTED, "version 3, this allranks reads version 2");
+    image_header()->version = 4;
+    check_refused(AR_UNSUPPORTED, "version 4, this allranks reads version 3");
     build();
     image_header()->header_bytes = 8192;
     check_refused(AR_BAD, "damaged");

@@ -309,6 +309,73 @@ static void test_numbers(void)
     ar_profile_free(&q);
 }
 
+/* ---- processes that are met twice, and families ---------------------------------------------- */
+
+/* Rank 0 with a value, and rank 1, which was recorded for `wall_ns`, with another. */
+static void start_twins(struct ar_profile *p, uint64_t wall_ns, uint64_t value)
+{
+    sample_start(p);
+    sample_value(p, AR_METRIC_TIME, 0, sample_thread(p, sample_rank(p, 0), 0), 10);
+    sample_value(p, AR_METRIC_TIME, 0, sample_thread(p, sample_rank(p, 1), 0), value);
+    p->processes[1].wall_ns = wall_ns;
+}
+
+static void test_twins(void)
+{
+    struct ar_profile p, q;
+
+    start_twins(&p, 100, 1);
+    start_twins(&q, 200, 2);
+    tap_ok(ar_profile_merge(&p, &q) == AR_OK && p.n_processes == 2 && p.n_locations == 2,
+           "one that was recorded for longer replaces the other");
+    tap_ok(p.processes[1].wall_ns == 200 && sample_find(&p, AR_METRIC_TIME, 0, 1) == 2 &&
+               sample_find(&p, AR_METRIC_TIME, 0, 0) == 10,
+           "with its values");
+    ar_profile_free(&q);
+    start_twins(&q, 100, 1);
+    tap_ok(ar_profile_merge(&p, &q) == AR_OK && p.n_processes == 2 &&
+               sample_find(&p, AR_METRIC_TIME, 0, 1) == 2,
+           "and is not replaced by one that was not");
+    ar_profile_free(&p);
+    ar_profile_free(&q);
+}
+
+static void make_child(struct ar_profile *p, uint32_t process, uint32_t of_rank)
+{
+    p->processes[process].parent_pid = p->processes[process].root_pid = 1000 + of_rank;
+    p->processes[process].pid_start = 77;
+}
+
+/* A child of rank 1, rank 0, a child of a process that is not here, rank 1. */
+static void test_families(void)
+{
+    struct ar_profile p;
+    bool good;
+
+    sample_start(&p);
+    for (uint32_t i = 0; i < 4; i++)
+        sample_value(&p, AR_METRIC_TIME, 0, sample_thread(&p, sample_rank(&p, i), 0), 100 + i);
+    p.processes[0].pid = 5;
+    p.processes[1].pid = 1000;
+    p.processes[3].pid = 1001;
+    make_child(&p, 0, 1);
+    make_child(&p, 2, 9);
+    tap_ok(ar_profile_sort(&p) == AR_OK && p.n_roots == 3 && p.n_processes == 4, "three families");
+    good = p.processes[0].pid == 1000 && p.processes[1].pid == 1002 && p.processes[2].pid == 1001 &&
+           p.processes[3].pid == 5;
+    tap_ok(good, "roots come first, and a child without its root is one");
+    tap_ok(p.processes[3].root == 2 && p.processes[1].root == 1, "a child has its root");
+    good = p.locations[0].process == 0 && p.locations[1].process == 1 &&
+           ar_profile_root(&p, 2) == 2 && ar_profile_root(&p, 3) == 2;
+    tap_ok(good, "threads of a family stand together");
+    tap_ok(sample_find(&p, AR_METRIC_TIME, 0, 0) == 101 &&
+               sample_find(&p, AR_METRIC_TIME, 0, 1) == 102 &&
+               sample_find(&p, AR_METRIC_TIME, 0, 2) == 100 &&
+               sample_find(&p, AR_METRIC_TIME, 0, 3) == 103,
+           "with their values");
+    ar_profile_free(&p);
+}
+
 static void test_empty(void)
 {
     struct ar_profile p, q;
@@ -317,7 +384,7 @@ static void test_empty(void)
     sample_start(&q);
     sample_value(&q, AR_METRIC_CALLS, 0, sample_thread(&q, sample_rank(&q, 4), 0), 1);
     tap_ok(ar_profile_merge(&p, &q) == AR_OK && ar_profile_merge(&q, &p) == AR_OK, "into nothing");
-    tap_ok(p.n_processes == 1 && q.n_processes == 2 && p.n_nodes == 1, "and from nothing");
+    tap_ok(p.n_processes == 1 && q.n_processes == 1 && p.n_nodes == 1, "and from what has it all");
     ar_profile_free(&q);
     sample_start(&q);
     tap_ok(ar_profile_merge(&p, &q) == AR_OK && p.n_processes == 1 && p.n_locations == 1,
@@ -356,6 +423,8 @@ int main(void)
     paths = malloc(N_PARTS * MAX_NODES * sizeof *paths);
     test_numbers();
     test_empty();
+    test_twins();
+    test_families();
     for (uint64_t seed = 1; seed <= 30; seed++)
         test_random_merges(seed);
     test_same_parts_in_many_orders();

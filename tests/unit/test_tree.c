@@ -50,11 +50,11 @@ static void add_functions(uint32_t n)
     }
 }
 
+static struct ar_identity identity;
+
 /* Ends the process. Its leaks are nobody's business: the runtime keeps things until the end. */
 static void run_child(uint64_t n_bytes_max, void (*body)(struct ar_thread *))
 {
-    struct ar_identity identity;
-
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* some bodies never end */
     if (ar_identity_find(&identity, scratch_dir, NULL) < 0 ||
         ar_livemap_create(&identity, n_bytes_max, NULL) < 0)
@@ -900,15 +900,18 @@ static void stop_and_fork(struct ar_thread *t)
 
     visit(t, 1, 1, 0, 5);
 
+    ar_threads_forking(AR_FORK_BEFORE);
+
     pid_t child = fork();
 
     if (child == 0) {
         ar_livemap_forget();
-        ar_threads_forget();
+        ar_threads_forking(AR_FORK_CHILD);
         _exit(ar_self == NULL && ar_thread_self() == NULL ? 0 : 1);
     }
     if (waitpid(child, &status, 0) != child || status != 0)
         _exit(15);
+    ar_threads_forking(AR_FORK_PARENT);
     visit(t, 1, 1, 10, 15);
     ar_threads_stop();
     if (ar_self || ar_thread_self())
@@ -920,6 +923,121 @@ static void test_stop_and_fork(void)
     record(MIB, stop_and_fork);
     check("1@1", 2, 10);
     tap_ok(n_nodes(0) == 2 && live.header->n_lost[AR_LOST_THREADS] == 0, "nothing else");
+    ar_live_close(&live);
+}
+
+/* ---- going on in the child of a fork --------------------------------------------------------- */
+
+#define N_OTHERS 3000 /* nodes that lie between those that are open */
+
+static void forking(enum ar_fork_step step)
+{
+    ar_threads_forking(step);
+    ar_tree_forking(step);
+    ar_livemap_forking(step);
+}
+
+static char *name_of_childs_file(char *path)
+{
+    snprintf(path, AR_PATH_BYTES, "%s/child", scratch_dir);
+    return path;
+}
+
+/* Where the test finds it. */
+static bool tell_path(void)
+{
+    char path[AR_PATH_BYTES];
+    FILE *file = fopen(name_of_childs_file(path), "w");
+
+    return file && fputs(ar_livemap_path(), file) >= 0 && fclose(file) == 0;
+}
+
+/* `outer` and `inner` were entered by the parent, and are left here. */
+static void go_on_in_child(struct ar_node *outer, struct ar_node *inner)
+{
+    forking(AR_FORK_CHILD);
+    if (ar_thread_self())
+        _exit(20);
+    ar_identity_fork(&identity);
+    if (ar_livemap_adopt(&identity, ar_threads_forked_in(), NULL) < 0)
+        _exit(21);
+    ar_threads_adopt();
+
+    struct ar_thread *t = ar_self;
+    struct ar_record head = {
+        .kind = AR_RECORD_FUNCTION, .function_kind = AR_FUNCTION_PYTHON, .n_name = 5};
+
+    if (!t || t->current != inner || t->slot->number != 0)
+        _exit(22);
+    if (ar_livemap_record(&head, "child", "", NULL) != 61)
+        _exit(23);
+    visit(t, 61, 8, 10, 17);
+    ar_tree_leave(t, inner, at(t, 100));
+    visit(t, 5, 1, 200, 205);
+    ar_tree_leave(t, outer, at(t, 1000));
+    _exit(tell_path() ? 0 : 24);
+}
+
+static void fork_and_go_on(struct ar_thread *t)
+{
+    int status = 1;
+    struct ar_node *outer = enter(t, 1, 1, 0);
+
+    for (uint32_t i = 0; i < N_OTHERS; i++)
+        visit(t, 5, 1 + i, 1, 2);
+
+    struct ar_node *inner = enter(t, 2, 2, 10);
+
+    forking(AR_FORK_BEFORE);
+
+    pid_t child = fork();
+
+    if (child == 0)
+        go_on_in_child(outer, inner);
+    forking(AR_FORK_PARENT);
+    visit(t, 7, 7, 20, 21); /* which the child does not have, whoever is first */
+    if (waitpid(child, &status, 0) != child || status != 0)
+        _exit(25);
+    leave(t, 30);
+    leave(t, 40);
+}
+
+static void test_child_goes_on(void)
+{
+    char path[AR_PATH_BYTES], *end;
+    struct ar_profile profile;
+    struct ar_error error = {""};
+    struct stat st = {0};
+
+    record(16 * MIB, fork_and_go_on);
+    check("1@1", 1, 40);
+    check("1@1/2@2", 1, 20);
+    check("1@1/2@2/7@7", 1, 1);
+    tap_ok(n_nodes(0) == 4 + N_OTHERS, "the parent's is its own");
+    ar_live_close(&live);
+
+    FILE *file = fopen(name_of_childs_file(path), "r");
+
+    end = file ? fgets(path, sizeof path, file) : NULL;
+    tap_ok(end && ar_live_open(&live, path, &error) == AR_OK, "the child has one, %s", error.text);
+    if (file)
+        fclose(file);
+    check("1@1", 0, 1000);
+    check("1@1/2@2", 0, 100);
+    check("1@1/2@2/61@8", 1, 7);
+    check("1@1/5@1", 1, 5);
+    tap_ok(!node_at(0, "1@1/2@2/7@7"), "not what its parent did later");
+    tap_ok(stat(path, &st) == 0 && st.st_blocks * 512 < 600 << 10,
+           "what it does not need takes no room: %lld KiB", (long long)st.st_blocks / 2);
+    tap_ok(live.header->is_child && live.header->parent_pid == live.header->root_pid &&
+               live.header->pid != live.header->parent_pid,
+           "it says whose it is");
+    tap_ok(ar_profile_init(&profile) == AR_OK &&
+               ar_profile_add_live(&profile, &live, 0, &error) == AR_OK,
+           "a profile of it %s", error.text);
+    tap_ok(profile.processes[0].n_lost[AR_LOST_NODES] == 0 && profile.n_nodes == 6,
+           "has these nodes, the process and the root: %zu", profile.n_nodes);
+    ar_profile_free(&profile);
     ar_live_close(&live);
 }
 
@@ -1166,6 +1284,7 @@ int main(void)
     test_full_file();
     test_threads();
     test_stop_and_fork();
+    test_child_goes_on();
     test_reading_while_written();
     test_reading_while_it_grows();
     test_kill();

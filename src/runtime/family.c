@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/family.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/process.h"
+#include "format/livefile.h"
+#include "format/runfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A program may fork for every request that it serves: memory for live files is not without end. */
+#define MAX_CHILDREN 4096
+#define PATIENCE_NS ((uint64_t)5 * 1000000000u)
+
+static struct {
+    bool expected;
+    struct timespec directory_changed;
+} begun;
+
+static void path_of(const struct ar_identity *identity, const char *ending, char *path)
+{
+    snprintf(path, AR_PATH_BYTES, "%.4000s%s", identity->stem, ending);
+}
+
+/* ---- are there any ---------------------------------------------------------------------------- */
+
+static struct timespec changed(const struct ar_identity *identity)
+{
+    struct stat st = {0};
+
+    stat(identity->job_dir, &st);
+    return st.st_mtim;
+}
+
+void ar_family_begin(const struct ar_identity *identity)
+{
+    begun.expected = false;
+    begun.directory_changed = changed(identity);
+}
+
+void ar_family_expect(void)
+{
+    begun.expected = true;
+}
+
+/* A directory need not be opened to see that nobody has made a file in it. */
+bool ar_family_is_expected(const struct ar_identity *identity)
+{
+    struct timespec now = changed(identity);
+
+    return begun.expected || now.tv_sec != begun.directory_changed.tv_sec ||
+           now.tv_nsec != begun.directory_changed.tv_nsec;
+}
+
+/* ---- one at a time ---------------------------------------------------------------------------- */
+
+/* Whoever waited for a file that has been removed meanwhile takes the one that is there now. */
+static bool is_still_there(int fd, const char *path)
+{
+    struct stat held, named;
+
+    return fstat(fd, &held) == 0 && lstat(path, &named) == 0 && held.st_ino == named.st_ino &&
+           held.st_dev == named.st_dev;
+}
+
+enum { NOT_YET = -1, NEVER = -2 };
+
+static int try_lock(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd < 0)
+        return NEVER;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still_there(fd, path))
+        return fd;
+    close(fd);
+    return NOT_YET;
+}
+
+int ar_family_lock(const struct ar_identity *identity)
+{
+    uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+    struct timespec short_while = {.tv_nsec = 500000};
+    char path[AR_PATH_BYTES];
+    int lock;
+
+    path_of(identity, ".lock", path);
+    while ((lock = try_lock(path)) == NOT_YET && ar_clock_ns(CLOCK_MONOTONIC) < deadline_ns)
+        nanosleep(&short_while, NULL);
+    return lock;
+}
+
+void ar_family_unlock(int lock)
+{
+    if (lock >= 0)
+        close(lock);
+}
+
+/* ---- its files -------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), n_end = strlen(end);
+
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+/* Calls the visitor with the path of each live file and run file; it says whether to go on. */
+static bool each_file(const struct ar_identity *identity, bool (*visit)(const char *path, void *),
+                      void *context)
+{
+    const char *name = strrchr(identity->stem, '/') + 1;
+    size_t n_name = strlen(name);
+    DIR *dir = opendir(identity->job_dir);
+    bool go_on = true;
+
+    if (!dir)
+        return true;
+    for (struct dirent *entry; go_on && (entry = readdir(dir));) {
+        char path[AR_PATH_BYTES];
+
+        if (strncmp(entry->d_name, name, n_name) != 0 || entry->d_name[n_name] != '.' ||
+            (!ends_with(entry->d_name, ".live") && !ends_with(entry->d_name, ".allranks")))
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", identity->job_dir, entry->d_name) <
+            (int)sizeof path)
+            go_on = visit(path, context);
+    }
+    closedir(dir);
+    return go_on;
+}
+
+static bool read_header(const char *path, struct ar_live_header *header)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd < 0 ? -1 : pread(fd, header, sizeof *header, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return n == (ssize_t)sizeof *header &&
+           memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) == 0 &&
+           header->version == AR_LIVE_VERSION;
+}
+
+static bool is_not_running(const char *path, void *context)
+{
+    const struct ar_identity *identity = context;
+    struct ar_live_header h;
+
+    if (!ends_with(path, ".live") || !read_header(path, &h) || h.state != AR_LIVE_RUNNING)
+        return true;
+    if ((h.pid == identity->pid && h.pid_start == identity->pid_start) ||
+        (h.pid == identity->root_pid && h.pid_start == identity->root_start))
+        return true;
+    return !ar_process_runs(h.pid, h.pid_start);
+}
+
+bool ar_family_runs(const struct ar_identity *identity)
+{
+    return !each_file(identity, is_not_running, (void *)(uintptr_t)identity);
+}
+
+struct gathering {
+    struct ar_family *family;
+    struct ar_profile *p;
+    const char *own_path;
+    enum ar_status status;
+};
+
+static enum ar_status add_live(struct gathering *g, const char *path, bool *ended)
+{
+    struct ar_live live;
+    struct ar_error err;
+    enum ar_status status = ar_live_open(&live, path, &err);
+
+    if (status < 0)
+        return status;
+    *ended = live.header->state != AR_LIVE_RUNNING ||
+             !ar_process_runs(live.header->pid, live.header->pid_start);
+    status = ar_profile_add_live(g->p, &live, 0, &err);
+    ar_live_close(&live);
+    return status;
+}
+
+static enum ar_status add_run(struct gathering *g, const char *path)
+{
+    struct ar_profile run;
+    struct ar_error err;
+    enum ar_status status = ar_run_read(&run, path, &err);
+
+    if (status < 0)
+        return status;
+    status = ar_profile_merge(g->p, &run);
+    ar_profile_free(&run);
+    return status;
+}
+
+/* A file that cannot be read stays for those who can look at it. */
+static bool gather_file(const char *path, void *context)
+{
+    struct gathering *g = context;
+    bool ended = true;
+    enum ar_status status;
+
+    if (strcmp(path, g->own_path) == 0)
+        return true;
+    status = ends_with(path, ".live") ? add_live(g, path, &ended) : add_run(g, path);
+    if (status == AR_NOMEM) { /* the profile may be half of what it should be */
+        g->status = status;
+        return false;
+    }
+    if (status < 0)
+        return true;
+    if (!ended) {
+        g->family->n_running++;
+        return true;
+    }
+    if (ar_grow((void **)&g->family->paths, &g->family->cap_paths, g->family->n_paths + 1,
+                sizeof *g->family->paths) == AR_OK) {
+        g->family->paths[g->family->n_paths] = strdup(path);
+        g->family->n_paths += g->family->paths[g->family->n_paths] != NULL;
+    }
+    return true;
+}
+
+static void add_lost(const struct ar_identity *identity, struct ar_profile *p)
+{
+    char path[AR_PATH_BYTES];
+    struct stat st;
+
+    path_of(identity, ".unrecorded", path);
+    if (p->n_processes && lstat(path, &st) == 0)
+        p->processes[0].n_lost[AR_LOST_PROCESSES] += (uint64_t)st.st_size;
+}
+
+enum ar_status ar_family_gather(struct ar_family *family, const struct ar_identity *identity,
+                                const char *own_path, struct ar_profile *p)
+{
+    struct gathering g = {.family = family, .p = p, .own_path = own_path, .status = AR_OK};
+
+    *family = (struct ar_family){0};
+    each_file(identity, gather_file, &g);
+    add_lost(identity, p);
+    return g.status;
+}
+
+void ar_family_remove(const struct ar_family *family)
+{
+    for (size_t i = 0; i < family->n_paths; i++)
+        unlink(family->paths[i]);
+}
+
+void ar_family_free(struct ar_family *family)
+{
+    for (size_t i = 0; i < family->n_paths; i++)
+        free(family->paths[i]);
+    free(family->paths);
+    *family = (struct ar_family){0};
+}
+
+void ar_family_leave(const struct ar_identity *identity)
+{
+    static const char *const endings[] = {".unrecorded", ".written", ".lock"};
+    char path[AR_PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        path_of(identity, endings[i], path);
+        unlink(path);
+    }
+}
+
+/* ---- children that are not recorded ----------------------------------------------------------- */
+
+static bool count(const char *path, void *context)
+{
+    size_t *n = context;
+
+    (void)path;
+    return ++*n < MAX_CHILDREN;
+}
+
+bool ar_family_has_room(const struct ar_identity *identity)
+{
+    size_t n = 0;
+
+    return each_file(identity, count, &n);
+}
+
+void ar_family_count_lost(const struct ar_identity *identity)
+{
+    char path[AR_PATH_BYTES];
+
+    path_of(identity, ".unrecorded", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd < 0)
+        return;
+    if (write(fd, ".", 1) < 0)
+        errno = 0; /* there is no room for so much as that */
+    close(fd);
+}
+
+/* ---- the run that the root has written -------------------------------------------------------- */
+
+/* "device inode path": the user may have put another file in its place since. */
+#define NOTE_FORMAT "%llx %llx %s"
+
+static bool is_that_file(const char *path, unsigned long long device, unsigned long long inode)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+bool ar_family_written(const struct ar_identity *identity, char *path, size_t n_path)
+{
+    char note[AR_PATH_BYTES], text[AR_PATH_BYTES + 64];
+    unsigned long long device, inode;
+    int n_head = 0;
+
+    path_of(identity, ".written", note);
+    int fd = open(note, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    if (sscanf(text, "%llx %llx %n", &device, &inode, &n_head) < 2 || !n_head)
+        return false;
+    snprintf(path, n_path, "%s", text + n_head);
+    return is_that_file(path, device, inode);
+}
+
+void ar_family_note_written(const struct ar_identity *identity, const char *path)
+{
+    char note[AR_PATH_BYTES], text[AR_PATH_BYTES + 64];
+    struct stat st;
+
+    path_of(identity, ".written", note);
+    int fd = open(note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd < 0)
+        return;
+    if (lstat(path, &st) < 0)
+        st = (struct stat){0};
+    int n = snprintf(text, sizeof text, NOTE_FORMAT, (unsigned long long)st.st_dev,
+                     (unsigned long long)st.st_ino, path);
+
+    if (n <= 0 || write(fd, text, (size_t)n) != n)
+        unlink(note); /* the last child writes a run of its own then */
+    close(fd);
+}
+
+bool ar_family_root_is_done(const struct ar_identity *identity)
+{
+    char note[AR_PATH_BYTES];
+
+    path_of(identity, ".written", note);
+    return access(note, F_OK) == 0 || !ar_process_runs(identity->root_pid, identity->root_start);
+}
+
+bool ar_family_root_is_rank(const struct ar_identity *identity)
+{
+    return strrchr(identity->stem, '/')[1] == 'r';
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/process_hook.h"
+
+#include "runtime/family.h"
+#include "runtime/recording.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *passed_on; /* NAME=value */
+static size_t n_name;   /* with its '=' */
+
+void ar_process_pass_on(const char *variable)
+{
+    char *copy = variable ? strdup(variable) : NULL;
+    char *equals = copy ? strchr(copy, '=') : NULL;
+
+    free(passed_on);
+    passed_on = equals ? copy : NULL;
+    n_name = equals ? (size_t)(equals + 1 - copy) : 0;
+    if (!equals) {
+        free(copy);
+        return;
+    }
+    *equals = '\0';
+    setenv(copy, equals + 1, 1);
+    *equals = '=';
+}
+
+static size_t count(char *const environment[])
+{
+    size_t n = 0;
+
+    while (environment && environment[n])
+        n++;
+    return n;
+}
+
+static bool has_it(char *const environment[])
+{
+    for (; environment && *environment; environment++)
+        if (strncmp(*environment, passed_on, n_name) == 0)
+            return true;
+    return false;
+}
+
+/* No malloc: after vfork the parent's memory is shared. */
+#define EXTEND(environment)                                                                        \
+    do {                                                                                           \
+        if (passed_on && environment && !has_it(environment)) {                                    \
+            size_t n = count(environment);                                                         \
+            char **extended = alloca((n + 2) * sizeof *extended);                                  \
+                                                                                                   \
+            memcpy(extended, environment, n * sizeof *extended);                                   \
+            extended[n] = passed_on;                                                               \
+            extended[n + 1] = NULL;                                                                \
+            environment = extended;                                                                \
+        }                                                                                          \
+    } while (0)
+
+static void our_exit(int status)
+{
+    ar_recording_ends_at_once();
+    _exit(status);
+}
+
+static void before_exec(void)
+{
+    ar_family_expect();
+    ar_recording_is_replaced(true);
+}
+
+static int after_failed_exec(void)
+{
+    int error = errno;
+
+    ar_recording_is_replaced(false);
+    errno = error;
+    return -1;
+}
+
+static int our_execv(const char *path, char *const arguments[])
+{
+    before_exec();
+    execv(path, arguments);
+    return after_failed_exec();
+}
+
+static int our_execve(const char *path, char *const arguments[], char *const environment[])
+{
+    EXTEND(environment);
+    before_exec();
+    execve(path, arguments, environment);
+    return after_failed_exec();
+}
+
+static int our_fexecve(int fd, char *const arguments[], char *const environment[])
+{
+    EXTEND(environment);
+    before_exec();
+    fexecve(fd, arguments, environment);
+    return after_failed_exec();
+}
+
+static int our_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attributes, char *const arguments[],
+                           char *const environment[])
+{
+    EXTEND(environment);
+    ar_family_expect();
+    return posix_spawn(pid, path, actions, attributes, arguments, environment);
+}
+
+static int our_posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attributes, char *const arguments[],
+                            char *const environment[])
+{
+    EXTEND(environment);
+    ar_family_expect();
+    return posix_spawnp(pid, name, actions, attributes, arguments, environment);
+}
+
+static int our_system(const char *command)
+{
+    ar_family_expect();
+    return system(command); // NOLINT(cert-env33-c): it is the program's own call
+}
+
+void *ar_process_wrapper(const char *name)
+{
+    static const struct {
+        const char *name;
+        void *wrapper;
+    } wrappers[] = {
+        {"_exit", (void *)our_exit},
+        {"execv", (void *)our_execv},
+        {"execve", (void *)our_execve},
+        {"fexecve", (void *)our_fexecve},
+        {"posix_spawn", (void *)our_posix_spawn},
+        {"posix_spawnp", (void *)our_posix_spawnp},
+        {"system", (void *)our_system},
+    };
+
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+        if (strcmp(name, wrappers[i].name) == 0)
+            return wrappers[i].wrapper;
+    return NULL;
+}
