@@ -263,7 +263,9 @@ def calibration_loops() -> "tuple[Callable[[], None], Callable[[], None]]":
 
 def options_for_children(options: Options, output: str) -> bytes:
     """What `parse` makes the same options of, a line each."""
-    words = [f"--output={output}", f"--max-size={options.max_bytes}", f"--builtins={options.builtins}", "--quiet"]
+    words = [f"--output={output}", f"--max-size={options.max_bytes}", f"--builtins={options.builtins}"]
+    if options.quiet:
+        words.append("--quiet")
     if options.budget:
         words.append(f"--budget={options.budget!r}")
     if options.hide_imports:
@@ -303,7 +305,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
         if not stem:
             complain(f"{error}; the program runs without being recorded")
         return
-    if engine == "trace API" and not options.quiet:
+    if engine == "trace API" and not options.quiet and not stem:
         note("another tool holds the interpreter's cheap hook; recording through the trace API, which costs more")
     for key, value in encoded:
         _runtime.fact(key, value)

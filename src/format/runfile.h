@@ -43,6 +43,8 @@ AR_MUST_CHECK enum ar_status ar_run_read(struct ar_profile *out, const char *pat
  */
 AR_MUST_CHECK enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path,
                                           char *written, size_t n_written, struct ar_error *err);
+/* The n-th name that is tried: heat.allranks, heat-2.allranks … false: it is too long. */
+bool ar_run_numbered(const char *path, int n, char *name, size_t n_name);
 /* Puts it in place of the one that is there, as a whole. Only for what the caller has written itself. */
 AR_MUST_CHECK enum ar_status ar_run_replace(const struct ar_bytes *bytes, const char *path,
                                             struct ar_error *err);

@@ -23,8 +23,7 @@ static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
     return AR_OK;
 }
 
-/* The n-th name to try: heat.allranks, heat-2.allranks, heat-3.allranks. */
-static bool numbered_name(const char *path, int n, char *name, size_t n_name)
+bool ar_run_numbered(const char *path, int n, char *name, size_t n_name)
 {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
@@ -41,7 +40,7 @@ static enum ar_status give_name(const char *temporary, const char *path, char *w
                                 size_t n_written)
 {
     for (int n = 1; n < 10000; n++) {
-        if (!numbered_name(path, n, written, n_written)) {
+        if (!ar_run_numbered(path, n, written, n_written)) {
             errno = ENAMETOOLONG;
             return AR_IO;
         }

@@ -43,7 +43,7 @@ static struct timespec changed(const struct ar_identity *identity)
 
 void ar_family_begin(const struct ar_identity *identity)
 {
-    begun.expected = false;
+    begun.expected = identity->is_child; /* there is its parent, at least */
     begun.directory_changed = changed(identity);
 }
 
@@ -114,6 +114,13 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
+/* Also what a child was about to write when it was killed. */
+static bool is_of_family(const char *rest)
+{
+    return *rest == '.' &&
+           (ends_with(rest, ".live") || ends_with(rest, ".allranks") || ends_with(rest, ".part"));
+}
+
 /* Calls the visitor with the path of each live file and run file; it says whether to go on. */
 static bool each_file(const struct ar_identity *identity, bool (*visit)(const char *path, void *),
                       void *context)
@@ -128,8 +135,7 @@ static bool each_file(const struct ar_identity *identity, bool (*visit)(const ch
     for (struct dirent *entry; go_on && (entry = readdir(dir));) {
         char path[AR_PATH_BYTES];
 
-        if (strncmp(entry->d_name, name, n_name) != 0 || entry->d_name[n_name] != '.' ||
-            (!ends_with(entry->d_name, ".live") && !ends_with(entry->d_name, ".allranks")))
+        if (strncmp(entry->d_name, name, n_name) != 0 || !is_of_family(entry->d_name + n_name))
             continue;
         if (snprintf(path, sizeof path, "%s/%s", identity->job_dir, entry->d_name) <
             (int)sizeof path)
@@ -213,7 +219,11 @@ static bool gather_file(const char *path, void *context)
 
     if (strcmp(path, g->own_path) == 0)
         return true;
-    status = ends_with(path, ".live") ? add_live(g, path, &ended) : add_run(g, path);
+    if (ends_with(path, ".part"))
+        status =
+            AR_OK; /* whoever writes has the lock: this one is dead, and its live file is there */
+    else
+        status = ends_with(path, ".live") ? add_live(g, path, &ended) : add_run(g, path);
     if (status == AR_NOMEM) { /* the profile may be half of what it should be */
         g->status = status;
         return false;
@@ -269,7 +279,7 @@ void ar_family_free(struct ar_family *family)
 
 void ar_family_leave(const struct ar_identity *identity)
 {
-    static const char *const endings[] = {".unrecorded", ".written", ".lock"};
+    static const char *const endings[] = {".unrecorded", ".lock"};
     char path[AR_PATH_BYTES];
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -309,66 +319,32 @@ void ar_family_count_lost(const struct ar_identity *identity)
     close(fd);
 }
 
-/* ---- the run that the root has written -------------------------------------------------------- */
+/* ---- the root --------------------------------------------------------------------------------- */
 
-/* "device inode path": the user may have put another file in its place since. */
-#define NOTE_FORMAT "%llx %llx %s"
-
-static bool is_that_file(const char *path, unsigned long long device, unsigned long long inode)
-{
-    struct stat st;
-
-    return lstat(path, &st) == 0 && st.st_dev == device && st.st_ino == inode;
-}
-
-bool ar_family_written(const struct ar_identity *identity, char *path, size_t n_path)
-{
-    char note[AR_PATH_BYTES], text[AR_PATH_BYTES + 64];
-    unsigned long long device, inode;
-    int n_head = 0;
-
-    path_of(identity, ".written", note);
-    int fd = open(note, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    if (sscanf(text, "%llx %llx %n", &device, &inode, &n_head) < 2 || !n_head)
-        return false;
-    snprintf(path, n_path, "%s", text + n_head);
-    return is_that_file(path, device, inode);
-}
-
-void ar_family_note_written(const struct ar_identity *identity, const char *path)
-{
-    char note[AR_PATH_BYTES], text[AR_PATH_BYTES + 64];
-    struct stat st;
-
-    path_of(identity, ".written", note);
-    int fd = open(note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-    if (fd < 0)
-        return;
-    if (lstat(path, &st) < 0)
-        st = (struct stat){0};
-    int n = snprintf(text, sizeof text, NOTE_FORMAT, (unsigned long long)st.st_dev,
-                     (unsigned long long)st.st_ino, path);
-
-    if (n <= 0 || write(fd, text, (size_t)n) != n)
-        unlink(note); /* the last child writes a run of its own then */
-    close(fd);
-}
-
+/* Its file is closed, or gone; or it is itself. */
 bool ar_family_root_is_done(const struct ar_identity *identity)
 {
-    char note[AR_PATH_BYTES];
+    char path[AR_PATH_BYTES];
+    struct ar_live_header h;
 
-    path_of(identity, ".written", note);
-    return access(note, F_OK) == 0 || !ar_process_runs(identity->root_pid, identity->root_start);
+    path_of(identity, ".live", path);
+    return !read_header(path, &h) || h.state == AR_LIVE_FINISHED ||
+           !ar_process_runs(identity->root_pid, identity->root_start);
 }
 
 bool ar_family_root_is_rank(const struct ar_identity *identity)
 {
     return strrchr(identity->stem, '/')[1] == 'r';
+}
+
+bool ar_family_wrote(const struct ar_identity *identity, const struct ar_profile *run)
+{
+    for (size_t i = 0; i < run->n_processes; i++) {
+        const struct ar_process *process = &run->processes[i];
+
+        if (process->pid == identity->root_pid && process->pid_start == identity->root_start &&
+            strcmp(ar_strtab_text(&run->strings, process->host), identity->host) == 0)
+            return true;
+    }
+    return false;
 }

@@ -8,7 +8,6 @@
  *     p100-7.c101-9.live       a child that runs, or was killed
  *     p100-7.c102-9.allranks   one that has ended: a run file, which is smaller
  *     p100-7.unrecorded        a byte for each child that could not be recorded
- *     p100-7.written           the run file that the root has written while children still ran
  *     p100-7.lock              held by whoever ends
  *
  * The root ends by writing the run of all of them. Who ends after the root and is the last one left
@@ -60,6 +59,5 @@ void ar_family_count_lost(const struct ar_identity *identity);
 bool ar_family_root_is_done(const struct ar_identity *identity);
 /* Its run is that of all ranks, which no child can add to. */
 bool ar_family_root_is_rank(const struct ar_identity *identity);
-/* Where the root has written the run; false: it has not, or something else is there now. */
-bool ar_family_written(const struct ar_identity *identity, char *path, size_t n_path);
-void ar_family_note_written(const struct ar_identity *identity, const char *path);
+/* Is the root in it? */
+bool ar_family_wrote(const struct ar_identity *identity, const struct ar_profile *run);

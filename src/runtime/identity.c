@@ -141,11 +141,6 @@ static void find_job(struct ar_identity *id)
     clean_name(id->job);
 }
 
-static bool is_ours_alone(const struct stat *st)
-{
-    return S_ISDIR(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 022);
-}
-
 /* A directory that is ours alone; made if need be. */
 static enum ar_status own_directory(const char *path, struct ar_error *err)
 {
@@ -155,7 +150,7 @@ static enum ar_status own_directory(const char *path, struct ar_error *err)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     if (lstat(path, &st) < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
-    if (!is_ours_alone(&st))
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
         return ar_fail(err, AR_IO,
                        "%s: not a directory that only you can write to (remove it, or choose "
                        "another with --live-dir)",
@@ -268,13 +263,25 @@ enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, s
     return status;
 }
 
-void ar_identity_fork(struct ar_identity *identity)
+/* The root may have ended meanwhile, and left nothing. */
+static enum ar_status make_job_dir_again(const struct ar_identity *identity, struct ar_error *err)
+{
+    char parent[AR_PATH_BYTES];
+
+    snprintf(parent, sizeof parent, "%s", identity->job_dir);
+    *strrchr(parent, '/') = '\0';
+    mkdir(parent, 0700);
+    return own_directory(identity->job_dir, err);
+}
+
+enum ar_status ar_identity_fork(struct ar_identity *identity, struct ar_error *err)
 {
     identity->parent_pid = identity->pid;
     identity->parent_start = identity->pid_start;
     identity->pid = (uint32_t)getpid();
     identity->pid_start = ar_process_start(identity->pid);
     name_child(identity);
+    return make_job_dir_again(identity, err);
 }
 
 /* "…/r3-p1234-5678" */
@@ -319,15 +326,12 @@ static void choose_rank(struct ar_identity *out, uint32_t root_rank)
 enum ar_status ar_identity_join(struct ar_identity *out, const char *stem, struct ar_error *err)
 {
     uint32_t root_rank;
-    struct stat st;
 
     find_self(out);
     if (!read_stem(out, stem, &root_rank))
         return ar_fail(err, AR_BAD, "%s: not the name of a recording", stem);
-    if (lstat(out->job_dir, &st) < 0)
-        return ar_fail(err, AR_IO, "%s: %s", out->job_dir, strerror(errno));
-    if (!is_ours_alone(&st))
-        return ar_fail(err, AR_IO, "%s: not a directory that only you can write to", out->job_dir);
+    if (make_job_dir_again(out, err) < 0)
+        return AR_IO;
     out->parent_start = ar_process_start(out->parent_pid);
     if (ar_identity_is_root(out)) {
         out->parent_pid = out->pid;

@@ -44,7 +44,7 @@ struct ar_identity {
 AR_MUST_CHECK enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir,
                                               struct ar_error *err);
 /* In the child of a fork: from its parent's to its own. */
-void ar_identity_fork(struct ar_identity *identity);
+AR_MUST_CHECK enum ar_status ar_identity_fork(struct ar_identity *identity, struct ar_error *err);
 /*
  * Of a Python that a recorded process has started, which passed the root's stem on. AR_IO: there is
  * no such directory, or it is not ours.

@@ -213,8 +213,6 @@ static void end_root(void)
         status = write_run_to(&p, recording.output, written, &err);
     if (status == AR_OK) {
         say_written(written, &p, family.n_running);
-        if (family.n_running)
-            ar_family_note_written(identity, written);
         ar_family_remove(&family);
         leave_nothing(family.n_running);
     } else {
@@ -241,30 +239,51 @@ static void become_run_file(void)
     ar_profile_free(&p);
 }
 
-/* The root wrote its run while others still ran: they are in it as they were then. */
-static enum ar_status add_to_written(const char *path, struct ar_profile *p, struct ar_error *err)
+/* The root wrote its run while others still ran: they are in it as they were then, or not yet. */
+static enum ar_status add_to_run(const char *path, struct ar_profile *run, struct ar_profile *p,
+                                 struct ar_error *err)
 {
     struct ar_bytes bytes = {0};
-    struct ar_profile run;
-    enum ar_status status = ar_run_read(&run, path, err);
+    enum ar_status status = ar_profile_merge(run, p);
 
-    if (status < 0)
-        return status;
-    status = ar_profile_merge(&run, p);
     if (status == AR_OK)
-        status = encode(&run, &bytes, err);
+        status = encode(run, &bytes, err);
     if (status == AR_OK)
         status = ar_run_replace(&bytes, path, err);
     ar_bytes_free(&bytes);
-    ar_profile_free(&run);
     return status;
+}
+
+#define MAX_RUNS 100 /* of the same name: looking for ours among them has an end */
+
+/* The file may have been moved, and another one may have its name: what is in it tells. */
+static enum ar_status add_to_written(struct ar_profile *p, struct ar_error *err)
+{
+    char path[AR_PATH_BYTES];
+
+    for (int n = 1; n < MAX_RUNS && ar_run_numbered(recording.output, n, path, sizeof path) &&
+                    access(path, F_OK) == 0;
+         n++) {
+        struct ar_profile run;
+
+        if (ar_run_read(&run, path, err) < 0)
+            continue;
+
+        bool is_ours = ar_family_wrote(&recording.identity, &run);
+        enum ar_status status = is_ours ? add_to_run(path, &run, p, err) : AR_OK;
+
+        ar_profile_free(&run);
+        if (is_ours)
+            return status;
+    }
+    return AR_BAD;
 }
 
 /* The last of the family: nobody else will. */
 static void complete(void)
 {
     const struct ar_identity *identity = &recording.identity;
-    char path[AR_PATH_BYTES], written[AR_PATH_BYTES];
+    char written[AR_PATH_BYTES];
     struct ar_family family = {0};
     struct ar_profile p;
     struct ar_error err;
@@ -272,9 +291,7 @@ static void complete(void)
 
     if (status == AR_OK)
         status = ar_family_gather(&family, identity, "", &p);
-    if (status == AR_OK && ar_family_written(identity, path, sizeof path))
-        status = add_to_written(path, &p, &err);
-    else if (status == AR_OK)
+    if (status == AR_OK && add_to_written(&p, &err) < 0)
         status = write_run_to(&p, recording.output, written, &err);
     if (status == AR_OK) {
         ar_family_remove(&family);
@@ -482,8 +499,8 @@ void ar_recording_forked(void)
 
     if (recording.finished || ar_live_base)
         return;
-    ar_identity_fork(&recording.identity);
-    if (recording.with_children && ar_family_has_room(&recording.identity) &&
+    if (recording.with_children && ar_identity_fork(&recording.identity, &err) == AR_OK &&
+        ar_family_has_room(&recording.identity) &&
         ar_livemap_adopt(&recording.identity, ar_threads_forked_in(), &err) == AR_OK) {
         ar_family_begin(&recording.identity);
         ar_threads_adopt();

@@ -140,7 +140,7 @@ def test_a_damaged_file_is_refused_or_read_but_never_a_crash(python: Sandbox, ru
 
 
 def test_a_damaged_live_file_is_refused_or_read_but_never_a_crash(python: Sandbox):
-    python.recorded(workload("endings.py"), "os_exit_4")
+    python.recorded(workload("endings.py"), "killed")
     (live,) = python.live_files()
     whole = live.read_bytes()
     chance = random.Random(1)
@@ -210,7 +210,7 @@ def test_the_interpreters_own_pstats_loads_the_export(python: Sandbox, run_file:
 
 
 def test_merging_runs_adds_them_up(python: Sandbox, run_file: bytes):
-    (python.cwd / "other.allranks").write_bytes(run_file)
+    python.recorded(workload("counts_recursion.py"), "ignored.json", options=("-o", "other.allranks"))
     merged = python.allranks("merge", "run.allranks", "other.allranks", "-o", "both.allranks")
     assert (merged.code, merged.out) == (0, "")
     assert python.report("both.allranks").calls("fib") == 2 * 753

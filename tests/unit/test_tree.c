@@ -958,8 +958,8 @@ static void go_on_in_child(struct ar_node *outer, struct ar_node *inner)
     forking(AR_FORK_CHILD);
     if (ar_thread_self())
         _exit(20);
-    ar_identity_fork(&identity);
-    if (ar_livemap_adopt(&identity, ar_threads_forked_in(), NULL) < 0)
+    if (ar_identity_fork(&identity, NULL) < 0 ||
+        ar_livemap_adopt(&identity, ar_threads_forked_in(), NULL) < 0)
         _exit(21);
     ar_threads_adopt();
 
