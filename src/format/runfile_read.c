@@ -31,7 +31,7 @@ enum ar_status ar_run_read(struct ar_profile *out, const char *path, struct ar_e
 {
     unsigned char *bytes = NULL;
     enum ar_status status;
-    struct stat st;
+    struct stat st = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0 || fstat(fd, &st) < 0)

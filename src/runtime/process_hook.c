@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/process_hook.h"
 
+#include "base/arena.h"
 #include "runtime/family.h"
 #include "runtime/recording.h"
 
-#include <alloca.h>
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -48,19 +48,24 @@ static bool has_it(char *const environment[])
     return false;
 }
 
-/* No malloc: after vfork the parent's memory is shared. */
-#define EXTEND(environment)                                                                        \
-    do {                                                                                           \
-        if (passed_on && environment && !has_it(environment)) {                                    \
-            size_t n = count(environment);                                                         \
-            char **extended = alloca((n + 2) * sizeof *extended);                                  \
-                                                                                                   \
-            memcpy(extended, environment, n * sizeof *extended);                                   \
-            extended[n] = passed_on;                                                               \
-            extended[n + 1] = NULL;                                                                \
-            environment = extended;                                                                \
-        }                                                                                          \
-    } while (0)
+/*
+ * With ours, where it is not there. After vfork this is the parent's memory, which nobody else would
+ * free: so it is kept for the next time.
+ */
+static char *const *with_ours(char *const environment[])
+{
+    static __thread char **extended;
+    static __thread size_t cap;
+    size_t n = count(environment);
+
+    if (!passed_on || !environment || has_it(environment) ||
+        ar_grow((void **)&extended, &cap, n + 2, sizeof *extended) < 0)
+        return environment;
+    memcpy(extended, environment, n * sizeof *extended);
+    extended[n] = passed_on;
+    extended[n + 1] = NULL;
+    return extended;
+}
 
 static void our_exit(int status)
 {
@@ -92,17 +97,15 @@ static int our_execv(const char *path, char *const arguments[])
 
 static int our_execve(const char *path, char *const arguments[], char *const environment[])
 {
-    EXTEND(environment);
     before_exec();
-    execve(path, arguments, environment);
+    execve(path, arguments, with_ours(environment));
     return after_failed_exec();
 }
 
 static int our_fexecve(int fd, char *const arguments[], char *const environment[])
 {
-    EXTEND(environment);
     before_exec();
-    fexecve(fd, arguments, environment);
+    fexecve(fd, arguments, with_ours(environment));
     return after_failed_exec();
 }
 
@@ -110,18 +113,16 @@ static int our_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_
                            const posix_spawnattr_t *attributes, char *const arguments[],
                            char *const environment[])
 {
-    EXTEND(environment);
     ar_family_expect();
-    return posix_spawn(pid, path, actions, attributes, arguments, environment);
+    return posix_spawn(pid, path, actions, attributes, arguments, with_ours(environment));
 }
 
 static int our_posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attributes, char *const arguments[],
                             char *const environment[])
 {
-    EXTEND(environment);
     ar_family_expect();
-    return posix_spawnp(pid, name, actions, attributes, arguments, environment);
+    return posix_spawnp(pid, name, actions, attributes, arguments, with_ours(environment));
 }
 
 static int our_system(const char *command)

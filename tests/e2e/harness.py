@@ -250,6 +250,17 @@ class Sandbox:
     def live_files(self) -> list[Path]:
         return sorted(self.live.rglob("*.live")) if self.live.exists() else []
 
+    def left_overs(self) -> list[Path]:
+        """All that is in the live directory. By name: directories come and go while they are looked at."""
+        return [Path(directory, name) for directory, _, names in os.walk(self.live) for name in names]
+
+    def wait_for_the_last(self) -> None:
+        """Children that outlive their parent end on their own, and then nothing is left."""
+        deadline = time.monotonic() + TIME_LIMIT_S
+        while self.left_overs() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert self.left_overs() == []
+
     def read_json(self, name: str):
         return json.loads((self.cwd / name).read_text())
 

@@ -3,8 +3,6 @@
 
 import json
 import os
-import time
-from pathlib import Path
 
 import pytest
 from harness import Done, Sandbox, is_closing_line, workload
@@ -29,11 +27,6 @@ def logged(python: Sandbox) -> tuple[dict[int, int], dict[int, int]]:
     return calls, parents
 
 
-def left_overs(python: Sandbox) -> list[Path]:
-    """By name: directories come and go while they are looked at."""
-    return [Path(directory, name) for directory, _, names in os.walk(python.live) for name in names]
-
-
 def calls_by_process(python: Sandbox, run: str) -> dict[int, int]:
     """From the run as data: values of all nodes of `tick`, by the process of their thread."""
     code = (
@@ -50,14 +43,6 @@ def calls_by_process(python: Sandbox, run: str) -> dict[int, int]:
     done = python.plain("-c", code, run)
     assert done.code == 0, done
     return {int(pid): n for pid, n in json.loads(done.out).items()}
-
-
-def wait_for_the_last(python: Sandbox) -> None:
-    """Children that outlive their parent end on their own, and then nothing is left."""
-    deadline = time.monotonic() + 60
-    while left_overs(python) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert left_overs(python) == []
 
 
 def assert_all_are_there(python: Sandbox, run: str = "family.allranks") -> None:
@@ -83,7 +68,7 @@ def test_each_has_its_own_and_all_are_in_one_run(any_python: Sandbox, way: str):
     assert (done.code, done.out) == (plain.code, plain.out), done
     assert sum(map(is_closing_line, done.err.splitlines())) == 1, done
     assert done.err.count("\n") == plain.err.count("\n") + 1, done
-    wait_for_the_last(any_python)
+    any_python.wait_for_the_last()
     assert any_python.files() == {"family.allranks", "log"}
     assert_all_are_there(any_python)
 
@@ -92,7 +77,7 @@ def test_each_has_its_own_and_all_are_in_one_run(any_python: Sandbox, way: str):
 def test_the_parent_may_die_first(any_python: Sandbox, way: str):
     done = record(any_python, way)
     assert done.code == (-9 if way == "killed_before_child" else 0), done
-    wait_for_the_last(any_python)
+    any_python.wait_for_the_last()
     assert any_python.files() == {"family.allranks", "log"}
     assert_all_are_there(any_python)
 
@@ -102,7 +87,7 @@ def test_a_run_tells_who_still_runs_and_is_completed_later(python: Sandbox):
     assert "1 still running, to be added at its end" in done.err, done
     states = [process["state"] for process in python.info("family.allranks").processes]
     assert states in (["finished", "running"], ["finished", "finished"])
-    wait_for_the_last(python)
+    python.wait_for_the_last()
     assert [process["state"] for process in python.info("family.allranks").processes] == ["finished", "finished"]
 
 
@@ -111,7 +96,7 @@ def test_a_run_that_was_moved_is_not_written_over(python: Sandbox):
     running.wait()
     os.rename(python.cwd / "family.allranks", python.cwd / "mine.allranks")
     (python.cwd / "family.allranks").write_text("another file")
-    wait_for_the_last(python)
+    python.wait_for_the_last()
     assert (python.cwd / "family.allranks").read_text() == "another file"
     merged = python.allranks("merge", "mine.allranks", "family-2.allranks", "-o", "both.allranks")
     assert merged.code == 0, merged
@@ -136,7 +121,7 @@ def test_without_children_there_are_none(python: Sandbox):
         done = record(python, way, "--no-children", "-o", f"{way}.allranks")
         assert done.code == 0, done
         assert len(python.info(f"{way}.allranks").processes) == 1
-        assert left_overs(python) == []
+        assert python.left_overs() == []
 
 
 def test_children_count_for_the_process_that_started_them(python: Sandbox):
@@ -194,7 +179,7 @@ def test_children_that_find_no_room_are_counted(python: Sandbox):
     (process,) = python.info("command.allranks").processes
     assert process["lost"]["processes"] == 3
     assert "3 child processes that were not recorded" in python.answer("info", "command.allranks").decode()
-    assert left_overs(python) == []
+    assert python.left_overs() == []
 
 
 def test_another_job_started_by_the_program_keeps_its_ranks(mpi: Sandbox):
@@ -216,4 +201,4 @@ def test_children_of_ranks_come_with_their_ranks(mpi: Sandbox):
     report = mpi.report(run)
     assert (report.data["processes"], report.data["ranks"]) == (4, 2)
     assert report.calls("tick") == 10 + 11 + 20 + 21
-    assert left_overs(mpi) == []
+    assert mpi.left_overs() == []
