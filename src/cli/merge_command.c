@@ -44,7 +44,6 @@ int ar_command_merge(int argc, char **argv)
     const char *output = NULL;
     struct ar_profile p;
     struct ar_error err;
-    int status = AR_EXIT_OK;
 
     for (int c; (c = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;) {
         if (c == 'o') {
@@ -58,13 +57,11 @@ int ar_command_merge(int argc, char **argv)
     }
     if (optind == argc || !output)
         return ar_complain("what into which file? (usage: allranks merge DIR|RUN... -o FILE)");
-    if (ar_profile_init(&p) < 0)
-        return ar_complain("out of memory");
-    for (int i = optind; i < argc && status == AR_EXIT_OK; i++)
-        if (ar_load_into(&p, argv[i], &err) < 0)
-            status = ar_complain("%s", err.text);
-    if (status == AR_EXIT_OK)
-        status = merge(&p, output);
+    if (ar_load_all(&p, argv + optind, (size_t)(argc - optind), &err) < 0)
+        return ar_complain("%s", err.text);
+
+    int status = merge(&p, output);
+
     ar_profile_free(&p);
     return status;
 }

@@ -284,3 +284,20 @@ const char *ar_profile_fact_text(const struct ar_profile *p, const char *key)
             return ar_strtab_text(&p->strings, p->facts[i].value);
     return "";
 }
+
+bool ar_profile_of_pairs(const struct ar_profile *p)
+{
+    return strcmp(ar_profile_fact_text(p, "source"), "pstats") == 0;
+}
+
+enum ar_status ar_profile_declare_pairs(struct ar_profile *p)
+{
+    return ar_profile_fact(p, (struct ar_str){"source", 6}, (struct ar_str){"pstats", 6});
+}
+
+bool ar_node_is_pair(const struct ar_profile *p, uint32_t node)
+{
+    uint32_t parent = p->nodes[node].parent;
+
+    return parent != AR_NO_ID && p->nodes[parent].parent != AR_NO_ID;
+}
