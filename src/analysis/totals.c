@@ -288,11 +288,12 @@ static bool allocate(struct ar_totals *t, size_t n)
     t->bytes_out = calloc(n, sizeof *t->bytes_out);
     t->bytes_in = calloc(n, sizeof *t->bytes_in);
     t->awaited_ns = calloc(n, sizeof *t->awaited_ns);
+    t->n_primitive = calloc(n, sizeof *t->n_primitive);
     t->marks = calloc(n, sizeof *t->marks);
     t->first_child = calloc(n, sizeof *t->first_child);
     t->next_sibling = calloc(n, sizeof *t->next_sibling);
     return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->awaited_ns &&
-           t->marks && t->first_child && t->next_sibling;
+           t->n_primitive && t->marks && t->first_child && t->next_sibling;
 }
 
 enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
@@ -313,6 +314,7 @@ enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
         sum_over_ranks(p, AR_METRIC_BYTES_OUT, out->bytes_out);
         sum_over_ranks(p, AR_METRIC_BYTES_IN, out->bytes_in);
         sum_over_ranks(p, AR_METRIC_AWAITED, out->awaited_ns);
+        sum_over_ranks(p, AR_METRIC_PRIMITIVE, out->n_primitive);
         mark_nodes(p, out->marks);
         sum_processes(out, p);
     } else {
@@ -329,6 +331,7 @@ void ar_totals_free(struct ar_totals *t)
     free(t->bytes_out);
     free(t->bytes_in);
     free(t->awaited_ns);
+    free(t->n_primitive);
     free(t->marks);
     free(t->first_child);
     free(t->next_sibling);

@@ -28,6 +28,7 @@ struct ar_totals {
     bool of_pairs;                 /* the profile is one of caller pairs, see format/profile.h */
     struct ar_spread *time, *self; /* by node, in nanoseconds */
     uint64_t *n_calls;             /* by node, over all ranks */
+    uint64_t *n_primitive;         /* likewise, of caller pairs */
     uint64_t *bytes_out, *bytes_in;
     uint64_t *awaited_ns; /* by node of a task, over all ranks */
     uint8_t *marks;       /* by node: enum ar_value_mark, 0 where every call was timed */
