@@ -262,8 +262,6 @@ static bool read_here(struct ar_marshal_reader *r, struct ar_marshal_object *out
         .offset = (size_t)(r->in.at - r->bytes),
         .shared = AR_NO_ID,
     };
-    if (r->n_entered && out->offset >= r->frontier)
-        return FAIL(r, "something in it refers to itself (byte %zu)", r->frontier);
 
     int letter = ar_cursor_u8(&r->in);
 
@@ -286,8 +284,7 @@ static bool read_shared(struct ar_marshal_reader *r, struct ar_marshal_object *o
         return true;
     }
     out->next = (size_t)(here - r->bytes);
-    if (r->n_entered++ == 0)
-        r->frontier = out->next;
+    r->n_entered++;
     return true;
 }
 
@@ -298,6 +295,10 @@ bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
     bool interned = letter == 'R';
     const struct ar_marshal_table *table = interned ? &r->interned : &r->flagged;
 
+    if (r->n_entered == 0)
+        r->frontier = offset;
+    else if (offset >= r->frontier)
+        return FAIL(r, "something in it refers to itself (byte %zu)", r->frontier);
     if (letter != 'r' && letter != 'R')
         return read_here(r, out);
     ar_cursor_u8(&r->in);

@@ -63,7 +63,7 @@ struct ar_marshal_reader {
     struct ar_marshal_table flagged;  /* from Python 3.4 on: all that has the flag, 'r' */
     struct ar_marshal_table interned; /* before: texts, 'R' */
     size_t n_entered; /* tuples and dicts that were referred to, and are not left yet */
-    size_t frontier;  /* where the first of them was referred to: what comes later is not known */
+    size_t frontier;  /* where the first of them was referred to: from there on nothing is known */
     enum ar_status status; /* AR_OK until something is wrong; `problem` says what */
     struct ar_error problem;
 };
