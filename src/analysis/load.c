@@ -182,27 +182,28 @@ static enum file_kind kind_of(const char *path)
 static enum ar_status load_pstats(struct ar_profile *p, const char *path, uint32_t rank,
                                   uint32_t n_ranks, struct ar_error *err)
 {
-    struct ar_profile one;
     unsigned char *bytes = NULL;
     struct stat st;
-    enum ar_status status;
+    enum ar_status status = check_same_kind(p, true, path, err);
 
+    if (status < 0)
+        return status;
     if (stat(path, &st) < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     status = read_whole(path, (size_t)st.st_size, &bytes, err);
-    if (status < 0)
-        return status;
-    status = ar_pstats_decode(&one, bytes, (size_t)st.st_size, path, err);
+    if (status == AR_OK)
+        status = ar_pstats_add(p, bytes, (size_t)st.st_size, path, err);
     free(bytes);
     if (status < 0)
         return status;
-    one.processes[0].world_rank = rank;
-    one.processes[0].world_size = n_ranks;
-    one.processes[0].start_real_ns =
+
+    struct ar_process *process = &p->processes[p->n_processes - 1];
+
+    process->world_rank = rank;
+    process->world_size = n_ranks;
+    process->start_real_ns =
         (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-    status = add_profile(p, &one, path, err);
-    ar_profile_free(&one);
-    return status;
+    return AR_OK;
 }
 
 struct ranked {
@@ -284,7 +285,8 @@ static enum ar_status expand(struct paths *paths, const char *path, struct ar_er
     int failed = glob(path, GLOB_NOSORT, NULL, &found);
 
     if (failed == GLOB_NOMATCH)
-        status = ar_fail(err, AR_IO, "%s: no file fits this pattern", path);
+        status = ar_fail(err, AR_IO, "%s: no file fits this pattern (is this the right directory?)",
+                         path);
     else if (failed)
         status = ar_fail(err, AR_IO, "%s: %s", path,
                          failed == GLOB_NOSPACE ? "out of memory" : strerror(errno));

@@ -240,6 +240,15 @@ static size_t combine_equal(struct ar_value *values, size_t n_values, enum ar_co
     return n;
 }
 
+/* As where one process was added after the other. */
+static bool comes_by_location(const struct ar_metric *m)
+{
+    for (size_t i = 1; i < m->n_values; i++)
+        if (m->values[i].location < m->values[i - 1].location)
+            return false;
+    return true;
+}
+
 static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_locations,
                                   enum ar_combine how)
 {
@@ -249,7 +258,10 @@ static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_
     enum ar_status status = AR_NOMEM;
 
     if (start && spare) {
-        counting_sort(m->values, spare, m->n_values, start, n_locations, false);
+        if (comes_by_location(m))
+            memcpy(spare, m->values, m->n_values * sizeof *spare);
+        else
+            counting_sort(m->values, spare, m->n_values, start, n_locations, false);
         counting_sort(spare, m->values, m->n_values, start, n_nodes, true);
         m->n_values = combine_equal(m->values, m->n_values, how);
         m->sorted = true;

@@ -38,13 +38,15 @@ enum ar_marshal_kind {
 
 struct ar_marshal_object {
     enum ar_marshal_kind kind;
-    size_t offset; /* in the bytes */
-    uint32_t n_items;
-    int64_t integer;
-    double real;
-    struct ar_str text; /* UTF-8, where surrogates may stand alone; of Python 2: any bytes */
-    size_t next;        /* of a tuple or dict that was referred to: where to go on; else 0 */
-    uint32_t shared;    /* what may be referred to has a number, else AR_NO_ID */
+    size_t offset;   /* in the bytes */
+    size_t next;     /* of a tuple or dict that was referred to: where to go on; else 0 */
+    uint32_t shared; /* what may be referred to has a number, else AR_NO_ID */
+    union {
+        uint32_t n_items; /* of a tuple */
+        int64_t integer;
+        double real;
+        struct ar_str text; /* UTF-8, where surrogates may stand alone; of Python 2: any bytes */
+    };
 };
 
 struct ar_marshal_shared {

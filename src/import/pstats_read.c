@@ -5,12 +5,15 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct reading {
     struct ar_marshal_reader in;
     struct ar_profile *p;
-    uint32_t location;
+    uint32_t process, location;
+    uint32_t *function_nodes; /* by function: its node below the root, 0: not known yet */
+    size_t cap_function_nodes;
     size_t n_left; /* that may be read by going back, so that a small file is no endless one */
     uint64_t total_ns;
     struct ar_bytes text; /* a name with its surrogates taken out */
@@ -242,6 +245,25 @@ static bool add_node(struct reading *r, uint32_t parent, uint32_t function, uint
     return ar_profile_node(r->p, node, id) == AR_OK || fail_memory(r);
 }
 
+/* Most callers are the caller of others, too: a table is quicker than a search. */
+static bool add_function_node(struct reading *r, uint32_t function, uint32_t *id)
+{
+    size_t cap = r->cap_function_nodes;
+
+    if (function >= cap) {
+        if (ar_grow((void **)&r->function_nodes, &r->cap_function_nodes, (size_t)function + 1,
+                    sizeof *r->function_nodes) < 0)
+            return fail_memory(r);
+        memset(r->function_nodes + cap, 0,
+               (r->cap_function_nodes - cap) * sizeof *r->function_nodes);
+    }
+    *id = r->function_nodes[function];
+    if (*id == 0 && !add_node(r, 0, function, id))
+        return false;
+    r->function_nodes[function] = *id;
+    return true;
+}
+
 static bool add_value(struct reading *r, uint32_t node, enum ar_metric_id metric, uint64_t value)
 {
     return ar_profile_value(r->p, metric, (struct ar_value){node, r->location, value}) == AR_OK ||
@@ -290,7 +312,7 @@ static bool read_callers(struct reading *r, uint32_t function)
             return false;
         if (key.kind == AR_MARSHAL_END)
             break;
-        if (!read_function(r, &key, &caller) || !add_node(r, 0, caller, &node) ||
+        if (!read_function(r, &key, &caller) || !add_function_node(r, caller, &node) ||
             !add_node(r, node, function, &node) || !read_pair(r, node))
             return false;
     }
@@ -309,8 +331,8 @@ static bool read_entry(struct reading *r, const struct ar_marshal_object *key)
     if (o.kind != AR_MARSHAL_TUPLE || o.n_items != 5)
         return fail_kind(r, &o, "a function's five figures");
     if (!next_count(r, &f.n_primitive) || !next_count(r, &f.n_calls) || !next_ns(r, &f.self_ns) ||
-        !next_ns(r, &f.total_ns) || !add_node(r, 0, function, &node) || !add_figures(r, node, &f) ||
-        !read_callers(r, function))
+        !next_ns(r, &f.total_ns) || !add_function_node(r, function, &node) ||
+        !add_figures(r, node, &f) || !read_callers(r, function))
         return false;
     r->total_ns += f.self_ns;
     ar_marshal_leave(&r->in, &o);
@@ -341,39 +363,53 @@ static bool read_entries(struct reading *r)
 static bool begin(struct reading *r)
 {
     struct ar_process process = {.world_rank = AR_RANK_NONE, .finished = 1};
-    struct ar_location location = {0};
+    struct ar_location location = {.process = (uint32_t)r->p->n_processes};
 
-    return (ar_profile_init(r->p) == AR_OK && ar_profile_declare_pairs(r->p) == AR_OK &&
-            ar_profile_process(r->p, &process, &location.process) == AR_OK &&
+    return (ar_profile_declare_pairs(r->p) == AR_OK &&
+            ar_profile_process(r->p, &process, &r->process) == AR_OK &&
             ar_profile_location(r->p, &location, &r->location) == AR_OK) ||
            fail_memory(r);
 }
 
 static bool finish(struct reading *r)
 {
-    r->p->processes[0].wall_ns = r->total_ns;
+    r->p->processes[r->process].wall_ns = r->total_ns;
     return add_value(r, 0, AR_METRIC_TIME, r->total_ns) && add_value(r, 0, AR_METRIC_SELF, 0);
 }
 
-enum ar_status ar_pstats_decode(struct ar_profile *out, const void *bytes, size_t n_bytes,
-                                const char *name, struct ar_error *err)
+enum ar_status ar_pstats_add(struct ar_profile *p, const void *bytes, size_t n_bytes,
+                             const char *name, struct ar_error *err)
 {
     struct reading r = {
         .in = ar_marshal_over(bytes, n_bytes),
-        .p = out,
+        .p = p,
         .n_left = 16 * n_bytes + 4096,
     };
     bool done = begin(&r) && read_entries(&r) && finish(&r);
 
     ar_marshal_free(&r.in);
     ar_bytes_free(&r.text);
+    free(r.function_nodes);
     if (done)
         return AR_OK;
-    ar_profile_free(out);
     if (r.status == AR_NOMEM)
         return ar_fail(err, AR_NOMEM, "%s: %s", name, r.problem.text);
     return ar_fail(err, AR_BAD,
                    "%s: not a pstats file that can be read: %s (such files are written by: python "
                    "-m cProfile -o FILE)",
                    name, r.problem.text);
+}
+
+enum ar_status ar_pstats_decode(struct ar_profile *out, const void *bytes, size_t n_bytes,
+                                const char *name, struct ar_error *err)
+{
+    enum ar_status status = ar_profile_init(out);
+
+    if (status < 0)
+        ar_fail(err, status, "%s: %s", name, ar_status_text(status));
+    else
+        status = ar_pstats_add(out, bytes, n_bytes, name, err);
+    if (status < 0)
+        ar_profile_free(out);
+    return status;
 }

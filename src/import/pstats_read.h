@@ -21,9 +21,12 @@
 bool ar_pstats_is(const void *bytes, size_t n_bytes);
 
 /*
- * Into a profile that is not initialised yet; on failure there is nothing to free. `name` is for
- * messages.
+ * Adds one process to a profile of caller pairs, or to an empty one; after a failure that is only
+ * fit to be freed. `name` is for messages.
  */
+AR_MUST_CHECK enum ar_status ar_pstats_add(struct ar_profile *p, const void *bytes, size_t n_bytes,
+                                           const char *name, struct ar_error *err);
+/* Into a profile that is not initialised yet; on failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_pstats_decode(struct ar_profile *out, const void *bytes,
                                               size_t n_bytes, const char *name,
                                               struct ar_error *err);
