@@ -125,7 +125,7 @@ static bool add_shared(struct ar_marshal_reader *r, struct ar_marshal_table *tab
     if (!is_new && *number != AR_NO_ID)
         return true;
     if (r->n_entered || *number >= INTERNED_BIT - 1)
-        return FAIL(r, "it refers to what is not there (byte %zu)", offset);
+        return FAIL(r, "it refers to what is not there, byte %zu", offset);
     if (ar_grow((void **)&table->items, &table->cap, table->n + 1, sizeof *table->items) < 0)
         return fail_memory(r);
     table->items[table->n++] = (struct ar_marshal_shared){offset, AR_NO_ID};
@@ -177,7 +177,7 @@ static bool read_real_as_text(struct ar_marshal_reader *r, struct ar_marshal_obj
     out->kind = AR_MARSHAL_REAL;
     out->real = strtod(text, &end);
     if (end == text || *end || end != text + n_bytes)
-        return FAIL(r, "a float that is none (byte %zu)", out->offset);
+        return FAIL(r, "a float that is none, byte %zu", out->offset);
     return true;
 }
 
@@ -205,7 +205,7 @@ static bool read_long(struct ar_marshal_reader *r, struct ar_marshal_object *out
         value |= fits ? digit << (15 * i) : 0;
     }
     if (!r->in.bad && (!fits || value > INT64_MAX))
-        return FAIL(r, "a number that is too large (byte %zu)", out->offset);
+        return FAIL(r, "a number that is too large, byte %zu", out->offset);
     return read_integer(r, out, n_signed < 0 ? -(int64_t)value : (int64_t)value);
 }
 
@@ -298,7 +298,7 @@ bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
     if (r->n_entered == 0)
         r->frontier = offset;
     else if (offset >= r->frontier)
-        return FAIL(r, "something in it refers to itself (byte %zu)", r->frontier);
+        return FAIL(r, "something in it refers to itself, byte %zu", r->frontier);
     if (letter != 'r' && letter != 'R')
         return read_here(r, out);
     ar_cursor_u8(&r->in);
@@ -308,7 +308,7 @@ bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
     if (r->in.bad)
         return fail_short(r);
     if (number >= table->n)
-        return FAIL(r, "it refers to what is not there (byte %zu)", offset);
+        return FAIL(r, "it refers to what is not there, byte %zu", offset);
     return read_shared(r, out, interned ? number | INTERNED_BIT : number);
 }
 

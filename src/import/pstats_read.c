@@ -45,7 +45,7 @@ static bool fail_memory(struct reading *r)
 
 static bool fail_kind(struct reading *r, const struct ar_marshal_object *found, const char *wanted)
 {
-    return FAIL(r, "%s where %s should be (byte %zu)", ar_marshal_kind_name(&r->in, found), wanted,
+    return FAIL(r, "%s where %s should be, byte %zu", ar_marshal_kind_name(&r->in, found), wanted,
                 found->offset);
 }
 
@@ -99,7 +99,7 @@ static bool next_ns(struct reading *r, uint64_t *ns)
         return fail_kind(r, &o, "a time");
     seconds = o.kind == AR_MARSHAL_REAL ? o.real : (double)o.integer;
     if (!(seconds > -0.5e-9 && seconds < MOST_SECONDS))
-        return FAIL(r, "a time of %g s (byte %zu), which no clock in seconds can give", seconds,
+        return FAIL(r, "a time of %g s, byte %zu, which no clock in seconds can give", seconds,
                     o.offset);
     *ns = seconds > 0 ? (uint64_t)llround(seconds * 1e9) : 0;
     return true;
@@ -163,7 +163,7 @@ static bool next_line(struct reading *r, uint32_t *line)
     if (o.kind != AR_MARSHAL_INTEGER)
         return fail_kind(r, &o, "a line");
     if (o.integer < 0 || o.integer > UINT32_MAX)
-        return FAIL(r, "a function at line %" PRId64 " (byte %zu)", o.integer, o.offset);
+        return FAIL(r, "a function at line %" PRId64 ", byte %zu", o.integer, o.offset);
     *line = (uint32_t)o.integer;
     return true;
 }
@@ -213,7 +213,7 @@ static bool fail_key(struct reading *r, const struct ar_marshal_object *key)
     if (key->n_items == 1 && ar_marshal_next(&r->in, &o) && o.kind == AR_MARSHAL_TEXT &&
         starts_with(o.text, "__sampled__"))
         return FAIL(r, "it has samples, which are no calls");
-    return FAIL(r, "a tuple of %" PRIu32 " where a function should be (byte %zu)", key->n_items,
+    return FAIL(r, "a tuple of %" PRIu32 " where a function should be, byte %zu", key->n_items,
                 key->offset);
 }
 
