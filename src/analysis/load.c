@@ -224,16 +224,18 @@ static enum ar_status load_all_pstats(struct ar_profile *p, char *const *paths, 
 {
     struct ranked *files = calloc(n + 1, sizeof *files);
     uint32_t *ranks = calloc(n + 1, sizeof *ranks);
-    enum ar_status status = files && ranks ? AR_OK : ar_fail(err, AR_NOMEM, "out of memory");
+    enum ar_status status = AR_OK;
 
-    if (status == AR_OK) {
+    if (files && ranks) {
         ar_file_ranks(paths, n, ranks);
         for (size_t i = 0; i < n; i++)
             files[i] = (struct ranked){paths[i], ranks[i]};
         qsort(files, n, sizeof *files, by_rank);
+        for (size_t i = 0; i < n && status == AR_OK; i++)
+            status = load_pstats(p, files[i].path, files[i].rank, (uint32_t)n, err);
+    } else {
+        status = ar_fail(err, AR_NOMEM, "out of memory");
     }
-    for (size_t i = 0; i < n && status == AR_OK; i++)
-        status = load_pstats(p, files[i].path, files[i].rank, (uint32_t)n, err);
     free(files);
     free(ranks);
     return status;
@@ -331,8 +333,10 @@ static enum ar_status load_paths(struct ar_profile *p, const struct paths *paths
 {
     char **pstats = calloc(paths->n + 1, sizeof *pstats);
     size_t n_pstats = 0;
-    enum ar_status status = pstats ? AR_OK : ar_fail(err, AR_NOMEM, "out of memory");
+    enum ar_status status = AR_OK;
 
+    if (!pstats)
+        return ar_fail(err, AR_NOMEM, "out of memory");
     for (size_t i = 0; i < paths->n && status == AR_OK; i++)
         if (kind_of(paths->items[i]) == IS_PSTATS)
             pstats[n_pstats++] = paths->items[i];

@@ -29,8 +29,9 @@ struct figures {
 bool ar_pstats_is(const void *bytes, size_t n_bytes)
 {
     const unsigned char *at = bytes;
+    int first = n_bytes >= 2 ? at[1] & 0x7f : 0;
 
-    return n_bytes >= 2 && (at[0] & 0x7f) == '{' && memchr("()0", at[1] & 0x7f, 3);
+    return first && (at[0] & 0x7f) == '{' && (first == '(' || first == ')' || first == '0');
 }
 
 /* ---- failing --------------------------------------------------------------------------------- */
