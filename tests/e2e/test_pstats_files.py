@@ -297,8 +297,12 @@ s.dump_stats(sys.argv[2])
     assert_same(exported(any_python, "jacobi.dat"), load(any_python.cwd / "jacobi.dat"))
 
 
+def n_calls_of_fib(n: int) -> int:
+    return 1 if n < 2 else 1 + n_calls_of_fib(n - 1) + n_calls_of_fib(n - 2)
+
+
 def test_recipe_of_nersc(mpi: Sandbox):
-    """The lines of its page on profiling Python, in a program whose last rank has more to do."""
+    """The lines of its page on profiling Python, in a program whose ranks have more to do from one to the next."""
     program = """
 import cProfile, sys
 from mpi4py.MPI import COMM_WORLD
@@ -331,10 +335,31 @@ with open( 'cpu_%d.txt' %comm.rank, 'w') as output_file:
     assert done.code == 0, done
     paths = [mpi.cwd / f"cpu_{rank}.prof" for rank in range(3)]
     assert_same(exported(mpi, "cpu_*.prof"), added(paths), 3)
-    shown = mpi.answer("report", "cpu_*.prof").decode()
+    shown = mpi.answer("report", "--rows", "0", "--min", "0", "cpu_*.prof").decode()
     assert "3 ranks" in shown
-    imbalance = shown.partition("Imbalance")[2].partition("Functions")[0]
-    assert re.search(r"fib .* \(2\)$", imbalance, re.MULTILINE), shown
+    [row] = re.findall(r"^ fib .*", shown.partition("\nFunctions ")[2], re.MULTILINE)
+    assert row.split()[2] == f"{sum(n_calls_of_fib(12 + 4 * rank) for rank in range(3)):,}"
+
+
+def test_ranks_that_were_exported_one_by_one(mpi: Sandbox):
+    """MPI calls are MPI calls again, and count once although they are in pairs, too."""
+    program = """
+from mpi4py import MPI
+def step(comm):
+    comm.allreduce(comm.rank)
+    comm.Barrier()
+for _ in range(5):
+    step(MPI.COMM_WORLD)
+"""
+    (mpi.cwd / "p.py").write_text(program)
+    done = mpi.recorded_ranks(3, "p.py", options=("-o", "run.allranks"))
+    assert done.code == 0, done
+    for rank in range(3):
+        mpi.answer("export", "run.allranks", "-f", "pstats", "--rank", str(rank), "-o", f"rank_{rank}.prof")
+    assert_same(exported(mpi, "rank_*.prof"), exported(mpi, "run.allranks"), 3)
+    tree, pairs = (json.loads(mpi.answer("report", "--json", run)) for run in ("run.allranks", "rank_*.prof"))
+    assert tree["mpi_ns"] > 0
+    assert pairs["mpi_ns"] == pytest.approx(tree["mpi_ns"], abs=len(tree["nodes"]))
 
 
 # ---- which ranks ----
