@@ -374,9 +374,13 @@ class Run(Generic[TableType]):
         ranks = self._table("ranks")
         kind = "rank" if any(rank >= 0 for rank in ranks["rank"]) else "process"
         program = self.facts.get("program", "").rpartition("/")[2] or "?"
+        depths = list(self._table("tree")["depth"])
+        paths = count(len(depths) - 1, "call path")
+        if self.facts.get("source") == "pstats":
+            program, paths = self.path, count(depths.count(2), "caller pair")
         return (
             f"<allranks.Run of {program}: {count(len(ranks), kind)}, {count(len(self), 'function')}, "
-            f"{count(len(self._table('tree')) - 1, 'call path')}, {self.wall_s:.3g} s>"
+            f"{paths}, {self.wall_s:.3g} s>"
         )
 
 
@@ -393,7 +397,9 @@ def load(path: Path, *, as_: Literal["pandas"] | None = ..., fold: bool = ...) -
 
 
 def load(path: Path, *, as_: str | None = None, fold: bool = False) -> Run[Any]:
-    """Load what `allranks report` reads: a run file, a live file, or a directory of live files.
+    """Load what `allranks report` reads: a run file, a live file, a directory of live files, or what cProfile wrote.
+
+    "cpu_*.prof" is a run of one rank a file. Such files know who called whom, but no call paths (docs/load.md).
 
     The tables are pandas.DataFrames where pandas is installed, else Tables of NumPy arrays where that is, else Tables of
     plain Python; as_="pandas", "numpy" or "python" chooses. With fold=True the call tree is as coarse as in the report:

@@ -4,18 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In a profile of caller pairs a function has one node, if it is more than somebody's caller. */
+static bool counts(const struct ar_by_function *b, uint32_t node)
+{
+    if (!b->of_pairs)
+        return true;
+    return !ar_node_is_pair(b->p, node) && b->calls_rows[node] < b->calls_rows[node + 1];
+}
+
 /* Nodes are sorted by function by counting: `first_node` is where each function's begin. */
 static void group_nodes(struct ar_by_function *b)
 {
     const struct ar_profile *p = b->p;
 
-    for (size_t i = 0; i < p->n_nodes; i++)
-        b->first_node[p->nodes[i].function + 1]++;
+    for (uint32_t i = 0; i < p->n_nodes; i++)
+        b->first_node[p->nodes[i].function + 1] += counts(b, i);
     for (size_t f = 0; f < p->n_functions; f++)
         b->first_node[f + 1] += b->first_node[f];
     /* Each is put at its function's beginning, which moves on; then all are moved back by one. */
     for (uint32_t i = 0; i < p->n_nodes; i++)
-        b->nodes[b->first_node[p->nodes[i].function]++] = i;
+        if (counts(b, i))
+            b->nodes[b->first_node[p->nodes[i].function]++] = i;
     memmove(b->first_node + 1, b->first_node, p->n_functions * sizeof *b->first_node);
     b->first_node[0] = 0;
 }
@@ -132,7 +141,7 @@ enum ar_status ar_by_function_build(struct ar_by_function *out, const struct ar_
     struct ar_share *shares = calloc(p->n_roots + 1, sizeof *shares);
     enum ar_status status = AR_NOMEM;
 
-    *out = (struct ar_by_function){.p = p};
+    *out = (struct ar_by_function){.p = p, .of_pairs = t->of_pairs};
     if (n_active && shares && allocate(out))
         status = ar_totals_self_values(t, p, &out->selves);
     if (status == AR_OK) {

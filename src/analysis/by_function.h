@@ -4,7 +4,7 @@
  *
  * Calls and self time are sums over a function's nodes. Time is the sum over those nodes that have
  * no node of the same function above them: what a recursive function spends in itself counts once,
- * as in pstats.
+ * as in pstats. In a profile of caller pairs all of it is the figures of the function's one node.
  *
  * Life cycle: built from a profile and its totals, which must outlive it and stay as they are.
  * Threads: read-only once built. Cost: linear in nodes and values, plus functions times processes.
@@ -35,7 +35,8 @@ struct ar_by_function {
     struct ar_value *selves;       /* one for each value of AR_METRIC_TIME */
 
     const struct ar_profile *p;
-    uint32_t *nodes;      /* in order of their function */
+    bool of_pairs;
+    uint32_t *nodes;      /* in order of their function; of caller pairs only the functions' own */
     uint32_t *first_node; /* by function: index into `nodes`; one more at the end */
     bool *outermost;      /* by node: no node of its function is above it */
     size_t *time_rows, *calls_rows;

@@ -15,6 +15,14 @@ static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profil
     return ar_profile_merge(out, &tables);
 }
 
+/* Pairs of callers have no lines, and an import below them is not told from its parts. */
+static enum ar_status copy_all(struct ar_profile *out, const struct ar_profile *p)
+{
+    enum ar_status status = ar_profile_merge(out, p);
+
+    return status == AR_OK ? ar_profile_sort(out) : status;
+}
+
 struct folding {
     struct ar_profile *out;
     const struct ar_profile *p;
@@ -94,7 +102,7 @@ enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)
     if (!f.ids || !f.within)
         status = AR_NOMEM;
     if (status == AR_OK)
-        status = fold_all(&f);
+        status = ar_profile_of_pairs(p) ? copy_all(out, p) : fold_all(&f);
     free(f.ids);
     free(f.within);
     if (status < 0)

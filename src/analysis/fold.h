@@ -5,7 +5,7 @@
  * Calls of one function from several lines of its caller become one node; MPI calls keep their
  * lines, since that is where somebody waits. The inside of Python's import system becomes one node
  * "(import)" a line that imports; the modules' own code stays below it. The result is a profile
- * like any other.
+ * like any other. Caller pairs stay as they are.
  */
 #pragma once
 

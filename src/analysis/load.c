@@ -1,17 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/load.h"
 
+#include "base/file.h"
 #include "format/livefile.h"
 #include "format/runfile.h"
+#include "import/file_ranks.h"
+#include "import/pstats_read.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/*
+ * A tree and pairs of callers have nothing in common that could be added up by one rule: a pair's
+ * time says nothing of the paths, and a path's caller may be anywhere.
+ */
+static enum ar_status check_same_kind(const struct ar_profile *p, bool of_pairs, const char *path,
+                                      struct ar_error *err)
+{
+    if (p->n_processes == 0 || ar_profile_of_pairs(p) == of_pairs)
+        return AR_OK;
+    return ar_fail(err, AR_BAD,
+                   "%s: has %s, what it is to be merged with has %s (make pstats files of runs "
+                   "first, by: allranks export RUN -f pstats)",
+                   path, of_pairs ? "no call paths" : "call paths", of_pairs ? "some" : "none");
+}
+
+static enum ar_status add_profile(struct ar_profile *p, const struct ar_profile *other,
+                                  const char *path, struct ar_error *err)
+{
+    enum ar_status status = check_same_kind(p, ar_profile_of_pairs(other), path, err);
+
+    if (status == AR_OK && ar_profile_merge(p, other) < 0)
+        status = ar_fail(err, AR_NOMEM, "%s: out of memory", path);
+    return status;
+}
 
 static enum ar_status load_run(struct ar_profile *p, const char *path, struct ar_error *err)
 {
@@ -20,8 +49,7 @@ static enum ar_status load_run(struct ar_profile *p, const char *path, struct ar
 
     if (status < 0)
         return status;
-    if (ar_profile_merge(p, &run) < 0)
-        status = ar_fail(err, AR_NOMEM, "%s: out of memory", path);
+    status = add_profile(p, &run, path, err);
     ar_profile_free(&run);
     return status;
 }
@@ -29,8 +57,10 @@ static enum ar_status load_run(struct ar_profile *p, const char *path, struct ar
 static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_error *err)
 {
     struct ar_live live;
-    enum ar_status status = ar_live_open(&live, path, err);
+    enum ar_status status = check_same_kind(p, false, path, err);
 
+    if (status == AR_OK)
+        status = ar_live_open(&live, path, err);
     if (status == AR_OK) {
         status = ar_profile_add_live(p, &live, 0, err);
         ar_live_close(&live);
@@ -87,7 +117,12 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
     return status;
 }
 
-static bool starts_with_magic(const char *path, const char *magic)
+/* ---- what a path is -------------------------------------------------------------------------- */
+
+enum file_kind { IS_UNKNOWN, IS_DIRECTORY, IS_LIVE, IS_RUN, IS_PSTATS, IS_SPECIAL, IS_NOT_THERE };
+
+/* By what is in it: names have any ending. */
+static enum file_kind kind_of_file(const char *path)
 {
     char head[8] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -95,44 +130,241 @@ static bool starts_with_magic(const char *path, const char *magic)
 
     if (fd >= 0)
         close(fd);
-    return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0;
+    if (n == (ssize_t)sizeof head && memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0)
+        return IS_LIVE;
+    if (n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0)
+        return IS_RUN;
+    return n > 0 && ar_pstats_is(head, (size_t)n) ? IS_PSTATS : IS_UNKNOWN;
 }
 
-enum ar_status ar_load_into(struct ar_profile *p, const char *path, struct ar_error *err)
+static enum file_kind kind_of(const char *path)
 {
-    size_t n_before = p->n_processes;
-    enum ar_status status;
     struct stat st;
 
     if (stat(path, &st) < 0)
+        return IS_NOT_THERE;
+    if (S_ISDIR(st.st_mode))
+        return IS_DIRECTORY;
+    return S_ISREG(st.st_mode) ? kind_of_file(path) : IS_SPECIAL;
+}
+
+/* ---- pstats ---------------------------------------------------------------------------------- */
+
+static enum ar_status load_pstats(struct ar_profile *p, const char *path, uint32_t rank,
+                                  uint32_t n_ranks, struct ar_error *err)
+{
+    unsigned char *bytes = NULL;
+    struct stat st;
+    enum ar_status status = check_same_kind(p, true, path, err);
+
+    if (status < 0)
+        return status;
+    status = ar_file_read(path, &bytes, &st, err);
+    if (status == AR_OK)
+        status = ar_pstats_add(p, bytes, (size_t)st.st_size, path, err);
+    free(bytes);
+    if (status < 0)
+        return status;
+
+    struct ar_process *process = &p->processes[p->n_processes - 1];
+
+    process->world_rank = rank;
+    process->world_size = n_ranks;
+    process->start_real_ns =
+        (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    return AR_OK;
+}
+
+struct ranked {
+    const char *path;
+    uint32_t rank;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = ((const struct ranked *)a)->rank, y = ((const struct ranked *)b)->rank;
+
+    return (x > y) - (x < y);
+}
+
+/* One rank each, in order of their ranks. */
+static enum ar_status load_all_pstats(struct ar_profile *p, char *const *paths, size_t n,
+                                      struct ar_error *err)
+{
+    struct ranked *files = calloc(n + 1, sizeof *files);
+    uint32_t *ranks = calloc(n + 1, sizeof *ranks);
+    enum ar_status status = AR_OK;
+
+    if (files && ranks) {
+        ar_file_ranks(paths, n, ranks);
+        for (size_t i = 0; i < n; i++)
+            files[i] = (struct ranked){paths[i], ranks[i]};
+        qsort(files, n, sizeof *files, by_rank);
+        for (size_t i = 0; i < n && status == AR_OK; i++)
+            status = load_pstats(p, files[i].path, files[i].rank, (uint32_t)n, err);
+    } else {
+        status = ar_fail(err, AR_NOMEM, "out of memory");
+    }
+    free(files);
+    free(ranks);
+    return status;
+}
+
+/* ---- paths and patterns ---------------------------------------------------------------------- */
+
+struct paths {
+    char **items;
+    size_t n, cap;
+};
+
+static void free_paths(struct paths *paths)
+{
+    for (size_t i = 0; i < paths->n; i++)
+        free(paths->items[i]);
+    free(paths->items);
+    *paths = (struct paths){0};
+}
+
+static enum ar_status add_path(struct paths *paths, const char *path, struct ar_error *err)
+{
+    char *copy = strdup(path);
+
+    if (!copy || ar_grow((void **)&paths->items, &paths->cap, paths->n + 1, sizeof copy) < 0) {
+        free(copy);
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    }
+    paths->items[paths->n++] = copy;
+    return AR_OK;
+}
+
+static int by_version(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What there is under that very name is meant, else what fits it as a pattern. */
+static enum ar_status expand(struct paths *paths, const char *path, struct ar_error *err)
+{
+    glob_t found = {0};
+    enum ar_status status = AR_OK;
+
+    if (kind_of(path) != IS_NOT_THERE)
+        return add_path(paths, path, err);
+    if (!strpbrk(path, "*?["))
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) {
+
+    int failed = glob(path, GLOB_NOSORT, NULL, &found);
+
+    if (failed == GLOB_NOMATCH)
+        status = ar_fail(err, AR_IO, "%s: no file fits this pattern (is this the right directory?)",
+                         path);
+    else if (failed)
+        status = ar_fail(err, AR_IO, "%s: %s", path,
+                         failed == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+    else
+        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_version);
+    for (size_t i = 0; status == AR_OK && i < found.gl_pathc; i++)
+        status = add_path(paths, found.gl_pathv[i], err);
+    globfree(&found);
+    return status;
+}
+
+static enum ar_status load_other(struct ar_profile *p, const char *path, struct ar_error *err)
+{
+    size_t n_before = p->n_processes;
+    enum ar_status status;
+
+    switch (kind_of(path)) {
+    case IS_DIRECTORY:
         status = load_directory(p, path, 0, err);
         if (status == AR_OK && p->n_processes == n_before)
             status = ar_fail(err, AR_BAD, "%s: no live files in this directory", path);
         return status;
-    }
-    if (!S_ISREG(st.st_mode))
-        return ar_fail(err, AR_BAD, "%s: not a regular file", path);
-    if (starts_with_magic(path, AR_LIVE_MAGIC))
+    case IS_LIVE:
         return load_live(p, path, err);
-    if (!starts_with_magic(path, AR_RUN_MAGIC))
+    case IS_RUN:
+        return load_run(p, path, err);
+    case IS_SPECIAL:
+        return ar_fail(err, AR_BAD, "%s: not a regular file", path);
+    default:
+        if (access(path, R_OK) != 0)
+            return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
         return ar_fail(err, AR_BAD,
-                       "%s: not a file of allranks (a run file is made by: allranks "
+                       "%s: not a file of allranks or of cProfile (a run file is made by: allranks "
                        "run SCRIPT)",
                        path);
-    return load_run(p, path, err);
+    }
+}
+
+/* The pstats files among them are the ranks of one run, whatever stands between them. */
+static enum ar_status load_paths(struct ar_profile *p, const struct paths *paths,
+                                 struct ar_error *err)
+{
+    char **pstats = calloc(paths->n + 1, sizeof *pstats);
+    size_t n_pstats = 0;
+    enum ar_status status = AR_OK;
+
+    if (!pstats)
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    for (size_t i = 0; i < paths->n && status == AR_OK; i++)
+        if (kind_of(paths->items[i]) == IS_PSTATS)
+            pstats[n_pstats++] = paths->items[i];
+        else
+            status = load_other(p, paths->items[i], err);
+    if (status == AR_OK)
+        status = load_all_pstats(p, pstats, n_pstats, err);
+    free(pstats);
+    return status;
+}
+
+/* Frees the paths. */
+static enum ar_status load_and_free(struct ar_profile *out, struct paths *paths,
+                                    enum ar_status status, struct ar_error *err)
+{
+    *out = (struct ar_profile){0};
+    if (status == AR_OK && ar_profile_init(out) < 0)
+        status = ar_fail(err, AR_NOMEM, "out of memory");
+    if (status == AR_OK)
+        status = load_paths(out, paths, err);
+    if (status < 0)
+        ar_profile_free(out);
+    free_paths(paths);
+    return status;
+}
+
+enum ar_status ar_load_all(struct ar_profile *out, char *const *names, size_t n,
+                           struct ar_error *err)
+{
+    struct paths paths = {0};
+    enum ar_status status = AR_OK;
+
+    for (size_t i = 0; i < n && status == AR_OK; i++)
+        status = expand(&paths, names[i], err);
+    return load_and_free(out, &paths, status, err);
+}
+
+/* Several runs are not one, only because a pattern fits them all. */
+static enum ar_status check_is_one(const struct paths *paths, const char *name,
+                                   struct ar_error *err)
+{
+    size_t n_others = 0;
+
+    for (size_t i = 0; i < paths->n; i++)
+        n_others += kind_of(paths->items[i]) != IS_PSTATS;
+    if (paths->n < 2 || n_others == 0)
+        return AR_OK;
+    return ar_fail(err, AR_BAD,
+                   "%s: %zu files fit this pattern, and not all are of cProfile (one run of many "
+                   "is made by: allranks merge '%s' -o all.allranks)",
+                   name, paths->n, name);
 }
 
 enum ar_status ar_load(struct ar_profile *out, const char *path, struct ar_error *err)
 {
-    enum ar_status status = ar_profile_init(out);
+    struct paths paths = {0};
+    enum ar_status status = expand(&paths, path, err);
 
-    if (status < 0)
-        ar_fail(err, status, "%s", ar_status_text(status));
-    else
-        status = ar_load_into(out, path, err);
-    if (status < 0)
-        ar_profile_free(out);
-    return status;
+    if (status == AR_OK)
+        status = check_is_one(&paths, path, err);
+    return load_and_free(out, &paths, status, err);
 }

@@ -124,6 +124,27 @@ static void subtract_children(const struct subtraction *s, size_t n_nodes, struc
     }
 }
 
+static bool comes_before(const struct ar_value *a, const struct ar_value *b)
+{
+    return a->node < b->node || (a->node == b->node && a->location < b->location);
+}
+
+/* Both are in the same order. */
+static void take_given(const struct ar_profile *p, struct ar_value *selves)
+{
+    const struct ar_metric *given = &p->metrics[AR_METRIC_SELF];
+    size_t n_values = p->metrics[AR_METRIC_TIME].n_values;
+
+    for (size_t i = 0, k = 0; i < n_values; i++) {
+        while (k < given->n_values && comes_before(&given->values[k], &selves[i]))
+            k++;
+
+        bool found = k < given->n_values && !comes_before(&selves[i], &given->values[k]);
+
+        selves[i].value = found ? given->values[k].value : 0;
+    }
+}
+
 enum ar_status ar_totals_self_values(const struct ar_totals *t, const struct ar_profile *p,
                                      struct ar_value **out)
 {
@@ -138,10 +159,12 @@ enum ar_status ar_totals_self_values(const struct ar_totals *t, const struct ar_
     enum ar_status status = AR_NOMEM;
 
     if (s.row_start && s.in_children && selves) {
-        if (m->n_values) {
+        if (m->n_values)
             memcpy(selves, m->values, m->n_values * sizeof *selves);
+        if (t->of_pairs)
+            take_given(p, selves);
+        else
             subtract_children(&s, p->n_nodes, selves);
-        }
         *out = selves;
         selves = NULL;
         status = AR_OK;
@@ -203,6 +226,12 @@ static enum ar_status build_children(struct ar_totals *t, const struct ar_profil
     return AR_OK;
 }
 
+bool ar_totals_is_mpi(const struct ar_totals *t, const struct ar_profile *p, uint32_t node)
+{
+    return p->functions[p->nodes[node].function].kind == AR_FUNCTION_MPI &&
+           !(t->of_pairs && ar_node_is_pair(p, node));
+}
+
 /* ---- all together ---------------------------------------------------------------------------- */
 
 static void sum_over_ranks(const struct ar_profile *p, enum ar_metric_id metric, uint64_t *sums)
@@ -247,8 +276,8 @@ static void sum_processes(struct ar_totals *t, const struct ar_profile *p)
         t->mean_wall_ns = roots_ns / (double)p->n_roots;
     if (wall_ns > 0)
         t->overhead = (double)t->overhead_ns / wall_ns;
-    for (size_t node = 0; node < p->n_nodes; node++)
-        if (p->functions[p->nodes[node].function].kind == AR_FUNCTION_MPI)
+    for (uint32_t node = 0; node < p->n_nodes; node++)
+        if (ar_totals_is_mpi(t, p, node))
             t->mpi_ns += t->self[node].mean;
 }
 
@@ -260,18 +289,19 @@ static bool allocate(struct ar_totals *t, size_t n)
     t->bytes_out = calloc(n, sizeof *t->bytes_out);
     t->bytes_in = calloc(n, sizeof *t->bytes_in);
     t->awaited_ns = calloc(n, sizeof *t->awaited_ns);
+    t->n_primitive = calloc(n, sizeof *t->n_primitive);
     t->marks = calloc(n, sizeof *t->marks);
     t->first_child = calloc(n, sizeof *t->first_child);
     t->next_sibling = calloc(n, sizeof *t->next_sibling);
     return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->awaited_ns &&
-           t->marks && t->first_child && t->next_sibling;
+           t->n_primitive && t->marks && t->first_child && t->next_sibling;
 }
 
 enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
 {
     enum ar_status status;
 
-    *out = (struct ar_totals){0};
+    *out = (struct ar_totals){.of_pairs = ar_profile_of_pairs(p)};
     status = allocate(out, p->n_nodes) ? ar_profile_sort(p) : AR_NOMEM;
     if (status == AR_OK) {
         spread_all(p, p->metrics[AR_METRIC_TIME].values, p->metrics[AR_METRIC_TIME].n_values,
@@ -285,6 +315,7 @@ enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
         sum_over_ranks(p, AR_METRIC_BYTES_OUT, out->bytes_out);
         sum_over_ranks(p, AR_METRIC_BYTES_IN, out->bytes_in);
         sum_over_ranks(p, AR_METRIC_AWAITED, out->awaited_ns);
+        sum_over_ranks(p, AR_METRIC_PRIMITIVE, out->n_primitive);
         mark_nodes(p, out->marks);
         sum_processes(out, p);
     } else {
@@ -301,6 +332,7 @@ void ar_totals_free(struct ar_totals *t)
     free(t->bytes_out);
     free(t->bytes_in);
     free(t->awaited_ns);
+    free(t->n_primitive);
     free(t->marks);
     free(t->first_child);
     free(t->next_sibling);

@@ -6,7 +6,8 @@
  * time is a node's time without its children's, and never less than nothing: where children are
  * estimated they may come to more than the whole. The sum of all self times is the time of the root
  * and of the threads if nothing is estimated (but for rounding to nanoseconds), and no less if
- * something is. Built in time linear in nodes and values.
+ * something is. In a profile of caller pairs self times are given, and it is those of functions,
+ * without pairs, that add up. Built in time linear in nodes and values.
  *
  *     struct ar_totals t;
  *     if (ar_totals_build(&t, &profile) < 0) ...
@@ -24,8 +25,10 @@ struct ar_spread {
 };
 
 struct ar_totals {
+    bool of_pairs;                 /* the profile is one of caller pairs, see format/profile.h */
     struct ar_spread *time, *self; /* by node, in nanoseconds */
     uint64_t *n_calls;             /* by node, over all ranks */
+    uint64_t *n_primitive;         /* likewise, of caller pairs */
     uint64_t *bytes_out, *bytes_in;
     uint64_t *awaited_ns; /* by node of a task, over all ranks */
     uint8_t *marks;       /* by node: enum ar_value_mark, 0 where every call was timed */
@@ -53,3 +56,5 @@ void ar_totals_free(struct ar_totals *t);
 size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric);
 AR_MUST_CHECK enum ar_status
 ar_totals_self_values(const struct ar_totals *t, const struct ar_profile *p, struct ar_value **out);
+/* Whether a node is an MPI call whose time counts: a pair's is its function's already. */
+bool ar_totals_is_mpi(const struct ar_totals *t, const struct ar_profile *p, uint32_t node);

@@ -7,11 +7,14 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char usage[] =
     "usage: allranks export RUN -f FORMAT [--rank N] [-o FILE]\n"
     "\n"
-    "Write a run in another tool's format.\n"
+    "Write a run in another tool's format. RUN may also be a file of cProfile, or a pattern\n"
+    "for those of all ranks: 'cpu_*.prof'.\n"
     "\n"
     "formats:\n"
     "  pstats             for Python's pstats, snakeviz, gprof2dot; all ranks summed up,\n"
@@ -21,12 +24,13 @@ static const char usage[] =
     "  -f, --format NAME  the format\n"
     "      --rank N       this rank only\n"
     "  -o, --output FILE  the file to write (default: RUN.pstats, or RUN.N.pstats for a\n"
-    "                     rank; - is standard output)\n"
+    "                     rank; - is standard output); needed where RUN is a pattern\n"
     "  -h, --help         show this help\n";
 
 struct request {
     const char *run, *format, *output;
     struct ar_pstats_choice choice;
+    char name[300]; /* where nobody has said another */
 };
 
 static bool parse_rank(const char *text, struct ar_pstats_choice *choice)
@@ -38,6 +42,30 @@ static bool parse_rank(const char *text, struct ar_pstats_choice *choice)
         return false;
     *choice = (struct ar_pstats_choice){.one_rank = true, .world_rank = (uint32_t)rank};
     return true;
+}
+
+static bool are_one_file(const char *a, const char *b)
+{
+    struct stat one, other;
+
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* A pattern is no name, and what is read is not written over. */
+static int name_output(struct request *request)
+{
+    char stem[256], rank[32] = "";
+
+    ar_stem(request->run, stem, sizeof stem);
+    if (request->choice.one_rank)
+        snprintf(rank, sizeof rank, ".%u", request->choice.world_rank);
+    snprintf(request->name, sizeof request->name, "%s%s.pstats", stem, rank);
+    if ((access(request->run, F_OK) != 0 && strpbrk(request->run, "*?[")) ||
+        are_one_file(request->run, request->name))
+        return ar_complain("into which file? (usage: allranks export '%s' -f pstats -o FILE)",
+                           request->run);
+    return -1;
 }
 
 /* Returns an exit status, or -1 to go on. */
@@ -68,24 +96,13 @@ static int parse(int argc, char **argv, struct request *request)
             return ar_complain_option(c, argv);
         }
     if (argc - optind != 1)
-        return ar_complain("one run is needed (usage: allranks export RUN -f pstats)");
+        return ar_complain_runs(argc - optind, "export RUN -f pstats");
     if (!request->format)
         return ar_complain("which format? (usage: allranks export %s -f pstats)", argv[optind]);
     if (strcmp(request->format, "pstats") != 0)
         return ar_complain("%s: no such format (there is: pstats)", request->format);
     request->run = argv[optind];
-    return -1;
-}
-
-static void default_name(const struct request *request, char *name, size_t n_name)
-{
-    char stem[256];
-
-    ar_stem(request->run, stem, sizeof stem);
-    if (request->choice.one_rank)
-        snprintf(name, n_name, "%s.%u.pstats", stem, request->choice.world_rank);
-    else
-        snprintf(name, n_name, "%s.pstats", stem);
+    return request->output ? -1 : name_output(request);
 }
 
 int ar_command_export(int argc, char **argv)
@@ -94,20 +111,18 @@ int ar_command_export(int argc, char **argv)
     struct ar_profile p;
     struct ar_bytes bytes = {0};
     struct ar_error err;
-    char name[300];
     int status = parse(argc, argv, &request);
 
     if (status >= 0)
         return status;
     if (ar_load(&p, request.run, &err) < 0)
         return ar_complain("%s", err.text);
-    default_name(&request, name, sizeof name);
     if (ar_pstats_encode(&p, &request.choice, &bytes, &err) < 0)
         status = ar_complain("%s: %s", request.run, err.text);
     else
-        status = ar_write_output(request.output ? request.output : name, &bytes);
+        status = ar_write_output(request.output ? request.output : request.name, &bytes);
     if (status == AR_EXIT_OK && !request.output)
-        fprintf(stderr, "allranks: wrote %s\n", name);
+        fprintf(stderr, "allranks: wrote %s\n", request.name);
     ar_bytes_free(&bytes);
     ar_profile_free(&p);
     return status;

@@ -12,8 +12,9 @@
 static const char usage[] =
     "usage: allranks info [--json] RUN|DIR\n"
     "\n"
-    "Show what a run file, a live file or a directory of live files holds: how it was made,\n"
-    "by which processes, and what could not be recorded.\n"
+    "Show what a run file, a live file, a directory of live files, or files of cProfile\n"
+    "('cpu_*.prof') hold: how it was made, by which processes, and what could not be\n"
+    "recorded.\n"
     "\n"
     "options:\n"
     "      --json         the same, for programs\n"
@@ -48,6 +49,20 @@ static uint64_t n_lost(const struct ar_profile *p, int loss)
     return n;
 }
 
+/* A file of cProfile tells neither. */
+static const char *show_host(const struct ar_profile *p, const struct ar_process *process)
+{
+    return process->host ? ar_strtab_text(&p->strings, process->host) : "?";
+}
+
+static const char *show_pid(const struct ar_process *process)
+{
+    static char text[16];
+
+    snprintf(text, sizeof text, process->pid ? "%u" : "?", process->pid);
+    return text;
+}
+
 static const char *state_text(uint32_t state)
 {
     static const char *const texts[AR_N_PROCESS_STATES] = {
@@ -77,10 +92,9 @@ static void print_process(const struct ar_profile *p, uint32_t i)
 {
     const struct ar_process *process = &p->processes[i];
 
-    printf("%-10s %-16.16s %8u  %-19s %9s  %s\n", ar_show_process(p, i),
-           ar_strtab_text(&p->strings, process->host), process->pid,
-           ar_show_date(process->start_real_ns), ar_show_time((double)process->wall_ns, 1e9),
-           state_text(process->state));
+    printf("%-10s %-16.16s %8s  %-19s %9s  %s\n", ar_show_process(p, i), show_host(p, process),
+           show_pid(process), ar_show_date(process->start_real_ns),
+           ar_show_time((double)process->wall_ns, 1e9), state_text(process->state));
     print_command(p, process);
 }
 
@@ -146,6 +160,8 @@ static void print_facts(const struct ar_profile *p, const struct ar_totals *t)
         printf("%-10s %s", key, value);
         if (strcmp(key, "builtins") == 0)
             print_builtins(value, t);
+        if (strcmp(key, "source") == 0 && t->of_pairs)
+            printf(": functions and their callers, no call paths");
         printf("\n");
     }
 }
@@ -160,6 +176,22 @@ static void print_recording(const struct ar_profile *p, const struct ar_totals *
                ar_show_items(n_partial(p, t), "function was", "functions were"));
 }
 
+static size_t n_pairs(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < p->n_nodes; i++)
+        n += ar_node_is_pair(p, i);
+    return n;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static void print_info(const struct ar_profile *p, const struct ar_totals *t, const char *path)
 {
     struct stat st;
@@ -167,14 +199,15 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, co
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
         printf("%-10s %s, %s\n", "file", path, ar_show_bytes((uint64_t)st.st_size));
     else
-        printf("%-10s %s\n", "directory", path);
+        printf("%-10s %s\n", is_directory(path) ? "directory" : "files", path);
     print_facts(p, t);
     print_recording(p, t);
     printf("%-10s %s, %s, %s, %s, %s\n", "holds",
            ar_show_items(p->n_processes, "process", "processes"),
            ar_show_items(p->n_locations, "thread", "threads"),
            ar_show_items(p->n_functions - 1, "function", "functions"),
-           ar_show_items(p->n_nodes - 1, "call path", "call paths"),
+           t->of_pairs ? ar_show_items(n_pairs(p), "caller pair", "caller pairs")
+                       : ar_show_items(p->n_nodes - 1, "call path", "call paths"),
            ar_show_items(n_values(p), "value", "values"));
     print_processes(p);
     print_losses(p);
@@ -221,6 +254,7 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
     ar_json_facts(&j, p);
     ar_json_integer(&j, "functions", p->n_functions - 1);
     ar_json_integer(&j, "nodes", p->n_nodes - 1);
+    ar_json_bool(&j, "call_paths", !t->of_pairs);
     ar_json_integer(&j, "threads", p->n_locations);
     ar_json_overhead(&j, t);
     ar_json_integer(&j, "partial_functions", n_partial(p, t));
@@ -258,7 +292,7 @@ int ar_command_info(int argc, char **argv)
         }
     }
     if (argc - optind != 1)
-        return ar_complain("one run is needed (usage: allranks info RUN)");
+        return ar_complain_runs(argc - optind, "info RUN");
     if (ar_load(&p, argv[optind], &err) < 0)
         return ar_complain("%s", err.text);
     if (ar_totals_build(&t, &p) < 0)

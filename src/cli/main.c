@@ -14,7 +14,8 @@ static const struct {
     {"report", ar_command_report, "where the time goes, and on which rank"},
     {"info", ar_command_info, "what a file holds, how it was made, what was lost"},
     {"export", ar_command_export, "write a run in another tool's format (pstats)"},
-    {"merge", ar_command_merge, "make one run of live files or of several runs"},
+    {"merge", ar_command_merge,
+     "make one run of live files, of several runs, or of cProfile's files"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)

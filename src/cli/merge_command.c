@@ -2,21 +2,42 @@
 #include "analysis/load.h"
 #include "cli/commands.h"
 #include "cli/screen.h"
+#include "export/pstats.h"
 #include "format/runfile.h"
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char usage[] =
     "usage: allranks merge DIR|RUN... -o FILE\n"
     "\n"
-    "Make one run file of the live files in directories, of single live files, or of\n"
-    "several run files. What is read is left as it is.\n"
+    "Make one run file of the live files in directories, of single live files, of several\n"
+    "run files, or of files of cProfile, one rank each. Patterns may be in quotes:\n"
+    "'base.*.part'. What is read is left as it is.\n"
     "\n"
     "options:\n"
     "  -o, --output FILE  the run file to write; an existing one is not overwritten,\n"
-    "                     FILE-2 is written instead\n"
+    "                     FILE-2 is written instead. A name that ends in .prof or .pstats\n"
+    "                     makes it a file for pstats, with all ranks summed up\n"
     "  -h, --help         show this help\n";
+
+static bool wants_pstats(const char *output)
+{
+    const char *dot = strrchr(output, '.');
+
+    return dot && (strcmp(dot, ".prof") == 0 || strcmp(dot, ".pstats") == 0);
+}
+
+static enum ar_status encode(struct ar_profile *p, const char *output, struct ar_bytes *bytes,
+                             struct ar_error *err)
+{
+    struct ar_pstats_choice all = {0};
+
+    if (wants_pstats(output))
+        return ar_pstats_encode(p, &all, bytes, err);
+    return ar_run_encode(p, bytes) < 0 ? ar_fail(err, AR_NOMEM, "out of memory") : AR_OK;
+}
 
 static int merge(struct ar_profile *p, const char *output)
 {
@@ -25,8 +46,8 @@ static int merge(struct ar_profile *p, const char *output)
     char written[4096];
     int status = AR_EXIT_OK;
 
-    if (ar_run_encode(p, &bytes) < 0)
-        status = ar_complain("out of memory");
+    if (encode(p, output, &bytes, &err) < 0)
+        status = ar_complain("%s: %s", output, err.text);
     else if (ar_run_write(&bytes, output, written, sizeof written, &err) < 0)
         status = ar_complain("%s", err.text);
     else
@@ -44,7 +65,6 @@ int ar_command_merge(int argc, char **argv)
     const char *output = NULL;
     struct ar_profile p;
     struct ar_error err;
-    int status = AR_EXIT_OK;
 
     for (int c; (c = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;) {
         if (c == 'o') {
@@ -58,13 +78,11 @@ int ar_command_merge(int argc, char **argv)
     }
     if (optind == argc || !output)
         return ar_complain("what into which file? (usage: allranks merge DIR|RUN... -o FILE)");
-    if (ar_profile_init(&p) < 0)
-        return ar_complain("out of memory");
-    for (int i = optind; i < argc && status == AR_EXIT_OK; i++)
-        if (ar_load_into(&p, argv[i], &err) < 0)
-            status = ar_complain("%s", err.text);
-    if (status == AR_EXIT_OK)
-        status = merge(&p, output);
+    if (ar_load_all(&p, argv + optind, (size_t)(argc - optind), &err) < 0)
+        return ar_complain("%s", err.text);
+
+    int status = merge(&p, output);
+
     ar_profile_free(&p);
     return status;
 }

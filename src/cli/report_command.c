@@ -7,6 +7,7 @@
 #include "analysis/load.h"
 #include "analysis/totals.h"
 #include "cli/commands.h"
+#include "cli/report_functions.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
 
@@ -18,6 +19,10 @@ static const char usage[] =
     "usage: allranks report [options] RUN|DIR\n"
     "\n"
     "Show where the time goes, which ranks differ, and what MPI costs.\n"
+    "\n"
+    "RUN is a run file, a live file, or a file that cProfile has written, whatever its\n"
+    "name; 'cpu_*.prof', in quotes, is a run of one rank a file. Files of cProfile have no\n"
+    "call paths: their functions are shown instead of the tree.\n"
     "\n"
     "options:\n"
     "      --rows N       rows of the tree (default: 10; 0: all of them)\n"
@@ -176,30 +181,6 @@ static void print_time(const struct report *r, uint32_t node, double ns)
     printf(" %8s", text);
 }
 
-/* "0.020 (3)": the rank is named where ranks differ by more than a tenth. */
-static void show_extreme(const struct report *r, uint64_t ns, uint32_t process, bool name_rank,
-                         char *text, size_t n_text)
-{
-    const struct ar_process *which = &r->p.processes[process];
-
-    if (name_rank && which->world_rank != AR_RANK_NONE)
-        snprintf(text, n_text, "%s (%u)", ar_show_time((double)ns, r->unit_ns), which->world_rank);
-    else
-        snprintf(text, n_text, "%s", ar_show_time((double)ns, r->unit_ns));
-}
-
-static void print_range(const struct report *r, const struct ar_spread *s)
-{
-    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
-    char least[48], most[48];
-
-    if (r->p.n_roots < 2)
-        return;
-    show_extreme(r, s->min, s->min_process, differ, least, sizeof least);
-    show_extreme(r, s->max, s->max_process, differ, most, sizeof most);
-    printf(" %9s-%s", least, most);
-}
-
 /* All tables have the same columns: what, where, and from there two or four numbers. */
 static void print_title(const char *title, const char *where, const char *a, const char *b,
                         const char *rest)
@@ -241,7 +222,7 @@ static size_t print_imbalance(const struct report *r)
         print_label(r, to_blame(r, node), 0);
         printf(" %8s", ar_show_time(below, r->unit_ns));
         print_time(r, node, r->t.self[node].mean);
-        print_range(r, &r->t.self[node]);
+        ar_print_range(&r->p, &r->t.self[node], r->unit_ns);
         printf("\n");
     }
     return i;
@@ -259,7 +240,7 @@ static void print_row(const struct report *r, uint32_t node, size_t depth)
     print_label(r, node, depth < 12 ? depth : 12);
     print_time(r, node, r->t.time[node].mean);
     print_time(r, node, r->t.self[node].mean);
-    print_range(r, &r->t.time[node]);
+    ar_print_range(&r->p, &r->t.time[node], r->unit_ns);
     printf("\n");
 }
 
@@ -495,7 +476,7 @@ static int parse(int argc, char **argv, struct report *r)
             return ar_complain_option(c, argv);
         }
     if (argc - optind != 1)
-        return ar_complain("one run is needed (usage: allranks report RUN)");
+        return ar_complain_runs(argc - optind, "report RUN");
     r->path = argv[optind];
     return -1;
 }
@@ -572,6 +553,8 @@ int ar_command_report(int argc, char **argv)
         return ar_complain("%s", err.text);
     if (r.json)
         status = ar_report_json(&whole);
+    else if (ar_profile_of_pairs(&whole))
+        status = ar_report_functions(&whole, r.path, r.n_rows, r.min_share);
     else if (ar_fold(&r.p, &whole) < 0 || ar_totals_build(&r.t, &r.p) < 0)
         status = ar_complain("out of memory");
     else

@@ -53,6 +53,8 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
     ar_json_integer(j, "function", node->function);
     ar_json_integer(j, "line", node->line);
     ar_json_integer(j, "calls", t->n_calls[i]);
+    if (t->of_pairs)
+        ar_json_integer(j, "primitive_calls", t->n_primitive[i]);
     put_spread(j, "time_ns", p, &t->time[i]);
     put_spread(j, "self_ns", p, &t->self[i]);
     if (p->functions[node->function].kind == AR_FUNCTION_MPI) {
@@ -108,6 +110,7 @@ int ar_report_json(struct ar_profile *p)
     ar_json_text(&j, "schema", "allranks.report");
     ar_json_integer(&j, "version", 1);
     ar_json_facts(&j, p);
+    ar_json_bool(&j, "call_paths", !t.of_pairs);
     ar_json_integer(&j, "processes", p->n_processes);
     ar_json_integer(&j, "ranks", p->n_roots);
     ar_json_number(&j, "wall_ns", t.mean_wall_ns);

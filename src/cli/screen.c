@@ -43,6 +43,15 @@ int ar_complain_option(int c, char **argv)
     return ar_complain("unknown option %s (try: allranks %s --help)", word, argv[0]);
 }
 
+int ar_complain_runs(int n, const char *usage)
+{
+    if (n > 1)
+        return ar_complain("one run is needed, not %d (usage: allranks %s; a pattern for the files "
+                           "of all ranks goes in quotes)",
+                           n, usage);
+    return ar_complain("one run is needed (usage: allranks %s)", usage);
+}
+
 static size_t character_bytes(const char *at, size_t n_left)
 {
     size_t n = ar_utf8_length(at, n_left);
@@ -305,6 +314,28 @@ const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_col
     for (const char *dot; count_characters(name) > n_columns && (dot = strchr(name, '.'));)
         name = dot + 1;
     return name;
+}
+
+/* "0.020 (3)" */
+static void show_extreme(const struct ar_process *process, uint64_t ns, double unit_ns,
+                         bool name_rank, char *text, size_t n_text)
+{
+    if (name_rank && process->world_rank != AR_RANK_NONE)
+        snprintf(text, n_text, "%s (%u)", ar_show_time((double)ns, unit_ns), process->world_rank);
+    else
+        snprintf(text, n_text, "%s", ar_show_time((double)ns, unit_ns));
+}
+
+void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, double unit_ns)
+{
+    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
+    char least[48], most[48];
+
+    if (p->n_roots < 2)
+        return;
+    show_extreme(&p->processes[s->min_process], s->min, unit_ns, differ, least, sizeof least);
+    show_extreme(&p->processes[s->max_process], s->max, unit_ns, differ, most, sizeof most);
+    printf(" %9s-%s", least, most);
 }
 
 static bool wants_colour(void)

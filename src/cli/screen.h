@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "format/profile.h"
+#include "analysis/totals.h"
 
 #include <stdio.h>
 
@@ -19,6 +19,9 @@
 int ar_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* What getopt_long refused; `c` is what it returned, option strings begin with ':'. */
 int ar_complain_option(int c, char **argv);
+
+/* There must be one run, and there are `n`. A pattern that the shell has expanded may be why. */
+int ar_complain_runs(int n, const char *usage);
 
 /* "1.234", "107.4": for columns; in seconds for a unit of 1e9. */
 const char *ar_show_time(double ns, double unit_ns);
@@ -45,6 +48,12 @@ const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_col
 /* Prints text in so many columns, cut or padded; control characters become '?'. */
 enum ar_keep { AR_KEEP_START, AR_KEEP_END };
 void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep);
+
+/*
+ * From the least to the most that a process has, in 20 columns; ranks are named where they differ
+ * by more than a tenth. Nothing for a single process.
+ */
+void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, double unit_ns);
 
 /* Escape sequences, or "" where they are not wanted. */
 const char *ar_bold(void);

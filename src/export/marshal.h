@@ -3,7 +3,8 @@
  * marshal: values in Python's marshal format, version 2, which every Python 3 reads.
  *
  * A tuple says how many items follow; a dict is open until its end, keys and values in turn. Text
- * that is not UTF-8 is written with U+FFFD in its place, so that loading never fails.
+ * that is not UTF-8 is written with U+FFFD in its place, so that loading and printing never fail;
+ * a name that came from such a file is written as it was, with surrogates.
  *
  *     ar_marshal_dict(&out);
  *     ar_marshal_text(&out, "", name, "");      // key
@@ -18,6 +19,7 @@
 void ar_marshal_int(struct ar_bytes *out, uint64_t value);
 void ar_marshal_seconds(struct ar_bytes *out, uint64_t ns); /* as a float */
 void ar_marshal_text(struct ar_bytes *out, const char *before, struct ar_str s, const char *after);
+void ar_marshal_name(struct ar_bytes *out, const char *before, struct ar_str s, const char *after);
 void ar_marshal_tuple(struct ar_bytes *out, uint32_t n_items);
 void ar_marshal_dict(struct ar_bytes *out);
 void ar_marshal_dict_end(struct ar_bytes *out);

@@ -6,6 +6,8 @@
  * thousands deep. For the same reason nothing recurses here; the way back up is the nodes' own
  * parent.
  *
+ * A profile of caller pairs needs no walk: its nodes are the entries and pairs themselves.
+ *
  * Number 0 of functions (entries) and of pairs stands for "none". Both exist and collect what
  * belongs to no function and to no caller, and are never written.
  */
@@ -28,14 +30,15 @@ struct entry {
     struct counts counts;
     uint32_t n_active; /* nodes of it on the way from the root to where the walk is */
     uint32_t first_pair;
-    bool is_caller; /* of something that is written; then it has to be written too */
+    bool is_written;
 };
 
 struct pair {
     struct counts counts;
     uint32_t caller, callee;
     uint32_t n_active;
-    uint32_t next; /* pair of the same callee */
+    uint32_t next;                /* pair of the same callee */
+    uint32_t n_known, n_measured; /* locations that have its calls, and its other figures */
 };
 
 /* What one location spent in the node at hand, and in its children. All 0 between nodes. */
@@ -45,6 +48,7 @@ struct column {
 
 struct work {
     const struct ar_profile *p;
+    bool of_pairs;
     struct ar_strtab keys; /* as they will stand in the file */
     struct entry *entries;
     struct pair *pairs;
@@ -98,6 +102,19 @@ static const char *prefix_of(uint32_t kind)
     }
 }
 
+/* What was read from such a file has its name whole and byte for byte. */
+static void put_read_key(struct ar_bytes *out, const struct ar_profile *p,
+                         const struct ar_function *function)
+{
+    struct ar_str name = ar_strtab_get(&p->strings, function->name);
+    bool is_python = function->kind == AR_FUNCTION_PYTHON;
+
+    ar_marshal_tuple(out, 3);
+    ar_marshal_name(out, is_python ? "" : "~", ar_strtab_get(&p->strings, function->file), "");
+    ar_marshal_int(out, function->first_line);
+    ar_marshal_name(out, is_python ? "" : prefix_of(function->kind), name, is_python ? "" : ">");
+}
+
 static void put_key(struct ar_bytes *out, const struct ar_profile *p,
                     const struct ar_function *function)
 {
@@ -126,7 +143,10 @@ static enum ar_status find_entries(struct work *w)
         if (function->kind == AR_FUNCTION_THREAD || function->kind == AR_FUNCTION_PROCESS)
             continue;
         key.n = 0;
-        put_key(&key, w->p, function);
+        if (w->of_pairs)
+            put_read_key(&key, w->p, function);
+        else
+            put_key(&key, w->p, function);
         status = key.bad ? AR_NOMEM
                          : ar_strtab_put(&w->keys, (const char *)key.data, key.n, &w->entry_of[i]);
     }
@@ -323,6 +343,47 @@ static void walk(struct work *w)
     }
 }
 
+/* --- caller pairs --- */
+
+static void take_figure(struct counts *to, enum ar_metric_id metric, uint64_t value)
+{
+    if (metric == AR_METRIC_CALLS)
+        to->n_calls += value;
+    else if (metric == AR_METRIC_PRIMITIVE)
+        to->n_primitive += value;
+    else if (metric == AR_METRIC_SELF)
+        to->self_ns += value;
+    else
+        to->total_ns += value;
+}
+
+static void take_metric(struct work *w, enum ar_metric_id metric)
+{
+    const struct ar_metric *m = &w->p->metrics[metric];
+
+    for (size_t i = 0; i < m->n_values; i++) {
+        uint32_t node = m->values[i].node;
+        struct entry *entry = &w->entries[entry_of_node(w, node)];
+        struct pair *pair = &w->pairs[w->pair_of[node]];
+        bool is_pair = ar_node_is_pair(w->p, node);
+
+        if (!w->wanted[m->values[i].location])
+            continue;
+        take_figure(is_pair ? &pair->counts : &entry->counts, metric, m->values[i].value);
+        entry->is_written |= !is_pair && metric == AR_METRIC_CALLS;
+        pair->n_known += metric == AR_METRIC_CALLS;
+        pair->n_measured += metric == AR_METRIC_PRIMITIVE;
+    }
+}
+
+static void take_figures(struct work *w)
+{
+    take_metric(w, AR_METRIC_CALLS);
+    take_metric(w, AR_METRIC_PRIMITIVE);
+    take_metric(w, AR_METRIC_SELF);
+    take_metric(w, AR_METRIC_TIME);
+}
+
 /* --- writing --- */
 
 /* Time alone counts: a function may have been running before the recording began. */
@@ -331,22 +392,18 @@ static bool any(const struct counts *c)
     return c->n_calls || c->self_ns || c->total_ns;
 }
 
-static bool is_written(const struct entry *entry)
-{
-    return any(&entry->counts) || entry->is_caller;
-}
-
+/* Who calls something that is written has to be written, too. */
 static void link_pairs(struct work *w)
 {
     for (size_t i = w->n_pairs; i-- > 1;) {
         struct pair *pair = &w->pairs[i];
         struct entry *callee = &w->entries[pair->callee];
 
-        if (!any(&pair->counts))
+        if (w->of_pairs ? !pair->n_known : !any(&pair->counts))
             continue;
         pair->next = callee->first_pair;
         callee->first_pair = (uint32_t)i;
-        w->entries[pair->caller].is_caller = true;
+        w->entries[pair->caller].is_written |= !w->of_pairs;
     }
 }
 
@@ -364,6 +421,10 @@ static void put_callers(const struct work *w, const struct entry *entry, struct 
         const struct counts *c = &w->pairs[i].counts;
 
         put_known_key(w, w->pairs[i].caller, out);
+        if (w->pairs[i].n_measured < w->pairs[i].n_known) { /* as `profile` has it */
+            ar_marshal_int(out, c->n_calls);
+            continue;
+        }
         ar_marshal_tuple(out, 4);
         ar_marshal_int(out,
                        c->n_calls); /* the other way round than in an entry: pstats wants it so */
@@ -383,7 +444,7 @@ static size_t put_entries(const struct work *w, struct ar_bytes *out)
     for (uint32_t i = 1; i < w->keys.n_strings; i++) {
         const struct entry *entry = &w->entries[i];
 
-        if (!is_written(entry))
+        if (!entry->is_written && (w->of_pairs || !any(&entry->counts)))
             continue;
         put_known_key(w, i, out);
         ar_marshal_tuple(out, 5);
@@ -516,6 +577,7 @@ static void release(struct work *w)
 static enum ar_status prepare(struct work *w, struct ar_profile *p)
 {
     w->p = p;
+    w->of_pairs = ar_profile_of_pairs(p);
     if (ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 || find_pairs(w) < 0)
         return AR_NOMEM;
     link_children(w);
@@ -537,7 +599,10 @@ enum ar_status ar_pstats_encode(struct ar_profile *p, const struct ar_pstats_cho
     status = choose_locations(&w, which, err);
     if (status < 0)
         goto out;
-    walk(&w);
+    if (w.of_pairs)
+        take_figures(&w);
+    else
+        walk(&w);
     link_pairs(&w);
     if (put_entries(&w, out) == 0)
         status = fail_empty(which, err);

@@ -20,6 +20,9 @@
  *     ('~', 0, '<MPI_Allreduce>')                  ('~', 0, '<region assemble>')
  *     ('~', 0, '<task loader>')
  *
+ * A profile of caller pairs, which came from such files, becomes what it was: the sums that
+ * pstats.Stats.add gives, in whole nanoseconds.
+ *
  * A region or a task is the caller of what is called in it, where cProfile has the function around
  * it. What has one key is one function here, since a reader of the file cannot tell them apart. The
  * time of several ranks and threads is their sum. Calls and times that are estimates are written as

@@ -252,6 +252,15 @@ static size_t combine_equal(struct ar_value *values, size_t n_values, enum ar_co
     return n;
 }
 
+/* As where one process was added after the other. */
+static bool comes_by_location(const struct ar_metric *m)
+{
+    for (size_t i = 1; i < m->n_values; i++)
+        if (m->values[i].location < m->values[i - 1].location)
+            return false;
+    return true;
+}
+
 static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_locations,
                                   enum ar_combine how)
 {
@@ -261,7 +270,10 @@ static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_
     enum ar_status status = AR_NOMEM;
 
     if (start && spare) {
-        counting_sort(m->values, spare, m->n_values, start, n_locations, false);
+        if (comes_by_location(m))
+            memcpy(spare, m->values, m->n_values * sizeof *spare);
+        else
+            counting_sort(m->values, spare, m->n_values, start, n_locations, false);
         counting_sort(spare, m->values, m->n_values, start, n_nodes, true);
         m->n_values = combine_equal(m->values, m->n_values, how);
         m->sorted = true;
@@ -297,4 +309,21 @@ const char *ar_profile_fact_text(const struct ar_profile *p, const char *key)
         if (strcmp(ar_strtab_text(&p->strings, p->facts[i].key), key) == 0)
             return ar_strtab_text(&p->strings, p->facts[i].value);
     return "";
+}
+
+bool ar_profile_of_pairs(const struct ar_profile *p)
+{
+    return strcmp(ar_profile_fact_text(p, "source"), "pstats") == 0;
+}
+
+enum ar_status ar_profile_declare_pairs(struct ar_profile *p)
+{
+    return ar_profile_fact(p, (struct ar_str){"source", 6}, (struct ar_str){"pstats", 6});
+}
+
+bool ar_node_is_pair(const struct ar_profile *p, uint32_t node)
+{
+    uint32_t parent = p->nodes[node].parent;
+
+    return parent != AR_NO_ID && p->nodes[parent].parent != AR_NO_ID;
 }

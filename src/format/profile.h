@@ -14,6 +14,14 @@
  * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
  * recorded; a thread other than the main one hangs below the root as a node of kind THREAD.
  *
+ * A profile of caller pairs, which the fact "source" = "pstats" tells, has no call paths. A node
+ * below the root is a function with the figures of all its calls, whoever made them; a node below
+ * that is a pair: what this function called, with the figures of those calls. Neither is a part of
+ * the other, so self time and primitive calls (those made while the function, or the pair, was not
+ * active already), which cannot be worked out, are metrics of their own, and time is that of
+ * primitive calls. A function or a pair without a value of calls is not there; a pair with calls
+ * and no primitive calls is known by their number only.
+ *
  * Life cycle: ar_profile_init, then any number of ar_profile_add_live / ar_profile_merge, then
  * ar_profile_free. Threads: one owner. On AR_NOMEM a profile is only fit to be freed.
  */
@@ -31,7 +39,9 @@
     X(AR_METRIC_MIN_TIME, "min_time", "ns", AR_COMBINE_MIN)                                        \
     X(AR_METRIC_MAX_TIME, "max_time", "ns", AR_COMBINE_MAX)                                        \
     X(AR_METRIC_MARKS, "marks", "bits", AR_COMBINE_MAX)                                            \
-    X(AR_METRIC_AWAITED, "awaited", "ns", AR_COMBINE_SUM)
+    X(AR_METRIC_AWAITED, "awaited", "ns", AR_COMBINE_SUM)                                          \
+    X(AR_METRIC_PRIMITIVE, "primitive_calls", "1", AR_COMBINE_SUM)                                 \
+    X(AR_METRIC_SELF, "self", "ns", AR_COMBINE_SUM)
 
 /* How far calls and time of a node are to be believed. No node has more than one. */
 enum ar_value_mark {
@@ -185,6 +195,11 @@ static inline uint32_t ar_profile_root(const struct ar_profile *p, uint32_t loca
 {
     return p->processes[p->locations[location].process].root;
 }
+/* Whether it is one of caller pairs; and to make an empty one so. */
+bool ar_profile_of_pairs(const struct ar_profile *p);
+AR_MUST_CHECK enum ar_status ar_profile_declare_pairs(struct ar_profile *p);
+/* In such a profile: whether a node is a pair, and not a function or the root. */
+bool ar_node_is_pair(const struct ar_profile *p, uint32_t node);
 
 /* The value of the first fact with that key, or "". */
 const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);

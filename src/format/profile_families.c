@@ -47,7 +47,7 @@ static uint32_t root_of(const struct roots *roots, uint32_t i)
 /* `number` says what each process becomes. */
 static enum ar_status order_processes(struct ar_profile *p, uint32_t *number)
 {
-    struct ar_process *ordered = malloc((p->n_processes + 1) * sizeof *ordered);
+    struct ar_process *ordered = calloc(p->n_processes + 1, sizeof *ordered);
     uint32_t n = 0;
 
     if (!ordered)

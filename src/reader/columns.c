@@ -91,7 +91,7 @@ static uint64_t lost_in_all(const struct ar_process *process)
     REAL(X, "self_s", seconds(sums->self.sum))                                                     \
     TEXT(X, "kind", kind_name(function->kind))                                                     \
     INTEGER(X, "ranks", sums->n_processes)                                                         \
-    INTEGER(X, "paths", sums->n_nodes)                                                             \
+    INTEGER(X, "paths", v->t.of_pairs ? 0 : sums->n_nodes)                                         \
     SPREAD(X, "time", sums->time)                                                                  \
     SPREAD(X, "self", sums->self)                                                                  \
     INTEGER(X, "bytes_out", sums->bytes_out)                                                       \
@@ -298,16 +298,15 @@ const struct ar_table *ar_table_find(const char *name)
 
 struct ar_measured ar_measured_get(const struct ar_view *v, size_t i)
 {
-    const struct ar_metric *metric = &v->p.metrics[i < AR_N_METRICS ? i : AR_METRIC_TIME];
-    struct ar_measured m = {"self_s", AR_CELL_REAL, v->f.selves, metric->n_values};
+    bool is_time = strcmp(ar_metric_units[i], "ns") == 0, is_self = i == AR_METRIC_SELF;
+    const struct ar_metric *metric = &v->p.metrics[is_self ? AR_METRIC_TIME : i];
+    struct ar_measured m = {
+        .type = is_time ? AR_CELL_REAL : AR_CELL_INTEGER,
+        .values = is_self ? v->f.selves : metric->values,
+        .n_values = metric->n_values,
+    };
 
-    if (i < AR_N_METRICS) {
-        bool is_time = strcmp(ar_metric_units[i], "ns") == 0;
-
-        m.type = is_time ? AR_CELL_REAL : AR_CELL_INTEGER;
-        m.values = metric->values;
-        snprintf(m.name, sizeof m.name, "%s%s", ar_metric_names[i], is_time ? "_s" : "");
-    }
+    snprintf(m.name, sizeof m.name, "%s%s", ar_metric_names[i], is_time ? "_s" : "");
     return m;
 }
 

@@ -61,7 +61,7 @@ struct ar_measured {
     size_t n_values;
 };
 
-#define AR_N_MEASURED (AR_N_METRICS + 1)
+#define AR_N_MEASURED AR_N_METRICS
 struct ar_measured ar_measured_get(const struct ar_view *v, size_t i);
 void ar_measured_nodes(const struct ar_measured *m, uint32_t *out);
 void ar_measured_locations(const struct ar_measured *m, uint32_t *out);

@@ -77,7 +77,7 @@ static void sum_locations(struct ar_view *v)
 
         if (is_root(v, value))
             v->recorded_ns[value.location] = value.value;
-        if (kind_of(&v->p, value.node) == AR_FUNCTION_MPI)
+        if (ar_totals_is_mpi(&v->t, &v->p, value.node))
             v->mpi_ns[value.location] += v->f.selves[i].value;
     }
     for (size_t i = 0; i < v->p.n_locations; i++)
@@ -119,7 +119,7 @@ static void order_functions(struct ar_view *v, struct ordered *order)
 static void order_mpi_nodes(struct ar_view *v, struct ordered *order)
 {
     for (uint32_t i = 0; i < v->p.n_nodes; i++)
-        if (kind_of(&v->p, i) == AR_FUNCTION_MPI)
+        if (ar_totals_is_mpi(&v->t, &v->p, i))
             order[v->n_mpi_nodes++] = (struct ordered){v->t.time[i].sum, i};
     put_in_order(order, v->n_mpi_nodes, v->mpi_nodes);
 }

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "import/marshal_read.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLAG_SHARED 0x80
+/* Which table a shared object is in: the upper half of numbers is for interned texts. */
+#define INTERNED_BIT 0x80000000u
+
+struct ar_marshal_reader ar_marshal_over(const void *bytes, size_t n_bytes)
+{
+    return (struct ar_marshal_reader){
+        .bytes = bytes,
+        .in = ar_cursor_over(bytes, n_bytes),
+    };
+}
+
+void ar_marshal_free(struct ar_marshal_reader *r)
+{
+    free(r->flagged.items);
+    free(r->interned.items);
+    *r = (struct ar_marshal_reader){0};
+}
+
+/* ---- failing --------------------------------------------------------------------------------- */
+
+#define FAIL(r, ...) ((r)->status = ar_fail(&(r)->problem, AR_BAD, __VA_ARGS__), false)
+
+static bool fail_memory(struct ar_marshal_reader *r)
+{
+    r->status = ar_fail(&r->problem, AR_NOMEM, "%s", ar_status_text(AR_NOMEM));
+    return false;
+}
+
+static bool fail_short(struct ar_marshal_reader *r)
+{
+    return FAIL(r, "it ends in the middle, after %zu bytes", (size_t)(r->in.end - r->bytes));
+}
+
+const char *ar_marshal_kind_name(const struct ar_marshal_reader *r,
+                                 const struct ar_marshal_object *object)
+{
+    static const char *const names[128] = {
+        ['N'] = "None",
+        ['T'] = "True",
+        ['F'] = "False",
+        ['.'] = "an ellipsis",
+        ['S'] = "a marker",
+        ['i'] = "an integer",
+        ['I'] = "an integer",
+        ['l'] = "an integer",
+        ['f'] = "a float",
+        ['g'] = "a float",
+        ['x'] = "a complex number",
+        ['y'] = "a complex number",
+        ['s'] = "a string",
+        ['t'] = "a string",
+        ['u'] = "a string",
+        ['a'] = "a string",
+        ['A'] = "a string",
+        ['z'] = "a string",
+        ['Z'] = "a string",
+        ['('] = "a tuple",
+        [')'] = "a tuple",
+        ['['] = "a list",
+        ['{'] = "a dict",
+        ['<'] = "a set",
+        ['>'] = "a frozenset",
+        ['c'] = "a code object",
+        ['C'] = "a code object",
+        [':'] = "a slice",
+        ['0'] = "the end of a dict",
+    };
+    const char *name = names[r->bytes[object->offset] & 0x7f];
+
+    return name ? name : "something unknown";
+}
+
+/* ---- what may be referred to ----------------------------------------------------------------- */
+
+static struct ar_marshal_shared *shared_item(const struct ar_marshal_reader *r, uint32_t number)
+{
+    if (number & INTERNED_BIT)
+        return &r->interned.items[number & ~INTERNED_BIT];
+    return &r->flagged.items[number];
+}
+
+void ar_marshal_remember(struct ar_marshal_reader *r, const struct ar_marshal_object *object,
+                         uint32_t number)
+{
+    if (object->shared != AR_NO_ID)
+        shared_item(r, object->shared)->known = number;
+}
+
+uint32_t ar_marshal_recall(const struct ar_marshal_reader *r,
+                           const struct ar_marshal_object *object)
+{
+    return object->shared == AR_NO_ID ? AR_NO_ID : shared_item(r, object->shared)->known;
+}
+
+/* What is read again has its number already. */
+static uint32_t find_shared(const struct ar_marshal_table *table, size_t offset)
+{
+    size_t low = 0, high = table->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->items[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < table->n && table->items[low].offset == offset ? (uint32_t)low : AR_NO_ID;
+}
+
+static bool add_shared(struct ar_marshal_reader *r, struct ar_marshal_table *table, size_t offset,
+                       uint32_t *number)
+{
+    bool is_new = table->n == 0 || table->items[table->n - 1].offset < offset;
+
+    *number = is_new ? (uint32_t)table->n : find_shared(table, offset);
+    if (!is_new && *number != AR_NO_ID)
+        return true;
+    if (r->n_entered || *number >= INTERNED_BIT - 1)
+        return FAIL(r, "it refers to what is not there, byte %zu", offset);
+    if (ar_grow((void **)&table->items, &table->cap, table->n + 1, sizeof *table->items) < 0)
+        return fail_memory(r);
+    table->items[table->n++] = (struct ar_marshal_shared){offset, AR_NO_ID};
+    return true;
+}
+
+static bool share(struct ar_marshal_reader *r, struct ar_marshal_object *object, int letter)
+{
+    bool flagged = letter & FLAG_SHARED;
+
+    if ((letter & 0x7f) == 't' && !flagged) {
+        if (!add_shared(r, &r->interned, object->offset, &object->shared))
+            return false;
+        object->shared |= INTERNED_BIT;
+    }
+    return !flagged || add_shared(r, &r->flagged, object->offset, &object->shared);
+}
+
+/* ---- what objects hold ----------------------------------------------------------------------- */
+
+static bool read_text(struct ar_marshal_reader *r, struct ar_marshal_object *out, size_t n_bytes)
+{
+    const char *text = ar_cursor_take(&r->in, n_bytes);
+
+    out->kind = AR_MARSHAL_TEXT;
+    out->text = (struct ar_str){text, n_bytes};
+    return !r->in.bad || fail_short(r);
+}
+
+static bool read_real(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+{
+    uint64_t bits = ar_cursor_u64(&r->in);
+
+    out->kind = AR_MARSHAL_REAL;
+    memcpy(&out->real, &bits, sizeof bits);
+    return !r->in.bad || fail_short(r);
+}
+
+/* As versions 0 and 1 have it. */
+static bool read_real_as_text(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+{
+    size_t n_bytes = ar_cursor_u8(&r->in);
+    const char *digits = ar_cursor_take(&r->in, n_bytes);
+    char text[UINT8_MAX + 1] = "", *end;
+
+    if (r->in.bad)
+        return fail_short(r);
+    memcpy(text, digits, n_bytes);
+    out->kind = AR_MARSHAL_REAL;
+    out->real = strtod(text, &end);
+    if (end == text || *end || end != text + n_bytes)
+        return FAIL(r, "a float that is none, byte %zu", out->offset);
+    return true;
+}
+
+static bool read_integer(struct ar_marshal_reader *r, struct ar_marshal_object *out, int64_t value)
+{
+    out->kind = AR_MARSHAL_INTEGER;
+    out->integer = value;
+    return !r->in.bad || fail_short(r);
+}
+
+#define MOST_DIGITS 5 /* of 15 bits */
+
+/* Digits of 15 bits, the lowest first; their number has the sign. */
+static bool read_long(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+{
+    int32_t n_signed = (int32_t)ar_cursor_u32(&r->in);
+    uint64_t value = 0;
+    bool fits = n_signed >= -MOST_DIGITS && n_signed <= MOST_DIGITS;
+    int n_digits = fits ? abs(n_signed) : 0;
+
+    for (int i = 0; i < n_digits; i++) {
+        uint64_t digit = ar_cursor_u16(&r->in);
+
+        fits = fits && digit < 0x8000 && (i < MOST_DIGITS - 1 || digit < 8);
+        value |= fits ? digit << (15 * i) : 0;
+    }
+    if (!r->in.bad && (!fits || value > INT64_MAX))
+        return FAIL(r, "a number that is too large, byte %zu", out->offset);
+    return read_integer(r, out, n_signed < 0 ? -(int64_t)value : (int64_t)value);
+}
+
+static bool read_tuple(struct ar_marshal_reader *r, struct ar_marshal_object *out, uint32_t n_items)
+{
+    out->kind = AR_MARSHAL_TUPLE;
+    out->n_items = n_items;
+    return !r->in.bad || fail_short(r);
+}
+
+static bool read_contents(struct ar_marshal_reader *r, struct ar_marshal_object *out, int letter)
+{
+    switch (letter) {
+    case 'i':
+        return read_integer(r, out, (int32_t)ar_cursor_u32(&r->in));
+    case 'I':
+        return read_integer(r, out, (int64_t)ar_cursor_u64(&r->in));
+    case 'l':
+        return read_long(r, out);
+    case 'g':
+        return read_real(r, out);
+    case 'f':
+        return read_real_as_text(r, out);
+    case 's':
+    case 't':
+    case 'u':
+    case 'a':
+    case 'A':
+        return read_text(r, out, ar_cursor_u32(&r->in));
+    case 'z':
+    case 'Z':
+        return read_text(r, out, ar_cursor_u8(&r->in));
+    case '(':
+        return read_tuple(r, out, ar_cursor_u32(&r->in));
+    case ')':
+        return read_tuple(r, out, ar_cursor_u8(&r->in));
+    case '{':
+        out->kind = AR_MARSHAL_DICT;
+        return true;
+    case '0':
+        out->kind = AR_MARSHAL_END;
+        return true;
+    default:
+        out->kind = AR_MARSHAL_OTHER;
+        return true;
+    }
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static bool read_here(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+{
+    *out = (struct ar_marshal_object){
+        .offset = (size_t)(r->in.at - r->bytes),
+        .shared = AR_NO_ID,
+    };
+
+    int letter = ar_cursor_u8(&r->in);
+
+    if (r->in.bad)
+        return fail_short(r);
+    return share(r, out, letter) && read_contents(r, out, letter & 0x7f);
+}
+
+/* A tuple or a dict is entered there; all else is read, and this is the place again. */
+static bool read_shared(struct ar_marshal_reader *r, struct ar_marshal_object *out, uint32_t number)
+{
+    const unsigned char *here = r->in.at;
+
+    *out = (struct ar_marshal_object){.offset = shared_item(r, number)->offset, .shared = number};
+    r->in.at = r->bytes + out->offset + 1;
+    if (!read_contents(r, out, r->bytes[out->offset] & 0x7f))
+        return false;
+    if (out->kind != AR_MARSHAL_TUPLE && out->kind != AR_MARSHAL_DICT) {
+        r->in.at = here;
+        return true;
+    }
+    out->next = (size_t)(here - r->bytes);
+    r->n_entered++;
+    return true;
+}
+
+bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+{
+    size_t offset = (size_t)(r->in.at - r->bytes);
+    int letter = ar_cursor_left(&r->in) ? *r->in.at & 0x7f : 0;
+    bool interned = letter == 'R';
+    const struct ar_marshal_table *table = interned ? &r->interned : &r->flagged;
+
+    if (r->n_entered == 0)
+        r->frontier = offset;
+    else if (offset >= r->frontier)
+        return FAIL(r, "something in it refers to itself, byte %zu", r->frontier);
+    if (letter != 'r' && letter != 'R')
+        return read_here(r, out);
+    ar_cursor_u8(&r->in);
+
+    uint32_t number = ar_cursor_u32(&r->in);
+
+    if (r->in.bad)
+        return fail_short(r);
+    if (number >= table->n)
+        return FAIL(r, "it refers to what is not there, byte %zu", offset);
+    return read_shared(r, out, interned ? number | INTERNED_BIT : number);
+}
+
+void ar_marshal_leave(struct ar_marshal_reader *r, const struct ar_marshal_object *container)
+{
+    if (!container->next)
+        return;
+    r->in.at = r->bytes + container->next;
+    r->n_entered--;
+}
