@@ -13,10 +13,11 @@
 
 /*
  * The copy is taken in an order in which nothing is seen before what it refers to: first the threads
- * (their current node exists already), then the other extents from the last to the first (a node's
- * before those of its older parents), then, from a file that may have grown meanwhile, the records
- * (every function of a node that was copied). Within an extent the header comes first, since it says
- * how much is complete. Words are copied whole: a memcpy might tear a counter.
+ * (their current node exists already), then the nodes, extents from the last to the first (a node's
+ * before those of its older parents), then values and records (those of every node that was copied).
+ * Before each of these steps the file may have grown, and with it what can be referred to: its length
+ * is read again. Within an extent the header comes first, since it says how much is complete. Words
+ * are copied whole: a memcpy might tear a counter. tests/model proves that this order will do.
  */
 static void copy_words(unsigned char *to, const unsigned char *from, size_t n_bytes)
 {
@@ -78,7 +79,7 @@ static void copy_extent(struct ar_live *out, const unsigned char *from, const st
                extent->n_bytes_used - n_head);
 }
 
-/* What came after the list was made, other than records: there, but empty. */
+/* What came after its kind was copied: there, but empty. */
 static void copy_head(struct ar_live *out, const struct listed *item)
 {
     struct ar_extent *extent = (struct ar_extent *)(out->bytes + item->offset);
@@ -87,36 +88,39 @@ static void copy_head(struct ar_live *out, const struct listed *item)
         .kind = item->kind, .n_bytes = item->n_bytes, .n_bytes_used = sizeof *extent};
 }
 
-static void copy_nodes(struct ar_live *out, const unsigned char *from,
-                       const struct extent_list *list)
+enum step { STEP_THREADS, STEP_NODES, STEP_REST, N_STEPS };
+
+static enum step step_of(uint32_t kind)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].kind == AR_EXTENT_THREADS)
-            copy_extent(out, from, &list->items[i]);
-    for (size_t i = list->n; i-- > 0;)
-        if (list->items[i].kind != AR_EXTENT_THREADS && list->items[i].kind != AR_EXTENT_RECORDS)
-            copy_extent(out, from, &list->items[i]);
+    return kind == AR_EXTENT_THREADS ? STEP_THREADS
+           : kind == AR_EXTENT_NODES ? STEP_NODES
+                                     : STEP_REST;
 }
 
-static void copy_records(struct ar_live *out, const unsigned char *from,
-                         const struct extent_list *list, size_t n_before)
+/* `n_before` extents were there when the step before this one was taken. */
+static void copy_step(struct ar_live *out, const unsigned char *from,
+                      const struct extent_list *list, enum step step, size_t n_before)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].kind == AR_EXTENT_RECORDS)
+    for (size_t i = list->n; i-- > 0;)
+        if (step_of(list->items[i].kind) == step)
             copy_extent(out, from, &list->items[i]);
-        else if (i >= n_before)
+        else if (step_of(list->items[i].kind) < step && i >= n_before)
             copy_head(out, &list->items[i]);
 }
 
-/* The buffer grows to what the file has become; new bytes are zeros. */
+/*
+ * The buffer grows to what the file has become; new bytes are zeros. Those of the first one need not be
+ * written for that: a file may claim to be larger than all memory.
+ */
 static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *name,
                              struct ar_error *err)
 {
-    unsigned char *bytes = realloc(out->bytes, n_bytes);
+    unsigned char *bytes = out->bytes ? realloc(out->bytes, n_bytes) : calloc(n_bytes, 1);
 
     if (!bytes)
-        return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
-    memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
+        return ar_fail(err, AR_NOMEM, "%s: no memory for a live file of %zu bytes", name, n_bytes);
+    if (out->bytes)
+        memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
     out->bytes = bytes;
     out->n_bytes = n_bytes;
     return AR_OK;
@@ -130,27 +134,34 @@ static size_t bytes_used(const unsigned char *from, size_t n_bytes)
     return n_used <= n_bytes ? n_used : 0;
 }
 
+/* Takes in the extents that have come up to `n_used`. */
+static enum ar_status extend(struct ar_live *out, const unsigned char *from, size_t n_used,
+                             struct extent_list *list, const char *name, struct ar_error *err)
+{
+    size_t n_known = out->bytes ? out->n_bytes : AR_LIVE_HEADER_BYTES;
+    enum ar_status status = AR_OK;
+
+    if (n_used > n_known)
+        status = list_extents(from, n_known, n_used, list, name, err);
+    if (status == AR_OK && n_used > out->n_bytes)
+        status = resize(out, n_used, name, err);
+    return status;
+}
+
 static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, size_t n_bytes,
                                 size_t n_used, const char *name, struct ar_error *err)
 {
     struct extent_list list = {0};
-    enum ar_status status = list_extents(from, AR_LIVE_HEADER_BYTES, n_used, &list, name, err);
-    size_t n_before = list.n;
+    enum ar_status status = AR_OK;
 
-    if (status == AR_OK)
-        status = resize(out, n_used, name, err);
-    if (status == AR_OK) {
-        copy_nodes(out, from, &list);
-        size_t n_now = bytes_used(from, n_bytes);
+    for (enum step step = STEP_THREADS; step < N_STEPS && status == AR_OK; step++) {
+        size_t n_before = list.n;
 
-        if (n_now > n_used) {
-            status = list_extents(from, n_used, n_now, &list, name, err);
-            if (status == AR_OK)
-                status = resize(out, n_now, name, err);
-        }
+        status = extend(out, from, n_used, &list, name, err);
+        if (status == AR_OK)
+            copy_step(out, from, &list, step, n_before);
+        n_used = bytes_used(from, n_bytes);
     }
-    if (status == AR_OK)
-        copy_records(out, from, &list, n_before);
     free(list.items);
     return status;
 }

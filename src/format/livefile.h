@@ -29,8 +29,8 @@
  *      the stamp of the entry, which is negative because a stamp is larger than any sum of spans
  *      before it. One store opens a node, one store closes it, and neither instant can lose or
  *      double a span.
- *   4. The open nodes of a thread are the ancestors of `current_ref`, give or take the one being
- *      entered or left.
+ *   4. The open nodes of a thread are `current_ref` and its ancestors, with one child that is being
+ *      entered, or without the innermost ones, which are being left.
  *
  * Readers trust none of this: ar_live_open checks every offset before it is followed.
  */

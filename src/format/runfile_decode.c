@@ -240,15 +240,23 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
  */
 static enum ar_status index_tables(struct ar_profile *p)
 {
+    struct ar_fact *facts = p->facts;
     struct ar_function *functions = p->functions;
     struct ar_profile_node *nodes = p->nodes;
-    size_t n_functions = p->n_functions, n_nodes = p->n_nodes;
+    size_t n_facts = p->n_facts, n_functions = p->n_functions, n_nodes = p->n_nodes;
     enum ar_status status = AR_OK;
     uint32_t id;
 
+    p->facts = NULL;
     p->functions = NULL;
     p->nodes = NULL;
+    p->n_facts = p->cap_facts = 0;
     p->n_functions = p->cap_functions = p->n_nodes = p->cap_nodes = 0;
+    for (size_t i = 0; i < n_facts && status == AR_OK; i++)
+        status = ar_profile_fact(p, ar_strtab_get(&p->strings, facts[i].key),
+                                 ar_strtab_get(&p->strings, facts[i].value));
+    if (p->n_facts < n_facts && status == AR_OK)
+        status = AR_BAD;
     for (size_t i = 0; i < n_functions && status == AR_OK; i++) {
         status = ar_profile_function(p, functions[i], &id);
         if (status == AR_OK && id != i)
@@ -259,6 +267,7 @@ static enum ar_status index_tables(struct ar_profile *p)
         if (status == AR_OK && id != i)
             status = AR_BAD;
     }
+    free(facts);
     free(functions);
     free(nodes);
     return status;
@@ -281,12 +290,19 @@ static struct entry get_entry(struct ar_cursor *in)
     return e;
 }
 
+/*
+ * `n_left` is what no section has taken yet of the file: where they may overlap, a thousand entries for
+ * the same megabyte are a gigabyte to be read.
+ */
 static enum ar_status decode_entry(struct ar_profile *p, const struct entry *e,
-                                   const unsigned char *bytes, size_t n_bytes, const char *name,
-                                   struct ar_error *err)
+                                   const unsigned char *bytes, size_t n_bytes, uint64_t *n_left,
+                                   const char *name, struct ar_error *err)
 {
     if (e->offset > n_bytes || e->n_stored > n_bytes - e->offset)
         return ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
+    if (e->n_stored > *n_left)
+        return ar_fail(err, AR_BAD, "%s: run file is damaged (section %u)", name, e->kind);
+    *n_left -= e->n_stored;
     if (e->codec != AR_CODEC_PLAIN)
         return ar_fail(err, AR_UNSUPPORTED, "%s: written by a newer allranks (upgrade to read it)",
                        name);
@@ -309,6 +325,7 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
     const char *magic = ar_cursor_take(&in, 8);
     uint32_t version = ar_cursor_u32(&in);
     uint32_t n_sections = ar_cursor_u32(&in);
+    uint64_t n_left = n_bytes;
     enum ar_status status = AR_OK;
 
     *out = (struct ar_profile){0};
@@ -325,7 +342,7 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
         if (in.bad)
             status = ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
         else
-            status = decode_entry(out, &e, bytes, n_bytes, name, err);
+            status = decode_entry(out, &e, bytes, n_bytes, &n_left, name, err);
     }
     if (status == AR_OK && (out->n_nodes == 0 || out->n_functions == 0))
         status = ar_fail(err, AR_BAD, "%s: run file is damaged (no tree)", name);
