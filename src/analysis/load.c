@@ -23,14 +23,18 @@ static enum ar_status read_whole(const char *path, size_t n_bytes, unsigned char
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     *bytes = malloc(n_bytes ? n_bytes : 1);
     if (!*bytes)
-        status = ar_fail(err, AR_NOMEM, "%s: no memory for %zu bytes", path, n_bytes);
+        status =
+            ar_fail(err, AR_NOMEM, "%s: no memory for %zu bytes (free some, or read it elsewhere)",
+                    path, n_bytes);
     for (size_t done = 0; status == AR_OK && done < n_bytes;) {
         ssize_t n = read(fd, *bytes + done, n_bytes - done);
 
         if (n < 0 && errno != EINTR)
             status = ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
         else if (n == 0)
-            status = ar_fail(err, AR_BAD, "%s: became shorter while it was read", path);
+            status =
+                ar_fail(err, AR_BAD,
+                        "%s: became shorter while it was read (wait until it is all there)", path);
         else if (n > 0)
             done += (size_t)n;
     }
@@ -42,12 +46,30 @@ static enum ar_status read_whole(const char *path, size_t n_bytes, unsigned char
     return status;
 }
 
+/* One that cannot be read need not be in memory for that, however large it is. */
+static enum ar_status check_version(const char *path, struct ar_error *err)
+{
+    unsigned char head[16] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
+    struct ar_profile none;
+
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && ar_run_decode(&none, head, (size_t)n, path, err) == AR_UNSUPPORTED
+               ? AR_UNSUPPORTED
+               : AR_OK;
+}
+
 static enum ar_status load_run(struct ar_profile *p, const char *path, size_t n_bytes,
                                struct ar_error *err)
 {
     struct ar_profile run;
     unsigned char *bytes = NULL;
-    enum ar_status status = read_whole(path, n_bytes, &bytes, err);
+    enum ar_status status = check_version(path, err);
+
+    if (status == AR_OK)
+        status = read_whole(path, n_bytes, &bytes, err);
 
     if (status < 0)
         return status;
@@ -71,9 +93,19 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
         ar_live_close(&live);
         if (status < 0)
             ar_fail(err, status, "%s: %s", path,
-                    status == AR_BAD ? "damaged live file" : ar_status_text(status));
+                    status == AR_BAD ? "damaged live file (move it away to read the others)"
+                                     : ar_status_text(status));
     }
     return status;
+}
+
+/* One of which the process has only just started, or has ended meanwhile, is none yet, or no more. */
+static enum ar_status load_live_in_directory(struct ar_profile *p, const char *path,
+                                             struct ar_error *err)
+{
+    enum ar_status status = load_live(p, path, err);
+
+    return status < 0 && !ar_live_has_begun(path) ? AR_OK : status;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -105,7 +137,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
 
         snprintf(full, sizeof full, "%s/%s", path, name);
         if (status == AR_OK && ends_with(name, ".live"))
-            status = load_live(p, full, err);
+            status = load_live_in_directory(p, full, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
             status = load_directory(p, full, depth + 1, err);
         free(entries[i]);
@@ -114,7 +146,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
     return status;
 }
 
-static bool starts_with_magic(const char *path, const char *magic)
+static bool is_run(const char *path)
 {
     char head[8] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -122,7 +154,7 @@ static bool starts_with_magic(const char *path, const char *magic)
 
     if (fd >= 0)
         close(fd);
-    return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0;
+    return n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0;
 }
 
 enum ar_status ar_load_into(struct ar_profile *p, const char *path, struct ar_error *err)
@@ -136,14 +168,18 @@ enum ar_status ar_load_into(struct ar_profile *p, const char *path, struct ar_er
     if (S_ISDIR(st.st_mode)) {
         status = load_directory(p, path, 0, err);
         if (status == AR_OK && p->n_processes == n_before)
-            status = ar_fail(err, AR_BAD, "%s: no live files in this directory", path);
+            status = ar_fail(err, AR_BAD,
+                             "%s: no live files in this directory (name that of a job)", path);
         return status;
     }
     if (!S_ISREG(st.st_mode))
-        return ar_fail(err, AR_BAD, "%s: not a regular file", path);
-    if (starts_with_magic(path, AR_LIVE_MAGIC))
+        return ar_fail(err, AR_BAD,
+                       "%s: not a regular file (name a run, a live file or a directory)", path);
+    if (access(path, R_OK) < 0)
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    if (ar_live_has_magic(path))
         return load_live(p, path, err);
-    if (!starts_with_magic(path, AR_RUN_MAGIC))
+    if (!is_run(path))
         return ar_fail(err, AR_BAD,
                        "%s: not a file of allranks (a run file is made by: allranks "
                        "run SCRIPT)",

@@ -18,6 +18,15 @@ static const char usage[] =
     "                     FILE-2 is written instead\n"
     "  -h, --help         show this help\n";
 
+static void say_what_was_written(const struct ar_profile *p, const char *path)
+{
+    fprintf(stderr, "allranks: %s in ", ar_show_items(p->n_processes, "process", "processes"));
+    ar_print_text(stderr, path);
+    fprintf(stderr, "; see: allranks report ");
+    ar_print_text(stderr, path);
+    fprintf(stderr, "\n");
+}
+
 static int merge(struct ar_profile *p, const char *output)
 {
     struct ar_bytes bytes = {0};
@@ -30,8 +39,7 @@ static int merge(struct ar_profile *p, const char *output)
     else if (ar_run_write(&bytes, output, written, sizeof written, &err) < 0)
         status = ar_complain("%s", err.text);
     else
-        fprintf(stderr, "allranks: %s in %s; see: allranks report %s\n",
-                ar_show_items(p->n_processes, "process", "processes"), written, written);
+        say_what_was_written(p, written);
     ar_bytes_free(&bytes);
     return status;
 }

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One file that is of no use is no reason to lose those next to it. */
+#define AWAY "(move it away to read the others)"
+
 /*
  * The copy is taken in an order in which nothing is seen before what it refers to: first the threads
  * (their current node exists already), then the nodes, extents from the last to the first (a node's
@@ -55,7 +58,8 @@ static enum ar_status list_extents(const unsigned char *from, size_t at, size_t 
         if (n_bytes - at >= sizeof extent)
             copy_words((unsigned char *)&extent, from + at, sizeof extent);
         if (!extent_is_sound(&extent, n_bytes - at))
-            return ar_fail(err, AR_BAD, "%s: damaged live file (bad extent at byte %zu)", name, at);
+            return ar_fail(err, AR_BAD, "%s: damaged live file, extent at byte %zu " AWAY, name,
+                           at);
         if (ar_grow((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0)
             return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
         list->items[list->n++] = (struct listed){at, extent.kind, extent.n_bytes};
@@ -118,7 +122,10 @@ static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *na
     unsigned char *bytes = out->bytes ? realloc(out->bytes, n_bytes) : calloc(n_bytes, 1);
 
     if (!bytes)
-        return ar_fail(err, AR_NOMEM, "%s: no memory for a live file of %zu bytes", name, n_bytes);
+        return ar_fail(
+            err, AR_NOMEM,
+            "%s: no memory for a live file of %zu bytes (free some, or read it elsewhere)", name,
+            n_bytes);
     if (out->bytes)
         memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
     out->bytes = bytes;
@@ -170,7 +177,7 @@ static enum ar_status check_header(const struct ar_live_header *header, size_t n
                                    const char *name, struct ar_error *err)
 {
     if (memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks", name);
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, name);
     if (header->version != AR_LIVE_VERSION)
         return ar_fail(err, AR_UNSUPPORTED,
                        "%s: live file of version %u, this allranks reads version %d (use the "
@@ -178,7 +185,7 @@ static enum ar_status check_header(const struct ar_live_header *header, size_t n
                        name, header->version, AR_LIVE_VERSION);
     if (header->header_bytes != AR_LIVE_HEADER_BYTES ||
         header->n_bytes_used < AR_LIVE_HEADER_BYTES || header->n_bytes_used > n_bytes)
-        return ar_fail(err, AR_BAD, "%s: damaged live file (header)", name);
+        return ar_fail(err, AR_BAD, "%s: damaged live file, header " AWAY, name);
     return AR_OK;
 }
 
@@ -198,7 +205,7 @@ enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t
 
     *out = (struct ar_live){0};
     if (n_bytes < AR_LIVE_HEADER_BYTES)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks (too short)", name);
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AWAY, name);
     copy_words((unsigned char *)&header, from, sizeof header);
     status = check_header(&header, n_bytes, name, err);
     if (status == AR_OK)
@@ -247,7 +254,7 @@ static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
 
         ar_live_close(out);
         if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES)
-            return ar_fail(err, AR_BAD, "%s: not a live file of allranks", path);
+            return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
 
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -263,7 +270,7 @@ static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
 enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_error *err)
 {
     *out = (struct ar_live){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* what is none may be a pipe */
 
     if (fd < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
@@ -272,6 +279,37 @@ enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_err
 
     close(fd);
     return status;
+}
+
+/* As much as there is, -1: it cannot be read. Only of regular files: others may keep us waiting. */
+static ssize_t read_magic(const char *path, char magic[8])
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, magic, 8) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n;
+}
+
+bool ar_live_has_magic(const char *path)
+{
+    char magic[8];
+
+    return read_magic(path, magic) == 8 && memcmp(magic, AR_LIVE_MAGIC, 8) == 0;
+}
+
+bool ar_live_has_begun(const char *path)
+{
+    static const char zeros[8];
+    char magic[8];
+
+    errno = 0;
+
+    ssize_t n = read_magic(path, magic);
+
+    return n < 0 ? errno != ENOENT : n == 8 && memcmp(magic, zeros, 8) != 0;
 }
 
 void ar_live_close(struct ar_live *live)

@@ -261,6 +261,14 @@ AR_MUST_CHECK enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, 
                                               const char *name, struct ar_error *err);
 void ar_live_close(struct ar_live *live);
 
+/* Does it begin as a live file does? */
+bool ar_live_has_magic(const char *path);
+/*
+ * Has its writer written the header? If not it is just starting, or was killed that early; or the file
+ * has gone again meanwhile. Then there is nothing in it, and nothing wrong with it.
+ */
+bool ar_live_has_begun(const char *path);
+
 /* The extent of that kind after `previous` (NULL: the first); NULL when there is none. */
 const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar_extent *previous,
                                      enum ar_extent_kind kind);

@@ -7,6 +7,7 @@
 
 /* A later version may know more kinds of loss than we do, but not without end. */
 #define MAX_LOSSES 64
+#define AGAIN "(copy it again, or record the program again)"
 
 /* Reads a column of numbers that have to be below `limit`. */
 static void get_column(struct ar_cursor *in, void *items, size_t n, size_t item_bytes,
@@ -301,20 +302,21 @@ static enum ar_status decode_entry(struct ar_profile *p, const struct entry *e,
     if (e->offset > n_bytes || e->n_stored > n_bytes - e->offset)
         return ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
     if (e->n_stored > *n_left)
-        return ar_fail(err, AR_BAD, "%s: run file is damaged (section %u)", name, e->kind);
+        return ar_fail(err, AR_BAD, "%s: run file is damaged, section %u " AGAIN, name, e->kind);
     *n_left -= e->n_stored;
     if (e->codec != AR_CODEC_PLAIN)
         return ar_fail(err, AR_UNSUPPORTED, "%s: written by a newer allranks (upgrade to read it)",
                        name);
     if (ar_crc32(bytes + e->offset, e->n_stored) != e->crc)
-        return ar_fail(err, AR_BAD, "%s: run file is damaged (checksum of section %u)", name,
+        return ar_fail(err, AR_BAD,
+                       "%s: run file is damaged, checksum of section %u (copy it again)", name,
                        e->kind);
 
     struct ar_cursor in = ar_cursor_over(bytes + e->offset, e->n_stored);
 
     decode_section(p, e->kind, &in);
     if (in.bad)
-        return ar_fail(err, AR_BAD, "%s: run file is damaged (section %u)", name, e->kind);
+        return ar_fail(err, AR_BAD, "%s: run file is damaged, section %u " AGAIN, name, e->kind);
     return AR_OK;
 }
 
@@ -330,7 +332,9 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
 
     *out = (struct ar_profile){0};
     if (in.bad || memcmp(magic, AR_RUN_MAGIC, 8) != 0)
-        return ar_fail(err, AR_BAD, "%s: not a run file of allranks", name);
+        return ar_fail(err, AR_BAD,
+                       "%s: not a run file of allranks (one is made by: allranks run SCRIPT)",
+                       name);
     if (version != AR_RUN_VERSION)
         return ar_fail(err, AR_UNSUPPORTED,
                        "%s: run file of version %u, this allranks reads version %d (upgrade "
@@ -345,9 +349,14 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
             status = decode_entry(out, &e, bytes, n_bytes, &n_left, name, err);
     }
     if (status == AR_OK && (out->n_nodes == 0 || out->n_functions == 0))
-        status = ar_fail(err, AR_BAD, "%s: run file is damaged (no tree)", name);
-    if (status == AR_OK && index_tables(out) < 0)
-        status = ar_fail(err, AR_BAD, "%s: run file is damaged (repeated entries)", name);
+        status = ar_fail(err, AR_BAD, "%s: run file is damaged, no tree " AGAIN, name);
+    if (status == AR_OK) {
+        status = index_tables(out);
+        if (status == AR_BAD)
+            ar_fail(err, status, "%s: run file is damaged, repeated entries " AGAIN, name);
+        else if (status < 0)
+            ar_fail(err, status, "%s: %s (free some memory)", name, ar_status_text(status));
+    }
     if (status < 0)
         ar_profile_free(out);
     return status;
