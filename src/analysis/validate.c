@@ -564,7 +564,9 @@ enum ar_status ar_validate_file(const char *path, struct ar_validated *found, st
     if (status == AR_OK) {
         status = ar_validate(&live, &later, now_for(&later), found, &what);
         if (status < 0)
-            ar_fail(err, status, "%s: does not hold together: %s", path, what.text);
+            ar_fail(err, status,
+                    "%s: does not hold together: %s (if nothing has touched it, please report it)",
+                    path, what.text);
     }
     ar_live_close(&live);
     ar_live_close(&later);

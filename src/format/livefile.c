@@ -259,7 +259,8 @@ static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
         if (map == MAP_FAILED)
-            return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+            return ar_fail(err, AR_IO, "%s: cannot be mapped: %s (see: ulimit -v)", path,
+                           strerror(errno));
         status = ar_live_from_bytes(out, map, (size_t)st.st_size, path, err);
         grew = ((const struct ar_live_header *)map)->n_bytes_used > (uint64_t)st.st_size;
         munmap(map, (size_t)st.st_size);
