@@ -31,8 +31,8 @@ struct checking {
     struct ar_error *err;
     struct place *places; /* by ref */
     size_t n_refs;
-    struct tree *trees; /* by number of the thread */
-    size_t n_trees, n_slots, cap_trees;
+    struct tree *trees; /* by number of the thread, as many as there can be slots */
+    size_t n_trees, n_slots;
     uint8_t *kinds; /* of functions, from 1 */
     size_t n_functions, cap_kinds;
     uint64_t now_ticks;
@@ -121,36 +121,26 @@ static enum ar_status check_records(struct checking *c)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static enum ar_status make_tree(struct checking *c, uint32_t number, struct tree **tree)
+/* NULL: there can be none of that number, since each has a slot. */
+static struct tree *tree_of(const struct checking *c, uint32_t number)
 {
-    if (number >= c->live->n_bytes / sizeof(struct ar_live_thread)) /* each has a slot */
-        return ar_fail(c->err, AR_BAD, "thread number %u", number);
-    if (ar_grow((void **)&c->trees, &c->cap_trees, (size_t)number + 1, sizeof *c->trees) < 0)
-        return AR_NOMEM;
-    for (; c->n_trees <= number; c->n_trees++)
-        c->trees[c->n_trees] = (struct tree){0};
-    *tree = &c->trees[number];
-    return AR_OK;
+    return number < c->n_trees ? &c->trees[number] : NULL;
 }
 
 /* Slots are given out in the order of their numbers. */
 static enum ar_status add_slot(struct checking *c, const struct ar_live_thread *slot)
 {
-    struct tree *tree;
+    struct tree *tree = tree_of(c, slot->number);
 
-    if (slot->number != c->n_slots || slot->name[sizeof slot->name - 1])
+    if (!tree || slot->number != c->n_slots || slot->name[sizeof slot->name - 1])
         return ar_fail(c->err, AR_BAD, "thread %zu: its slot", c->n_slots);
     if (slot->end_ticks && slot->end_ticks < slot->start_ticks)
         return ar_fail(c->err, AR_BAD, "thread %u: ends before it starts", slot->number);
+    tree->slot = slot;
     c->n_slots++;
-
-    enum ar_status status = make_tree(c, slot->number, &tree);
-
-    if (status == AR_OK)
-        tree->slot = slot;
     if (slot->latest_ticks > c->now_ticks && !c->now_is_known)
         c->now_ticks = slot->latest_ticks;
-    return status;
+    return AR_OK;
 }
 
 static enum ar_status check_slots(struct checking *c)
@@ -176,16 +166,11 @@ static enum ar_status place_items(struct checking *c, const struct ar_extent *e,
 {
     size_t n = ar_extent_count(e, AR_LIVE_REF_BYTES);
     uint32_t first = ref_of(c, e + 1);
-    struct tree *tree;
+    struct tree *tree = tree_of(c, e->owner);
 
-    if (!c->later && e->owner >= c->n_slots)
+    if (!tree || (!c->later && !tree->slot))
         return ar_fail(c->err, AR_BAD, "extent at ref %u: of thread %u, which is none", first - 1,
                        e->owner);
-
-    enum ar_status status = make_tree(c, e->owner, &tree);
-
-    if (status < 0)
-        return status;
     if (item == ITEM_NODE && !tree->first_ref && n)
         tree->first_ref = first;
     for (size_t i = 0; i < n; i++)
@@ -452,7 +437,7 @@ static enum ar_status compare(struct checking *c, const struct ar_node *node, ui
     const struct ar_live_thread *slot = c->trees[c->places[ref].owner].slot;
     uint64_t ticks = ar_live_ticks(node, c->now_ticks);
 
-    if (!is_comparable(c, node, ref))
+    if (!slot || !is_comparable(c, node, ref))
         return AR_OK;
     if (c->inside[ref] > ticks)
         return wrong_node(c, ref, "what it called took longer than itself");
@@ -469,7 +454,9 @@ static enum ar_status make_room(struct checking *c)
     c->n_refs = c->live->n_bytes / AR_LIVE_REF_BYTES;
     c->places = calloc(c->n_refs + 1, sizeof *c->places);
     c->inside = calloc(c->n_refs + 1, sizeof *c->inside);
-    return c->places && c->inside ? AR_OK : AR_NOMEM;
+    c->n_trees = c->live->n_bytes / sizeof(struct ar_live_thread);
+    c->trees = calloc(c->n_trees + 1, sizeof *c->trees);
+    return c->places && c->inside && c->trees ? AR_OK : AR_NOMEM;
 }
 
 static enum ar_status check_all(struct checking *c)
@@ -501,7 +488,7 @@ static void count(const struct checking *c, struct ar_validated *found)
 {
     *found = (struct ar_validated){0};
     for (size_t i = 0; i < c->n_slots; i++) {
-        found->n_threads += c->trees[i].slot && c->trees[i].slot->root_ref;
+        found->n_threads += c->trees[i].slot->root_ref != 0;
         found->n_at_rest += c->trees[i].at_rest;
     }
     for (size_t ref = 0; c->places && ref < c->n_refs; ref++)
