@@ -44,7 +44,7 @@ help: ## this list
 	@echo "  ARGS='-k fork -x'   further options for pytest, or for bench/run.py"
 
 setup: ## install the system packages that build, demo and test need (Debian, Ubuntu)
-	@$(SYSTEM) build demo test
+	@$(SYSTEM) build demo test model
 
 build: $(INSTALLED) ## compile and install into .venv
 

@@ -7,11 +7,15 @@ matters is that it is one of the two.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterable
 
+from harness import ROOT
+
 PAGE = 4096
+LIVE_VERSION = int(re.search(r"#define AR_LIVE_VERSION (\d+)", (ROOT / "src/format/livefile.h").read_text()).group(1))
 NAMES = {
     "escapes": b"\x1b[2J\x1b]0;title\x07",
     "c1": b"\xc2\x9b2J",
@@ -139,7 +143,7 @@ def extent(kind: int, owner: int, body: bytes, used: int | None = None) -> bytes
     return (head.ljust(64, b"\0") + body).ljust(n_bytes, b"\0")
 
 
-def live_file(extents: list[bytes], *, version: int = 2, used: int | None = None, host: bytes = b"host",
+def live_file(extents: list[bytes], *, version: int = LIVE_VERSION, used: int | None = None, host: bytes = b"host",
               costs: tuple[float, float] = (40.0, 50.0)) -> bytes:  # fmt: skip
     body = b"".join(extents)
     head = b"ALLRLIVE" + struct.pack("<IIIIQQIIQIIII", version, PAGE, 1, 0, PAGE + len(body) if used is None else used,
