@@ -5,6 +5,8 @@
 
 PYTHON ?= python3
 ARGS ?=
+SECONDS ?= 60
+EVENTS ?= 3
 
 ifneq ($(filter command environment,$(firstword $(origin PYTHON))),)
 override PYTHON := $(or $(shell tools/find-python.sh '$(PYTHON)'),$(PYTHON))
@@ -26,14 +28,14 @@ SYSTEM := PYTHON="$(PYTHON)" tools/system-packages.sh
 INSTALLED := $(VENV)/.installed
 SOURCES := $(wildcard meson.build meson.options pyproject.toml tools/*.py) \
            $(shell find src python -type f ! -name '*.pyc' ! -name '.*')
-C_FILES = $(shell find src tests/unit bench -name '*.[ch]')
+C_FILES = $(shell find src tests/unit tests/fuzz bench -name '*.[ch]')
 PY_DIRS = $(wildcard python tools tests bench)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup build demo test test-all test-next test-unit test-threads test-e2e bench-next lint lint-c lint-tidy lint-python \
-        bench clean system-demo system-test system-lint
+        bench fuzz model clean system-demo system-test system-lint system-fuzz system-model
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,14 +44,14 @@ help: ## this list
 	@echo "  ARGS='-k fork -x'   further options for pytest, or for bench/run.py"
 
 setup: ## install the system packages that build, demo and test need (Debian, Ubuntu)
-	@$(SYSTEM) build demo test
+	@$(SYSTEM) build demo test model
 
 build: $(INSTALLED) ## compile and install into .venv
 
 demo: system-demo $(INSTALLED) $(VENV)/.pip-demo ## profile a small MPI program on 4 ranks and show the report
 	@tools/demo.sh $(VENV)
 
-test: test-unit test-e2e ## C unit tests under ASan and UBSan, then the end-to-end tests
+test: test-unit model test-e2e ## C unit tests under ASan and UBSan, the model, then the end-to-end tests
 
 test-all: export ALLRANKS_TEST_ALL = 1
 test-all: test ## the same, with every stack and every slow case
@@ -64,6 +66,12 @@ bench: $(INSTALLED) ## measure every figure the README states
 
 bench-next: ## what a call costs on the Pythons of Debian's next release
 	@tools/next.sh bench $(ARGS)
+
+fuzz: system-fuzz $(INSTALLED) ## try to break every reader of files, a minute each (SECONDS=600: longer)
+	@$(VENV)/bin/python tests/fuzz/run.py --seconds $(SECONDS) $(ARGS)
+
+model: system-model ## check the order of stores in the live file, all of it (EVENTS=4: further, in a minute and 1 GB)
+	@tests/model/run.sh $(EVENTS)
 
 clean: ## remove all that make has made
 	@if [ -d build/next ]; then tools/next.sh remove; fi
@@ -108,6 +116,8 @@ lint-python: $(VENV)/.pip-lint
 system-demo: ; @$(SYSTEM) build demo
 system-test: ; @$(SYSTEM) build demo test
 system-lint: ; @$(SYSTEM) build lint
+system-fuzz: ; @$(SYSTEM) build fuzz
+system-model: ; @$(SYSTEM) build model
 
 # The system is asked here and not by a prerequisite of `build`, so that a second `make build` runs nothing.
 $(VENV)/pyvenv.cfg:

@@ -2,7 +2,7 @@
 # Installs the system packages that the named verbs need and do not find. Silent when there is nothing to do; never
 # asks anything.
 #
-#     PYTHON=python3 tools/system-packages.sh build demo test lint next
+#     PYTHON=python3 tools/system-packages.sh build demo test lint fuzz model next
 #
 # What counts is whether a thing works (a header, a command), not which package it came from. Only what does not work
 # is looked up under its Debian name and installed, if there is apt-get and the right to use it; otherwise the names
@@ -76,6 +76,24 @@ need_lint() {
     want cppcheck cppcheck
 }
 
+need_fuzz() {
+    if ! have clang; then
+        missing+=(clang)
+        return
+    fi
+    # The libraries of the sanitizers and the fuzzer are a package of their own, with the version in its name.
+    local version made
+    version=$(clang -dumpversion)
+    made=$(mktemp)
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -xc -fsanitize=fuzzer,address - -o "$made" 2>/dev/null || missing+=("libclang-rt-${version%%.*}-dev")
+    rm -f "$made"
+}
+
+need_model() {
+    want spin spin
+}
+
 need_next() {
     # Debian and Ubuntu only: elsewhere there is no apt to take the mirror from.
     have apt-get || trouble+=("tools/next.sh needs apt-get: it works on Debian and Ubuntu")
@@ -89,8 +107,8 @@ check() {
     local group
     for group in "$@"; do
         case $group in
-        build | demo | test | lint | next) "need_$group" ;;
-        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint] [next]" >&2 && exit 2 ;;
+        build | demo | test | lint | fuzz | model | next) "need_$group" ;;
+        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint] [fuzz] [model] [next]" >&2 && exit 2 ;;
         esac
     done
 }
@@ -117,9 +135,13 @@ install() {
 }
 
 check "$@"
-if [ ${#missing[@]} -gt 0 ] && install; then
-    check "$@"
-fi
+# What belongs to a compiler is known once it is there: hence a second time.
+for _ in 1 2; do
+    if [ ${#missing[@]} -gt 0 ]; then
+        install || break
+        check "$@"
+    fi
+done
 if [ ${#missing[@]} -gt 0 ]; then
     echo "setup: missing for $*, by their Debian names: ${missing[*]}"
     if have apt-get; then

@@ -66,9 +66,19 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
         ar_live_close(&live);
         if (status < 0)
             ar_fail(err, status, "%s: %s", path,
-                    status == AR_BAD ? "damaged live file" : ar_status_text(status));
+                    status == AR_BAD ? "damaged live file (move it away to read the others)"
+                                     : ar_status_text(status));
     }
     return status;
+}
+
+/* One of which the process has only just started, or has ended meanwhile, is none yet, or no more. */
+static enum ar_status load_live_in_directory(struct ar_profile *p, const char *path,
+                                             struct ar_error *err)
+{
+    enum ar_status status = load_live(p, path, err);
+
+    return status < 0 && !ar_live_has_begun(path) ? AR_OK : status;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -106,7 +116,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
 
         snprintf(full, sizeof full, "%s/%s", path, name);
         if (status == AR_OK && ends_with(name, ".live"))
-            status = load_live(p, full, err);
+            status = load_live_in_directory(p, full, err);
         else if (status == AR_OK && is_ended_child(name))
             status = load_run(p, full, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
@@ -278,14 +288,16 @@ static enum ar_status load_other(struct ar_profile *p, const char *path, struct 
     case IS_DIRECTORY:
         status = load_directory(p, path, 0, err);
         if (status == AR_OK && p->n_processes == n_before)
-            status = ar_fail(err, AR_BAD, "%s: no live files in this directory", path);
+            status = ar_fail(err, AR_BAD,
+                             "%s: no live files in this directory (name that of a job)", path);
         return status;
     case IS_LIVE:
         return load_live(p, path, err);
     case IS_RUN:
         return load_run(p, path, err);
     case IS_SPECIAL:
-        return ar_fail(err, AR_BAD, "%s: not a regular file", path);
+        return ar_fail(err, AR_BAD,
+                       "%s: not a regular file (name a run, a live file or a directory)", path);
     default:
         if (access(path, R_OK) != 0)
             return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));

@@ -65,7 +65,7 @@ static void spread_all(const struct ar_profile *p, const struct ar_value *values
     size_t i = 0;
 
     for (uint32_t node = 0; node < p->n_nodes; node++) {
-        struct row row = {.values = values + i};
+        struct row row = {.values = n_values ? values + i : NULL};
 
         for (; i < n_values && values[i].node == node; i++)
             row.n++;

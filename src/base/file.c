@@ -16,7 +16,9 @@ static enum ar_status read_all(int fd, unsigned char *bytes, size_t n_bytes, con
         if (n < 0 && errno != EINTR)
             return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
         if (n == 0)
-            return ar_fail(err, AR_BAD, "%s: became shorter while it was read", path);
+            return ar_fail(err, AR_BAD,
+                           "%s: became shorter while it was read (wait until it is all there)",
+                           path);
         if (n > 0)
             done += (size_t)n;
     }
@@ -36,8 +38,9 @@ enum ar_status ar_file_read(const char *path, unsigned char **bytes, struct stat
     if (status == AR_OK) {
         *bytes = malloc(st->st_size ? (size_t)st->st_size : 1);
         status = *bytes ? read_all(fd, *bytes, (size_t)st->st_size, path, err)
-                        : ar_fail(err, AR_NOMEM, "%s: no memory for %lld bytes", path,
-                                  (long long)st->st_size);
+                        : ar_fail(err, AR_NOMEM,
+                                  "%s: no memory for %lld bytes (free some, or read it elsewhere)",
+                                  path, (long long)st->st_size);
     }
     if (fd >= 0)
         close(fd);

@@ -121,8 +121,11 @@ int ar_command_export(int argc, char **argv)
         status = ar_complain("%s: %s", request.run, err.text);
     else
         status = ar_write_output(request.output ? request.output : request.name, &bytes);
-    if (status == AR_EXIT_OK && !request.output)
-        fprintf(stderr, "allranks: wrote %s\n", request.name);
+    if (status == AR_EXIT_OK && !request.output) {
+        fprintf(stderr, "allranks: wrote ");
+        ar_print_text(stderr, request.name);
+        fprintf(stderr, "\n");
+    }
     ar_bytes_free(&bytes);
     ar_profile_free(&p);
     return status;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/load.h"
+#include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 
 static const char usage[] =
-    "usage: allranks info [--json] RUN|DIR\n"
+    "usage: allranks info [--json | --check] RUN|DIR\n"
     "\n"
     "Show what a run file, a live file, a directory of live files, or files of cProfile\n"
     "('cpu_*.prof') hold: how it was made, by which processes, and what could not be\n"
@@ -18,6 +19,8 @@ static const char usage[] =
     "\n"
     "options:\n"
     "      --json         the same, for programs\n"
+    "      --check        only whether every file holds together, also while it is being\n"
+    "                     written: one line, and status 2 if one does not\n"
     "  -h, --help         show this help\n";
 
 static const struct {
@@ -92,8 +95,9 @@ static void print_process(const struct ar_profile *p, uint32_t i)
 {
     const struct ar_process *process = &p->processes[i];
 
-    printf("%-10s %-16.16s %8s  %-19s %9s  %s\n", ar_show_process(p, i), show_host(p, process),
-           show_pid(process), ar_show_date(process->start_real_ns),
+    printf("%-10s ", ar_show_process(p, i));
+    ar_print_fit(show_host(p, process), 16, AR_KEEP_START);
+    printf(" %8s  %-19s %9s  %s\n", show_pid(process), ar_show_date(process->start_real_ns),
            ar_show_time((double)process->wall_ns, 1e9), state_text(process->state));
     print_command(p, process);
 }
@@ -157,7 +161,9 @@ static void print_facts(const struct ar_profile *p, const struct ar_totals *t)
         const char *key = ar_strtab_text(&p->strings, p->facts[i].key);
         const char *value = ar_strtab_text(&p->strings, p->facts[i].value);
 
-        printf("%-10s %s", key, value);
+        ar_print_fit(key, strlen(key) < 10 ? 10 : strlen(key), AR_KEEP_START);
+        printf(" ");
+        ar_print_text(stdout, value);
         if (strcmp(key, "builtins") == 0)
             print_builtins(value, t);
         if (strcmp(key, "source") == 0 && t->of_pairs)
@@ -196,10 +202,13 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, co
 {
     struct stat st;
 
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
-        printf("%-10s %s, %s\n", "file", path, ar_show_bytes((uint64_t)st.st_size));
-    else
-        printf("%-10s %s\n", is_directory(path) ? "directory" : "files", path);
+    bool is_file = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+    printf("%-10s ", is_file ? "file" : is_directory(path) ? "directory" : "files");
+    ar_print_text(stdout, path);
+    if (is_file)
+        printf(", %s", ar_show_bytes((uint64_t)st.st_size));
+    printf("\n");
     print_facts(p, t);
     print_recording(p, t);
     printf("%-10s %s, %s, %s, %s, %s\n", "holds",
@@ -273,9 +282,11 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
 
 int ar_command_info(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    bool json = false;
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    bool json = false, only_check = false;
     struct ar_profile p;
     struct ar_totals t;
     struct ar_error err;
@@ -284,6 +295,8 @@ int ar_command_info(int argc, char **argv)
     for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (c == 'j') {
             json = true;
+        } else if (c == 'c') {
+            only_check = true;
         } else if (c == 'h') {
             fputs(usage, stdout);
             return AR_EXIT_OK;
@@ -293,6 +306,8 @@ int ar_command_info(int argc, char **argv)
     }
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "info RUN");
+    if (only_check)
+        return ar_check(argv[optind]);
     if (ar_load(&p, argv[optind], &err) < 0)
         return ar_complain("%s", err.text);
     if (ar_totals_build(&t, &p) < 0)

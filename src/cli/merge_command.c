@@ -39,6 +39,15 @@ static enum ar_status encode(struct ar_profile *p, const char *output, struct ar
     return ar_run_encode(p, bytes) < 0 ? ar_fail(err, AR_NOMEM, "out of memory") : AR_OK;
 }
 
+static void say_what_was_written(const struct ar_profile *p, const char *path)
+{
+    fprintf(stderr, "allranks: %s in ", ar_show_items(p->n_processes, "process", "processes"));
+    ar_print_text(stderr, path);
+    fprintf(stderr, "; see: allranks report ");
+    ar_print_text(stderr, path);
+    fprintf(stderr, "\n");
+}
+
 static int merge(struct ar_profile *p, const char *output)
 {
     struct ar_bytes bytes = {0};
@@ -51,8 +60,7 @@ static int merge(struct ar_profile *p, const char *output)
     else if (ar_run_write(&bytes, output, written, sizeof written, &err) < 0)
         status = ar_complain("%s", err.text);
     else
-        fprintf(stderr, "allranks: %s in %s; see: allranks report %s\n",
-                ar_show_items(p->n_processes, "process", "processes"), written, written);
+        say_what_was_written(p, written);
     ar_bytes_free(&bytes);
     return status;
 }

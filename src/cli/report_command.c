@@ -46,15 +46,14 @@ struct report {
 
 static size_t n_hosts(const struct ar_profile *p)
 {
+    bool *is_counted = calloc(p->strings.n_strings + 1, sizeof *is_counted); /* by name */
     size_t n = 0;
 
-    for (size_t i = 0; i < p->n_processes; i++) {
-        size_t k = 0;
-
-        while (k < i && p->processes[k].host != p->processes[i].host)
-            k++;
-        n += k == i;
+    for (size_t i = 0; is_counted && i < p->n_processes; i++) {
+        n += !is_counted[p->processes[i].host];
+        is_counted[p->processes[i].host] = true;
     }
+    free(is_counted);
     return n;
 }
 
@@ -63,8 +62,10 @@ static void print_version(const struct report *r, const char *label, const char 
 {
     const char *value = ar_profile_fact_text(&r->p, fact);
 
-    if (*value)
-        printf("%s%s%s", before, label, value);
+    if (*value) {
+        printf("%s%s", before, label);
+        ar_print_text(stdout, value);
+    }
 }
 
 static uint64_t n_lost_in_all(const struct report *r)
@@ -316,9 +317,12 @@ static void print_tree(const struct report *r, size_t n_rows)
 
     struct rows rows = walk_tree(r, n_rows, true);
 
-    if (rows.n_cut)
-        printf(" %s%s: allranks report --rows 0 --min 0 %s%s\n", ar_dim(),
-               ar_show_items(rows.n_cut, "more call path", "more call paths"), r->path, ar_plain());
+    if (rows.n_cut) {
+        printf(" %s%s: allranks report --rows 0 --min 0 ", ar_dim(),
+               ar_show_items(rows.n_cut, "more call path", "more call paths"));
+        ar_print_text(stdout, r->path);
+        printf("%s\n", ar_plain());
+    }
     print_notes(r, rows.marks & (AR_MARK_ESTIMATED | AR_MARK_PARTIAL));
 }
 

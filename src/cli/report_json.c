@@ -3,6 +3,8 @@
 
 #include "cli/screen.h"
 
+#include <stdlib.h>
+
 static void put_functions(struct ar_json *j, const struct ar_profile *p)
 {
     ar_json_open(j, "functions", '[');
@@ -73,17 +75,21 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
 /* Ranks may differ in a fact, but an object has a key once: the first rank's. */
 void ar_json_facts(struct ar_json *j, const struct ar_profile *p)
 {
-    ar_json_open(j, "facts", '{');
-    for (size_t i = 0; i < p->n_facts; i++) {
-        size_t k = 0;
+    bool *is_there = calloc(p->strings.n_strings + 1, sizeof *is_there); /* by key */
 
-        while (p->facts[k].key != p->facts[i].key)
-            k++;
-        if (k == i)
-            ar_json_text(j, ar_strtab_text(&p->strings, p->facts[i].key),
-                         ar_strtab_text(&p->strings, p->facts[i].value));
+    ar_json_open(j, "facts", '{');
+    if (!is_there)
+        j->out->bad = true;
+    for (size_t i = 0; is_there && i < p->n_facts; i++) {
+        const struct ar_fact *fact = &p->facts[i];
+
+        if (!is_there[fact->key])
+            ar_json_text(j, ar_strtab_text(&p->strings, fact->key),
+                         ar_strtab_text(&p->strings, fact->value));
+        is_there[fact->key] = true;
     }
     ar_json_close(j, '}');
+    free(is_there);
 }
 
 void ar_json_overhead(struct ar_json *j, const struct ar_totals *t)

@@ -20,15 +20,62 @@ static char *next_buffer(void)
     return buffers[n++ % N_BUFFERS];
 }
 
+/* ---- text from files, and from the command line ----------------------------------------------- */
+
+/* A byte that begins no character counts as one. */
+static size_t character_bytes(const char *at)
+{
+    size_t n = ar_utf8_length(at, strnlen(at, 4));
+
+    return n ? n : 1;
+}
+
+/*
+ * Names come from files, and a terminal obeys what it is sent: no control characters, neither of ASCII
+ * nor of Unicode (U+0080 to U+009F), nor those that turn the direction of text round (U+202A to U+202E,
+ * U+2066 to U+2069).
+ */
+static bool is_printable(const char *at, size_t n_bytes)
+{
+    const unsigned char *c = (const unsigned char *)at;
+
+    if (n_bytes == 1)
+        return c[0] >= 0x20 && c[0] < 0x7f;
+    if (n_bytes == 2)
+        return c[0] != 0xc2 || c[1] >= 0xa0;
+    if (n_bytes == 3 && c[0] == 0xe2)
+        return !(c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) &&
+               !(c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
+    return true;
+}
+
+static void print_character(FILE *to, const char *at, size_t n_bytes)
+{
+    if (is_printable(at, n_bytes))
+        fwrite(at, 1, n_bytes, to);
+    else
+        putc('?', to);
+}
+
+void ar_print_text(FILE *to, const char *text)
+{
+    for (size_t n; *text; text += n) {
+        n = character_bytes(text);
+        print_character(to, text, n);
+    }
+}
+
 int ar_complain(const char *fmt, ...)
 {
+    char text[8192];
     va_list ap;
 
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
     fflush(stdout);
     fprintf(stderr, "allranks: error: ");
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
+    ar_print_text(stderr, text);
     fprintf(stderr, "\n");
     return AR_EXIT_BAD;
 }
@@ -52,53 +99,39 @@ int ar_complain_runs(int n, const char *usage)
     return ar_complain("one run is needed (usage: allranks %s)", usage);
 }
 
-static size_t character_bytes(const char *at, size_t n_left)
-{
-    size_t n = ar_utf8_length(at, n_left);
-
-    return n ? n : 1;
-}
-
-static size_t count_characters(const char *text)
+/* Up to `most`: names may be as long as a file. */
+static size_t count_characters(const char *text, size_t most)
 {
     size_t n = 0;
 
-    for (size_t n_left = strlen(text); n_left; n++) {
-        size_t step = character_bytes(text, n_left);
-
-        text += step;
-        n_left -= step;
-    }
+    for (; *text && n < most; n++)
+        text += character_bytes(text);
     return n;
 }
 
 static const char *skip_characters(const char *text, size_t n)
 {
     for (; n && *text; n--)
-        text += character_bytes(text, strlen(text));
+        text += character_bytes(text);
     return text;
 }
 
 void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
 {
-    size_t n = count_characters(text);
+    size_t n = keep == AR_KEEP_END ? count_characters(text, SIZE_MAX) : 0;
 
-    if (n > n_columns && keep == AR_KEEP_END) {
+    if (n > n_columns) {
         text = skip_characters(text, n - (n_columns - 2));
         printf("..");
         n_columns -= 2;
     }
     for (size_t i = 0; i < n_columns; i++) {
-        size_t step = *text ? character_bytes(text, strlen(text)) : 0;
-        bool printable = step > 1 || (step == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f &&
-                                      !(*text & 0x80));
+        size_t step = *text ? character_bytes(text) : 0;
 
         if (step == 0)
             putchar(' ');
-        else if (printable)
-            printf("%.*s", (int)step, text);
         else
-            putchar('?');
+            print_character(stdout, text, step);
         text += step;
     }
 }
@@ -311,7 +344,8 @@ const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_col
     if (function->kind != AR_FUNCTION_BUILTIN)
         return name;
     name = name_of_builtin(name);
-    for (const char *dot; count_characters(name) > n_columns && (dot = strchr(name, '.'));)
+    for (const char *dot;
+         count_characters(name, n_columns + 1) > n_columns && (dot = strchr(name, '.'));)
         name = dot + 1;
     return name;
 }

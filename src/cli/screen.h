@@ -45,7 +45,9 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node);
  */
 const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns);
 
-/* Prints text in so many columns, cut or padded; control characters become '?'. */
+/* Prints text that is not our own; what a terminal might obey becomes '?'. */
+void ar_print_text(FILE *to, const char *text);
+/* The same in so many columns, cut or padded. */
 enum ar_keep { AR_KEEP_START, AR_KEEP_END };
 void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep);
 

@@ -9,6 +9,16 @@ static void put_text(struct ar_json *j, const char *text)
     ar_bytes_put(j->out, text, strlen(text));
 }
 
+/* Of ASCII, and U+0080 to U+009F: JSON may be looked at on a terminal, which obeys these. */
+static unsigned control_character(const char *at, size_t n)
+{
+    const unsigned char *c = (const unsigned char *)at;
+
+    if (n == 2 && c[0] == 0xc2 && c[1] < 0xa0)
+        return c[1];
+    return c[0] == 0x7f ? c[0] : 0;
+}
+
 static void put_character(struct ar_json *j, const char *at, size_t n)
 {
     char escape[8];
@@ -18,8 +28,9 @@ static void put_character(struct ar_json *j, const char *at, size_t n)
     } else if (*at == '"' || *at == '\\') {
         ar_bytes_u8(j->out, '\\');
         ar_bytes_put(j->out, at, 1);
-    } else if ((unsigned char)*at < 0x20) {
-        snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)*at);
+    } else if ((unsigned char)*at < 0x20 || control_character(at, n)) {
+        snprintf(escape, sizeof escape, "\\u%04x",
+                 (unsigned char)*at < 0x20 ? (unsigned char)*at : control_character(at, n));
         put_text(j, escape);
     } else {
         ar_bytes_put(j->out, at, n);

@@ -11,12 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One file that is of no use is no reason to lose those next to it. */
+#define AWAY "(move it away to read the others)"
+
 /*
  * The copy is taken in an order in which nothing is seen before what it refers to: first the threads
- * (their current node exists already), then the other extents from the last to the first (a node's
- * before those of its older parents), then, from a file that may have grown meanwhile, the records
- * (every function of a node that was copied). Within an extent the header comes first, since it says
- * how much is complete. Words are copied whole: a memcpy might tear a counter.
+ * (their current node exists already), then the nodes, extents from the last to the first (a node's
+ * before those of its older parents), then values and records (those of every node that was copied).
+ * Before each of these steps the file may have grown, and with it what can be referred to: its length
+ * is read again. Within an extent the header comes first, since it says how much is complete. Words
+ * are copied whole: a memcpy might tear a counter. tests/model proves that this order will do.
  */
 static void copy_words(unsigned char *to, const unsigned char *from, size_t n_bytes)
 {
@@ -54,7 +58,8 @@ static enum ar_status list_extents(const unsigned char *from, size_t at, size_t 
         if (n_bytes - at >= sizeof extent)
             copy_words((unsigned char *)&extent, from + at, sizeof extent);
         if (!extent_is_sound(&extent, n_bytes - at))
-            return ar_fail(err, AR_BAD, "%s: damaged live file (bad extent at byte %zu)", name, at);
+            return ar_fail(err, AR_BAD, "%s: damaged live file, extent at byte %zu " AWAY, name,
+                           at);
         if (ar_grow((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0)
             return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
         list->items[list->n++] = (struct listed){at, extent.kind, extent.n_bytes};
@@ -78,7 +83,7 @@ static void copy_extent(struct ar_live *out, const unsigned char *from, const st
                extent->n_bytes_used - n_head);
 }
 
-/* What came after the list was made, other than records: there, but empty. */
+/* What came after its kind was copied: there, but empty. */
 static void copy_head(struct ar_live *out, const struct listed *item)
 {
     struct ar_extent *extent = (struct ar_extent *)(out->bytes + item->offset);
@@ -87,36 +92,42 @@ static void copy_head(struct ar_live *out, const struct listed *item)
         .kind = item->kind, .n_bytes = item->n_bytes, .n_bytes_used = sizeof *extent};
 }
 
-static void copy_nodes(struct ar_live *out, const unsigned char *from,
-                       const struct extent_list *list)
+enum step { STEP_THREADS, STEP_NODES, STEP_REST, N_STEPS };
+
+static enum step step_of(uint32_t kind)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].kind == AR_EXTENT_THREADS)
-            copy_extent(out, from, &list->items[i]);
-    for (size_t i = list->n; i-- > 0;)
-        if (list->items[i].kind != AR_EXTENT_THREADS && list->items[i].kind != AR_EXTENT_RECORDS)
-            copy_extent(out, from, &list->items[i]);
+    return kind == AR_EXTENT_THREADS ? STEP_THREADS
+           : kind == AR_EXTENT_NODES ? STEP_NODES
+                                     : STEP_REST;
 }
 
-static void copy_records(struct ar_live *out, const unsigned char *from,
-                         const struct extent_list *list, size_t n_before)
+/* `n_before` extents were there when the step before this one was taken. */
+static void copy_step(struct ar_live *out, const unsigned char *from,
+                      const struct extent_list *list, enum step step, size_t n_before)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].kind == AR_EXTENT_RECORDS)
+    for (size_t i = list->n; i-- > 0;)
+        if (step_of(list->items[i].kind) == step)
             copy_extent(out, from, &list->items[i]);
-        else if (i >= n_before)
+        else if (step_of(list->items[i].kind) < step && i >= n_before)
             copy_head(out, &list->items[i]);
 }
 
-/* The buffer grows to what the file has become; new bytes are zeros. */
+/*
+ * The buffer grows to what the file has become; new bytes are zeros. Those of the first one need not be
+ * written for that: a file may claim to be larger than all memory.
+ */
 static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *name,
                              struct ar_error *err)
 {
-    unsigned char *bytes = realloc(out->bytes, n_bytes);
+    unsigned char *bytes = out->bytes ? realloc(out->bytes, n_bytes) : calloc(n_bytes, 1);
 
     if (!bytes)
-        return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
-    memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
+        return ar_fail(
+            err, AR_NOMEM,
+            "%s: no memory for a live file of %zu bytes (free some, or read it elsewhere)", name,
+            n_bytes);
+    if (out->bytes)
+        memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
     out->bytes = bytes;
     out->n_bytes = n_bytes;
     return AR_OK;
@@ -130,27 +141,34 @@ static size_t bytes_used(const unsigned char *from, size_t n_bytes)
     return n_used <= n_bytes ? n_used : 0;
 }
 
+/* Takes in the extents that have come up to `n_used`. */
+static enum ar_status extend(struct ar_live *out, const unsigned char *from, size_t n_used,
+                             struct extent_list *list, const char *name, struct ar_error *err)
+{
+    size_t n_known = out->bytes ? out->n_bytes : AR_LIVE_HEADER_BYTES;
+    enum ar_status status = AR_OK;
+
+    if (n_used > n_known)
+        status = list_extents(from, n_known, n_used, list, name, err);
+    if (status == AR_OK && n_used > out->n_bytes)
+        status = resize(out, n_used, name, err);
+    return status;
+}
+
 static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, size_t n_bytes,
                                 size_t n_used, const char *name, struct ar_error *err)
 {
     struct extent_list list = {0};
-    enum ar_status status = list_extents(from, AR_LIVE_HEADER_BYTES, n_used, &list, name, err);
-    size_t n_before = list.n;
+    enum ar_status status = AR_OK;
 
-    if (status == AR_OK)
-        status = resize(out, n_used, name, err);
-    if (status == AR_OK) {
-        copy_nodes(out, from, &list);
-        size_t n_now = bytes_used(from, n_bytes);
+    for (enum step step = STEP_THREADS; step < N_STEPS && status == AR_OK; step++) {
+        size_t n_before = list.n;
 
-        if (n_now > n_used) {
-            status = list_extents(from, n_used, n_now, &list, name, err);
-            if (status == AR_OK)
-                status = resize(out, n_now, name, err);
-        }
+        status = extend(out, from, n_used, &list, name, err);
+        if (status == AR_OK)
+            copy_step(out, from, &list, step, n_before);
+        n_used = bytes_used(from, n_bytes);
     }
-    if (status == AR_OK)
-        copy_records(out, from, &list, n_before);
     free(list.items);
     return status;
 }
@@ -159,7 +177,7 @@ static enum ar_status check_header(const struct ar_live_header *header, size_t n
                                    const char *name, struct ar_error *err)
 {
     if (memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks", name);
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, name);
     if (header->version != AR_LIVE_VERSION)
         return ar_fail(err, AR_UNSUPPORTED,
                        "%s: live file of version %u, this allranks reads version %d (use the "
@@ -167,7 +185,7 @@ static enum ar_status check_header(const struct ar_live_header *header, size_t n
                        name, header->version, AR_LIVE_VERSION);
     if (header->header_bytes != AR_LIVE_HEADER_BYTES ||
         header->n_bytes_used < AR_LIVE_HEADER_BYTES || header->n_bytes_used > n_bytes)
-        return ar_fail(err, AR_BAD, "%s: damaged live file (header)", name);
+        return ar_fail(err, AR_BAD, "%s: damaged live file, header " AWAY, name);
     return AR_OK;
 }
 
@@ -187,7 +205,7 @@ enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t
 
     *out = (struct ar_live){0};
     if (n_bytes < AR_LIVE_HEADER_BYTES)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks (too short)", name);
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AWAY, name);
     copy_words((unsigned char *)&header, from, sizeof header);
     status = check_header(&header, n_bytes, name, err);
     if (status == AR_OK)
@@ -236,12 +254,13 @@ static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
 
         ar_live_close(out);
         if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES)
-            return ar_fail(err, AR_BAD, "%s: not a live file of allranks", path);
+            return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
 
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
         if (map == MAP_FAILED)
-            return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+            return ar_fail(err, AR_IO, "%s: cannot be mapped: %s (see: ulimit -v)", path,
+                           strerror(errno));
         status = ar_live_from_bytes(out, map, (size_t)st.st_size, path, err);
         grew = ((const struct ar_live_header *)map)->n_bytes_used > (uint64_t)st.st_size;
         munmap(map, (size_t)st.st_size);
@@ -252,7 +271,7 @@ static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
 enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_error *err)
 {
     *out = (struct ar_live){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* what is none may be a pipe */
 
     if (fd < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
@@ -261,6 +280,37 @@ enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_err
 
     close(fd);
     return status;
+}
+
+/* As much as there is, -1: it cannot be read. Only of regular files: others may keep us waiting. */
+static ssize_t read_magic(const char *path, char magic[8])
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, magic, 8) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n;
+}
+
+bool ar_live_has_magic(const char *path)
+{
+    char magic[8];
+
+    return read_magic(path, magic) == 8 && memcmp(magic, AR_LIVE_MAGIC, 8) == 0;
+}
+
+bool ar_live_has_begun(const char *path)
+{
+    static const char zeros[8];
+    char magic[8];
+
+    errno = 0;
+
+    ssize_t n = read_magic(path, magic);
+
+    return n < 0 ? errno != ENOENT : n == 8 && memcmp(magic, zeros, 8) != 0;
 }
 
 void ar_live_close(struct ar_live *live)

@@ -29,8 +29,8 @@
  *      the stamp of the entry, which is negative because a stamp is larger than any sum of spans
  *      before it. One store opens a node, one store closes it, and neither instant can lose or
  *      double a span.
- *   4. The open nodes of a thread are the ancestors of `current_ref`, give or take the one being
- *      entered or left.
+ *   4. The open nodes of a thread are `current_ref` and its ancestors, with one child that is being
+ *      entered, or without the innermost ones, which are being left.
  *
  * Readers trust none of this: ar_live_open checks every offset before it is followed.
  */
@@ -270,6 +270,14 @@ AR_MUST_CHECK enum ar_status ar_live_from_bytes(struct ar_live *out, const void 
 AR_MUST_CHECK enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes,
                                               const char *name, struct ar_error *err);
 void ar_live_close(struct ar_live *live);
+
+/* Does it begin as a live file does? */
+bool ar_live_has_magic(const char *path);
+/*
+ * Has its writer written the header? If not it is just starting, or was killed that early; or the file
+ * has gone again meanwhile. Then there is nothing in it, and nothing wrong with it.
+ */
+bool ar_live_has_begun(const char *path);
 
 /* The extent of that kind after `previous` (NULL: the first); NULL when there is none. */
 const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar_extent *previous,

@@ -56,6 +56,31 @@ enum ar_status ar_profile_string(struct ar_profile *p, struct ar_str s, uint32_t
     return ar_strtab_put(&p->strings, s.text, s.n_bytes, id);
 }
 
+static bool same_fact(const struct ar_fact *a, const struct ar_fact *b)
+{
+    return a->key == b->key && a->value == b->value;
+}
+
+/* There are a dozen of them, but a file may say that there are a million. */
+static enum ar_status add_fact(struct ar_profile *p, struct ar_fact fact)
+{
+    uint64_t key = ar_pair_key(fact.key, fact.value);
+
+    for (;; key++) {
+        uint32_t found = ar_idmap_get(&p->fact_ids, key ? key : 1, AR_NO_ID);
+
+        if (found == AR_NO_ID)
+            break;
+        if (same_fact(&p->facts[found], &fact))
+            return AR_OK;
+    }
+    if (ar_grow((void **)&p->facts, &p->cap_facts, p->n_facts + 1, sizeof *p->facts) < 0 ||
+        ar_idmap_put(&p->fact_ids, key ? key : 1, (uint32_t)p->n_facts) < 0)
+        return AR_NOMEM;
+    p->facts[p->n_facts++] = fact;
+    return AR_OK;
+}
+
 enum ar_status ar_profile_fact(struct ar_profile *p, struct ar_str key, struct ar_str value)
 {
     struct ar_fact fact;
@@ -63,15 +88,7 @@ enum ar_status ar_profile_fact(struct ar_profile *p, struct ar_str key, struct a
 
     if (status == AR_OK)
         status = ar_profile_string(p, value, &fact.value);
-    if (status < 0)
-        return status;
-    for (size_t i = 0; i < p->n_facts; i++)
-        if (p->facts[i].key == fact.key && p->facts[i].value == fact.value)
-            return AR_OK;
-    status = ar_grow((void **)&p->facts, &p->cap_facts, p->n_facts + 1, sizeof *p->facts);
-    if (status == AR_OK)
-        p->facts[p->n_facts++] = fact;
-    return status;
+    return status == AR_OK ? add_fact(p, fact) : status;
 }
 
 static bool same_function(const struct ar_function *a, const struct ar_function *b)
@@ -218,6 +235,7 @@ void ar_profile_free(struct ar_profile *p)
     free(p->locations);
     for (int i = 0; i < AR_N_METRICS; i++)
         free(p->metrics[i].values);
+    ar_idmap_free(&p->fact_ids);
     ar_idmap_free(&p->function_ids);
     free(p->node_slots);
     *p = (struct ar_profile){0};

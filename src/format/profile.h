@@ -132,9 +132,9 @@ struct ar_profile {
     struct ar_location *locations;
     size_t n_locations, cap_locations;
     struct ar_metric metrics[AR_N_METRICS];
-    struct ar_idmap function_ids; /* hash to id, probing on by one as in strtab */
-    uint32_t *node_slots;         /* ids of nodes plus one, by their hash, at most 3/4 full */
-    size_t n_node_slots;          /* 0 or a power of two */
+    struct ar_idmap fact_ids, function_ids; /* hash to id, probing on by one as in strtab */
+    uint32_t *node_slots; /* ids of nodes plus one, by their hash, at most 3/4 full */
+    size_t n_node_slots;  /* 0 or a power of two */
 };
 
 extern const char *const ar_metric_names[AR_N_METRICS];

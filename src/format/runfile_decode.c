@@ -7,6 +7,7 @@
 
 /* A later version may know more kinds of loss than we do, but not without end. */
 #define MAX_LOSSES 64
+#define AGAIN "(copy it again, or record the program again)"
 
 /* Reads a column of numbers that have to be below `limit`. */
 static void get_column(struct ar_cursor *in, void *items, size_t n, size_t item_bytes,
@@ -249,15 +250,23 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
  */
 static enum ar_status index_tables(struct ar_profile *p)
 {
+    struct ar_fact *facts = p->facts;
     struct ar_function *functions = p->functions;
     struct ar_profile_node *nodes = p->nodes;
-    size_t n_functions = p->n_functions, n_nodes = p->n_nodes;
+    size_t n_facts = p->n_facts, n_functions = p->n_functions, n_nodes = p->n_nodes;
     enum ar_status status = AR_OK;
     uint32_t id;
 
+    p->facts = NULL;
     p->functions = NULL;
     p->nodes = NULL;
+    p->n_facts = p->cap_facts = 0;
     p->n_functions = p->cap_functions = p->n_nodes = p->cap_nodes = 0;
+    for (size_t i = 0; i < n_facts && status == AR_OK; i++)
+        status = ar_profile_fact(p, ar_strtab_get(&p->strings, facts[i].key),
+                                 ar_strtab_get(&p->strings, facts[i].value));
+    if (p->n_facts < n_facts && status == AR_OK)
+        status = AR_BAD;
     for (size_t i = 0; i < n_functions && status == AR_OK; i++) {
         status = ar_profile_function(p, functions[i], &id);
         if (status == AR_OK && id != i)
@@ -268,6 +277,7 @@ static enum ar_status index_tables(struct ar_profile *p)
         if (status == AR_OK && id != i)
             status = AR_BAD;
     }
+    free(facts);
     free(functions);
     free(nodes);
     return status;
@@ -290,24 +300,32 @@ static struct entry get_entry(struct ar_cursor *in)
     return e;
 }
 
+/*
+ * `n_left` is what no section has taken yet of the file: where they may overlap, a thousand entries for
+ * the same megabyte are a gigabyte to be read.
+ */
 static enum ar_status decode_entry(struct ar_profile *p, const struct entry *e,
-                                   const unsigned char *bytes, size_t n_bytes, const char *name,
-                                   struct ar_error *err)
+                                   const unsigned char *bytes, size_t n_bytes, uint64_t *n_left,
+                                   const char *name, struct ar_error *err)
 {
     if (e->offset > n_bytes || e->n_stored > n_bytes - e->offset)
         return ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
+    if (e->n_stored > *n_left)
+        return ar_fail(err, AR_BAD, "%s: run file is damaged, section %u " AGAIN, name, e->kind);
+    *n_left -= e->n_stored;
     if (e->codec != AR_CODEC_PLAIN)
         return ar_fail(err, AR_UNSUPPORTED, "%s: written by a newer allranks (upgrade to read it)",
                        name);
     if (ar_crc32(bytes + e->offset, e->n_stored) != e->crc)
-        return ar_fail(err, AR_BAD, "%s: run file is damaged (checksum of section %u)", name,
+        return ar_fail(err, AR_BAD,
+                       "%s: run file is damaged, checksum of section %u (copy it again)", name,
                        e->kind);
 
     struct ar_cursor in = ar_cursor_over(bytes + e->offset, e->n_stored);
 
     decode_section(p, e->kind, &in);
     if (in.bad)
-        return ar_fail(err, AR_BAD, "%s: run file is damaged (section %u)", name, e->kind);
+        return ar_fail(err, AR_BAD, "%s: run file is damaged, section %u " AGAIN, name, e->kind);
     return AR_OK;
 }
 
@@ -318,11 +336,14 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
     const char *magic = ar_cursor_take(&in, 8);
     uint32_t version = ar_cursor_u32(&in);
     uint32_t n_sections = ar_cursor_u32(&in);
+    uint64_t n_left = n_bytes;
     enum ar_status status = AR_OK;
 
     *out = (struct ar_profile){0};
     if (in.bad || memcmp(magic, AR_RUN_MAGIC, 8) != 0)
-        return ar_fail(err, AR_BAD, "%s: not a run file of allranks", name);
+        return ar_fail(err, AR_BAD,
+                       "%s: not a run file of allranks (one is made by: allranks run SCRIPT)",
+                       name);
     if (version < AR_RUN_OLDEST_VERSION || version > AR_RUN_VERSION)
         return ar_fail(err, AR_UNSUPPORTED,
                        "%s: run file of version %u, this allranks reads %d to %d (use the one that "
@@ -334,12 +355,17 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
         if (in.bad)
             status = ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
         else
-            status = decode_entry(out, &e, bytes, n_bytes, name, err);
+            status = decode_entry(out, &e, bytes, n_bytes, &n_left, name, err);
     }
     if (status == AR_OK && (out->n_nodes == 0 || out->n_functions == 0))
-        status = ar_fail(err, AR_BAD, "%s: run file is damaged (no tree)", name);
-    if (status == AR_OK && index_tables(out) < 0)
-        status = ar_fail(err, AR_BAD, "%s: run file is damaged (repeated entries)", name);
+        status = ar_fail(err, AR_BAD, "%s: run file is damaged, no tree " AGAIN, name);
+    if (status == AR_OK) {
+        status = index_tables(out);
+        if (status == AR_BAD)
+            ar_fail(err, status, "%s: run file is damaged, repeated entries " AGAIN, name);
+        else if (status < 0)
+            ar_fail(err, status, "%s: %s (free some memory)", name, ar_status_text(status));
+    }
     if (status < 0)
         ar_profile_free(out);
     return status;

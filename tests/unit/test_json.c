@@ -206,7 +206,9 @@ static void test_texts(void)
     check_text("plain", "\"plain\"");
     check_text("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
     check_text("\n\t\r\b\f\x01\x1f", "\"\\u000a\\u0009\\u000d\\u0008\\u000c\\u0001\\u001f\"");
-    check_text("\x7f", "\"\x7f\"");
+    check_text("\x7f", "\"\\u007f\"");
+    check_text("\xc2\x9b", "\"\\u009b\"");
+    check_text("\xc2\xa0", "\"\xc2\xa0\"");
     check_text("gr\u00f6\u00dfe \u20ac \U0001f600", "\"gr\u00f6\u00dfe \u20ac \U0001f600\"");
     check_text("\xff", "\"\\ufffd\"");
     check_text("a\xc3", "\"a\\ufffd\"");

@@ -190,6 +190,23 @@ static void test_damage(void)
     finish();
 }
 
+/* Blocks that lead from one to the next are followed for as many as a node can have, not for ever. */
+static void test_chains(void)
+{
+    start();
+
+    uint32_t root = image_node(nodes, 0, 0, 2000, 1);
+    struct ar_values *last = image_values(values, root, AR_VALUES_ESTIMATE);
+
+    for (int i = 0; i < 20; i++)
+        image_values(values, root, AR_VALUES_MEMORY);
+    last->next_ref = image_node_at(root)->values_ref; /* in a circle, too */
+    find(true);
+    tap_ok(!ar_live_values(&live, ar_live_at(&live, root), AR_VALUES_ESTIMATE), "a long chain");
+    tap_ok(!ar_live_values(&live, ar_live_at(&live, root), AR_VALUES_TASK), "one without an end");
+    finish();
+}
+
 /* ---- at random ------------------------------------------------------------------------------- */
 
 #define MAX_NODES 120
@@ -410,6 +427,7 @@ int main(void)
     test_unseen();
     test_no_more_than_there_was();
     test_damage();
+    test_chains();
     test_against_reference();
     test_no_memory();
     return tap_done();

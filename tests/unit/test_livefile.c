@@ -207,7 +207,7 @@ static void test_bad_extents(void)
         build();
         image_at(at.more_nodes)->n_bytes = cases[i].n_bytes;
         image_at(at.more_nodes)->n_bytes_used = cases[i].n_bytes_used;
-        check_refused(AR_BAD, "bad extent");
+        check_refused(AR_BAD, "damaged live file, extent");
     }
 }
 

@@ -147,6 +147,13 @@ static void test_facts(void)
     tap_ok(p.n_facts == 2, "a fact is kept once");
     sample_must(ar_profile_fact(&p, sample_str("python"), sample_str("3.13")));
     tap_ok(p.n_facts == 3, "another value is another fact");
+    for (int i = 0; i < 200000; i++) { /* in no time, or this test takes minutes */
+        char text[16];
+
+        snprintf(text, sizeof text, "%d", i % 100000);
+        sample_must(ar_profile_fact(&p, sample_str("many"), sample_str(text)));
+    }
+    tap_ok(p.n_facts == 100003, "and so are very many");
     tap_ok(strcmp(ar_profile_fact_text(&p, "python"), "3.12") == 0, "the first one is shown");
     tap_ok(strcmp(ar_profile_fact_text(&p, "mpi"), "Open MPI") == 0, "by its key");
     tap_ok(strcmp(ar_profile_fact_text(&p, "3.12"), "") == 0, "what is not known is empty");

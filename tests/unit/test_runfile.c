@@ -441,6 +441,24 @@ static void test_losses_of_nobody(void)
     ar_profile_free(&p);
 }
 
+/* A thousand entries for the same bytes would be a thousand times the work. */
+static void test_sections_that_overlap(void)
+{
+    struct ar_bytes file = small_file();
+    unsigned char *first = file.data + HEAD_BYTES, *last;
+    struct ar_profile p;
+
+    last = first + (size_t)(file.data[12] - 1) * ENTRY_BYTES;
+    put_number(last, 4, 99); /* of a kind that is skipped */
+    put_number(last + 8, 8, 0);
+    put_number(last + 16, 8, file.n);
+    set_checksums_right(file.data);
+    tap_ok(ar_run_decode(&p, file.data, file.n, "x.allranks", &error) == AR_BAD &&
+               strstr(error.text, "section 99"),
+           "refused: %s", error.text);
+    ar_bytes_free(&file);
+}
+
 static void test_heads(void)
 {
     static const struct {
@@ -520,6 +538,7 @@ int main(void)
     test_sections_of_later_versions();
     test_sections_that_cannot_be();
     test_losses_of_nobody();
+    test_sections_that_overlap();
     test_heads();
     test_no_memory();
     return tap_done();

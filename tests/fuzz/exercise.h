@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * exercise: all that is done with a profile once it has been read. What a reader has let through must
+ * not make trouble here, nor come out of a run file as something else than what went in.
+ */
+#pragma once
+
+#include "analysis/by_function.h"
+#include "analysis/fold.h"
+#include "analysis/totals.h"
+#include "export/pstats.h"
+#include "format/runfile.h"
+#include "sample_profile.h"
+
+/* Ends the program, so that the fuzzer keeps the input. */
+static inline void must(bool cond)
+{
+    if (!cond)
+        abort();
+}
+
+static inline void analyse(struct ar_profile *p)
+{
+    struct ar_by_function functions = {0};
+    struct ar_totals totals;
+    struct ar_share *shares = calloc(p->n_processes + 1, sizeof *shares);
+
+    must(shares && ar_totals_build(&totals, p) == AR_OK);
+    must(ar_by_function_build(&functions, p, &totals) == AR_OK);
+    ar_by_function_shares(&functions, (uint32_t)p->n_functions - 1, shares);
+    ar_by_function_free(&functions);
+    ar_totals_free(&totals);
+    free(shares);
+}
+
+static inline void fold(const struct ar_profile *p)
+{
+    struct ar_profile folded;
+
+    must(ar_fold(&folded, p) == AR_OK);
+    must(sample_is_sound(&folded));
+    analyse(&folded);
+    ar_profile_free(&folded);
+}
+
+static inline void export(struct ar_profile *p)
+{
+    struct ar_pstats_choice all = {0};
+    struct ar_bytes out = {0};
+    struct ar_error err;
+    enum ar_status status = ar_pstats_encode(p, &all, &out, &err);
+
+    must(status != AR_NOMEM);
+    ar_bytes_free(&out);
+}
+
+/* Written and read again it is written as the same bytes. */
+static inline void round_trip(struct ar_profile *p)
+{
+    struct ar_bytes first = {0}, second = {0};
+    struct ar_profile again;
+    struct ar_error err;
+
+    must(ar_run_encode(p, &first) == AR_OK);
+    must(ar_run_decode(&again, first.data, first.n, "again", &err) == AR_OK);
+    must(sample_is_sound(&again));
+    must(ar_run_encode(&again, &second) == AR_OK);
+    must(first.n == second.n && memcmp(first.data, second.data, first.n) == 0);
+    ar_profile_free(&again);
+    ar_bytes_free(&first);
+    ar_bytes_free(&second);
+}
+
+/* A run of two that are the same has as many functions and nodes, and twice the threads. */
+static inline void merge_twice(const struct ar_profile *p)
+{
+    struct ar_profile both;
+
+    must(ar_profile_init(&both) == AR_OK);
+    must(ar_profile_merge(&both, p) == AR_OK);
+
+    size_t n_functions = both.n_functions, n_nodes = both.n_nodes;
+
+    must(ar_profile_merge(&both, p) == AR_OK);
+    must(sample_is_sound(&both));
+    must(both.n_functions == n_functions && both.n_nodes == n_nodes);
+    round_trip(&both);
+    ar_profile_free(&both);
+}
+
+static inline void exercise(struct ar_profile *p)
+{
+    must(sample_is_sound(p));
+    merge_twice(p);
+    must(ar_profile_sort(p) == AR_OK);
+    must(sample_is_sound(p));
+    round_trip(p);
+    analyse(p);
+    fold(p);
+    export(p);
+}

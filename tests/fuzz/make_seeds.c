@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Small files to begin with, made by the project's own writers: a fuzzer finds what is near to them.
+ *
+ *     make_seeds live|run|linetable DIRECTORY
+ */
+#include "format/runfile.h"
+#include "live_image.h"
+#include "sample_profile.h"
+#include "scratch.h"
+
+static const char *directory;
+
+static void save(const char *name, const void *bytes, size_t n_bytes)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    scratch_write(path, bytes, n_bytes);
+}
+
+/* ---- live files ------------------------------------------------------------------------------ */
+
+static const unsigned char lines_311[] = {0x80, 0x00, 0xd0, 0x04, 0x08, 0xf0, 0x02, 0x03};
+
+static void add_records(size_t records)
+{
+    struct ar_record head = {.kind = AR_RECORD_FUNCTION,
+                             .function_kind = AR_FUNCTION_PYTHON,
+                             .linetable_kind = AR_LINETABLE_PEP657,
+                             .first_line = 7,
+                             .n_linetable = sizeof lines_311};
+
+    image_record(records, (struct ar_record){.kind = AR_RECORD_FACT}, "command", "x.py", NULL);
+    image_record(records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "costly", NULL);
+    image_record(records, head, "main", "x.py", lines_311);
+    image_function(records, AR_FUNCTION_MPI, "MPI_Send");
+    image_function(records, AR_FUNCTION_BUILTIN, "built-in method time.sleep");
+    image_function(records, AR_FUNCTION_REGION, "solve(level=2)");
+    image_function(records, AR_FUNCTION_TASK, "fetch");
+    image_function(records, AR_FUNCTION_OURS, "loop");
+    head.other = 4; /* the region */
+    image_record(records, head, "solve", "x.py", lines_311);
+    image_record(records, (struct ar_record){.kind = AR_RECORD_PARTIAL, .other = 1}, "", "", NULL);
+}
+
+static void save_live(void)
+{
+    image_start();
+
+    size_t threads = image_extent(AR_EXTENT_THREADS, 0, 1);
+    size_t records = image_extent(AR_EXTENT_RECORDS, 0, 1);
+    size_t nodes = image_extent(AR_EXTENT_NODES, 0, 1);
+    size_t values = image_extent(AR_EXTENT_VALUES, 0, 1);
+    uint32_t root = image_node(nodes, 0, 0, -1000, 1);
+
+    image_thread(threads, 0, root, "MainThread");
+    add_records(records);
+    image_header()->call_cost_ns = 40;
+
+    uint32_t main_ref = image_node(nodes, 1, root, -1100, 1);
+
+    for (uint64_t function = 2; function <= 7; function++) {
+        uint32_t ref = image_node(nodes, function | (uint64_t)3 << 32, main_ref, 100, 3);
+
+        image_values(values, ref, AR_VALUES_MPI)->words[AR_MPI_BYTES_OUT] = 800;
+        image_values(values, ref, AR_VALUES_ESTIMATE)->words[AR_ESTIMATE_CALLS] = 20;
+        image_values(values, ref, AR_VALUES_TASK)->words[AR_TASK_AWAITED_TICKS] = 5;
+    }
+    save("one_thread", image.bytes, image.n_bytes);
+
+    size_t more = image_extent(AR_EXTENT_NODES, 1, 1);
+
+    root = image_node(more, 0, 0, 900, 1);
+    image_node(more, 1, root, 100, 3);
+    image_thread(threads, 1, root, "thread 1")->end_ticks = 2900;
+    save("two_threads", image.bytes, image.n_bytes);
+    image_start();
+    save("header_alone", image.bytes, image.n_bytes);
+}
+
+/* ---- run files ------------------------------------------------------------------------------- */
+
+static void save_profile(const char *name, struct ar_profile *p)
+{
+    struct ar_bytes bytes = {0};
+
+    sample_must(ar_run_encode(p, &bytes));
+    save(name, bytes.data, bytes.n);
+    ar_bytes_free(&bytes);
+}
+
+static void save_run(void)
+{
+    struct ar_profile p;
+
+    sample_start(&p);
+    save_profile("empty", &p);
+    sample_must(ar_profile_fact(&p, sample_str("command"), sample_str("x.py")));
+
+    uint32_t main_id = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "main", 1), 0);
+    uint32_t send =
+        sample_node(&p, main_id, sample_function(&p, AR_FUNCTION_MPI, "MPI_Send", 0), 7);
+    uint32_t import = sample_node(
+        &p, main_id, sample_function_in(&p, AR_FUNCTION_PYTHON, "f", "<frozen importlib>", 9), 3);
+
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        uint32_t process = sample_rank(&p, rank);
+
+        for (uint32_t thread = 0; thread < 2; thread++) {
+            uint32_t here = sample_thread(&p, process, thread);
+
+            for (int metric = 0; metric < AR_N_METRICS; metric++)
+                sample_value(&p, (enum ar_metric_id)metric, thread ? import : send, here,
+                             100 * rank + 1);
+            sample_value(&p, AR_METRIC_TIME, 0, here, 5000);
+            sample_value(&p, AR_METRIC_TIME, main_id, here, 4000);
+        }
+    }
+    save_profile("three_ranks", &p);
+    ar_profile_free(&p);
+}
+
+/* ---- line tables ----------------------------------------------------------------------------- */
+
+static void save_linetable(void)
+{
+    static const unsigned char lnotab[] = "\1\0\0\0\4\0\0\0\1\0\1\2\2\377\0\6\200";
+    static const unsigned char pep626[] = "\1\0\0\0\4\0\0\0\2\2\1\4\200\376\0\2\377";
+    static const unsigned char pep657[] = "\1\0\0\0\4\0\0\0\3\200\0\320\4\10\360\2\3\370\3";
+
+    save("lnotab", lnotab, sizeof lnotab - 1);
+    save("pep626", pep626, sizeof pep626 - 1);
+    save("pep657", pep657, sizeof pep657 - 1);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*save)(void);
+    } kinds[] = {{"live", save_live}, {"run", save_run}, {"linetable", save_linetable}};
+
+    directory = argc == 3 ? argv[2] : "";
+    for (size_t i = 0; argc == 3 && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(argv[1], kinds[i].name) == 0) {
+            kinds[i].save();
+            return 0;
+        }
+    fprintf(stderr, "usage: make_seeds live|run|linetable DIRECTORY\n");
+    return 2;
+}
