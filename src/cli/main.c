@@ -15,6 +15,8 @@ static const struct {
     {"info", ar_command_info, "what a file holds, how it was made, what was lost"},
     {"export", ar_command_export, "write a run in another tool's format (pstats)"},
     {"merge", ar_command_merge, "make one run of live files or of several runs"},
+    {"recover", ar_command_recover, "make a run of whatever killed processes left"},
+    {"clean", ar_command_clean, "list what dead jobs left, and remove it if told to"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)

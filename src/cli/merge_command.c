@@ -2,39 +2,20 @@
 #include "analysis/load.h"
 #include "cli/commands.h"
 #include "cli/screen.h"
-#include "format/runfile.h"
 
 #include <getopt.h>
-#include <stdlib.h>
 
 static const char usage[] =
     "usage: allranks merge DIR|RUN... -o FILE\n"
     "\n"
     "Make one run file of the live files in directories, of single live files, or of\n"
-    "several run files. What is read is left as it is.\n"
+    "several run files. What is read is left as it is. Every file must be sound: what can\n"
+    "be had of damaged ones, too, is had by: allranks recover\n"
     "\n"
     "options:\n"
     "  -o, --output FILE  the run file to write; an existing one is not overwritten,\n"
     "                     FILE-2 is written instead\n"
     "  -h, --help         show this help\n";
-
-static int merge(struct ar_profile *p, const char *output)
-{
-    struct ar_bytes bytes = {0};
-    struct ar_error err;
-    char written[4096];
-    int status = AR_EXIT_OK;
-
-    if (ar_run_encode(p, &bytes) < 0)
-        status = ar_complain("out of memory");
-    else if (ar_run_write(&bytes, output, written, sizeof written, &err) < 0)
-        status = ar_complain("%s", err.text);
-    else
-        fprintf(stderr, "allranks: %s in %s; see: allranks report %s\n",
-                ar_show_items(p->n_processes, "process", "processes"), written, written);
-    ar_bytes_free(&bytes);
-    return status;
-}
 
 int ar_command_merge(int argc, char **argv)
 {
@@ -64,7 +45,7 @@ int ar_command_merge(int argc, char **argv)
         if (ar_load_into(&p, argv[i], &err) < 0)
             status = ar_complain("%s", err.text);
     if (status == AR_EXIT_OK)
-        status = merge(&p, output);
+        status = ar_write_run(&p, output);
     ar_profile_free(&p);
     return status;
 }

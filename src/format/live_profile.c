@@ -54,14 +54,6 @@ static const char *record_text(const struct ar_record *record)
     return (const char *)(record + 1);
 }
 
-static bool record_is_sound(const struct ar_record *record, size_t n_left)
-{
-    return n_left >= sizeof *record && record->n_bytes >= sizeof *record &&
-           record->n_bytes <= n_left && record->n_bytes % 8 == 0 &&
-           (uint64_t)record->n_name + record->n_file + record->n_linetable <=
-               record->n_bytes - sizeof *record;
-}
-
 static bool is_text(struct ar_str s, const char *text)
 {
     return s.n_bytes == strlen(text) && memcmp(s.text, text, s.n_bytes) == 0;
@@ -102,7 +94,7 @@ static enum ar_status read_records(struct reading *r)
         while (n_left) {
             const struct ar_record *record = (const struct ar_record *)at;
 
-            if (!record_is_sound(record, n_left))
+            if (!ar_record_is_sound(record, n_left))
                 return AR_BAD;
             if (add_record(r, record) < 0)
                 return AR_NOMEM;

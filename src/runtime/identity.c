@@ -2,6 +2,7 @@
 #include "runtime/identity.h"
 
 #include "base/idmap.h"
+#include "base/process.h"
 #include "format/livefile.h"
 
 #include <ctype.h>
@@ -13,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#define LEAST_FREE_BYTES ((uint64_t)1 << 20)
 
 /*
  * In the order in which they are believed. Slurm sets its own even where another launcher runs
@@ -57,45 +61,6 @@ static uint32_t number_or(const char *text, uint32_t otherwise)
     return *end == '\0' && value < UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-struct process_stat {
-    char name[64];
-    uint32_t parent;
-    unsigned long long start;
-};
-
-static bool read_stat(uint32_t pid, struct process_stat *out)
-{
-    char path[64], text[1024];
-
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
-
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-
-    /* The second field is a name that may hold blanks and brackets; the fields after it do not. */
-    const char *name = strchr(text, '('), *after_name = strrchr(text, ')');
-
-    if (!name || !after_name ||
-        sscanf(after_name + 1,
-               " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &out->parent, &out->start) != 2)
-        return false;
-    snprintf(out->name, sizeof out->name, "%.*s", (int)(after_name - name - 1), name + 1);
-    return true;
-}
-
-uint64_t ar_process_start(uint32_t pid)
-{
-    struct process_stat stat;
-
-    return read_stat(pid, &stat) ? stat.start : 0;
-}
-
 /*
  * Ranks may be started through a shell or another wrapper: then their parents differ, but not what
  * is above.
@@ -104,10 +69,10 @@ static uint32_t launcher_above(uint32_t parent)
 {
     static const char *const launchers[] = {"hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec",
                                             "mpirun", "pmi_proxy"};
-    struct process_stat stat;
+    struct ar_process_stat stat;
     uint32_t pid = parent;
 
-    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+    for (int depth = 0; depth < 16 && pid > 1 && ar_process_read(pid, &stat); depth++) {
         for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
             if (strncmp(stat.name, launchers[i], strlen(launchers[i])) == 0)
                 return pid;
@@ -137,10 +102,10 @@ static bool has_live_file(const char *job_dir, uint32_t pid)
 /* Started by a recorded process, which passed its launcher's environment on: a child, not a rank. */
 static bool is_below_recorded(const struct ar_identity *id)
 {
-    struct process_stat stat;
+    struct ar_process_stat stat;
     uint32_t pid = id->parent_pid;
 
-    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+    for (int depth = 0; depth < 16 && pid > 1 && ar_process_read(pid, &stat); depth++) {
         if (has_live_file(id->job_dir, pid))
             return true;
         pid = stat.parent;
@@ -220,6 +185,15 @@ static enum ar_status make_job_dir(struct ar_identity *id, const char *parent, b
     return status;
 }
 
+/* A file system that is full, or as good as full, is left to those who need it. 0 blocks: no limit. */
+static bool has_room(const char *place)
+{
+    struct statvfs fs;
+
+    return statvfs(place, &fs) < 0 || fs.f_blocks == 0 ||
+           (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_FREE_BYTES;
+}
+
 static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *err)
 {
     const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
@@ -228,7 +202,7 @@ static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *e
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char parent[AR_PATH_BYTES];
 
-        if (!places[i] || !*places[i] || access(places[i], W_OK) != 0)
+        if (!places[i] || !*places[i] || access(places[i], W_OK) != 0 || !has_room(places[i]))
             continue;
         snprintf(parent, sizeof parent, "%s/allranks-%u", places[i], (unsigned)geteuid());
         status = make_job_dir(id, parent, true, err);

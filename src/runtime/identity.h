@@ -9,7 +9,8 @@
  *
  *     <live dir>/<job>/r<rank>-p<pid>-<start>.live
  *
- * The default live dir is /dev/shm/allranks-<uid>, or the same below $TMPDIR or /tmp.
+ * The default live dir is /dev/shm/allranks-<uid>, or the same below $TMPDIR or /tmp where that
+ * is missing, not writable or full.
  *
  * Directories are made with mode 0700 and used only if they are ours: /dev/shm and /tmp are shared
  * places.
@@ -37,5 +38,3 @@ AR_MUST_CHECK enum ar_status ar_identity_find(struct ar_identity *out, const cha
                                               struct ar_error *err);
 /* Removes the job's directory if it is empty. */
 void ar_identity_leave(const struct ar_identity *identity);
-/* Field 22 of /proc/PID/stat; 0 when there is no such process. */
-uint64_t ar_process_start(uint32_t pid);
