@@ -200,6 +200,7 @@ bool ar_left_look(int directory, const char *name, struct ar_left_file *out)
         take_header(out, &header);
     else
         out->state = state_by_name(fd, out->name);
+    out->is_blank = memcmp(header.magic, (char[sizeof header.magic]){0}, sizeof header.magic) == 0;
     take_stat(out, &st);
     close(fd);
     return true;
@@ -505,7 +506,7 @@ bool ar_left_remove(const char *path, const struct ar_left_file *file)
 }
 
 /* The directory of all jobs, too, when it is the one that the runtime makes: rmdir takes what is empty. */
-static void remove_directories(const char *path)
+void ar_left_remove_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char parent[4096];
@@ -532,7 +533,7 @@ size_t ar_leftovers_remove(const struct ar_left_job *job, uint64_t *n_bytes)
                 *n_bytes += job->files[i].n_bytes;
             }
         if (job->is_job)
-            remove_directories(job->path);
+            ar_left_remove_directory(job->path);
     }
     close(fd);
     return n_removed;

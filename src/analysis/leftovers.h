@@ -41,6 +41,7 @@ struct ar_left_file {
     enum ar_left_kind kind;
     enum ar_left_state state;
     bool has_header;  /* a live file: what follows is known */
+    bool is_blank;    /* ... was made, and nothing written into it */
     bool is_finished; /* it says so itself, wherever its process is */
     uint32_t pid, world_rank, world_size;
     uint64_t start_real_ns, latest_real_ns;
@@ -88,4 +89,6 @@ AR_MUST_CHECK enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, c
 size_t ar_leftovers_remove(const struct ar_left_job *job, uint64_t *n_bytes);
 /* One file by its path, if it is still the one that was looked at. */
 bool ar_left_remove(const char *path, const struct ar_left_file *file);
+/* The directory of a job, if it is empty. */
+void ar_left_remove_directory(const char *path);
 void ar_leftovers_free(struct ar_leftovers *left);

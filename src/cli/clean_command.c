@@ -162,6 +162,8 @@ static const char *host_of(const struct ar_left_job *job)
 
 static const char *state_of(const struct ar_left_job *job)
 {
+    if (job->state == AR_LEFT_ELSEWHERE && strcmp(host_of(job), "-") == 0)
+        return "unknown"; /* it ended before it said where it was */
     return job->state == AR_LEFT_FINISHED ? "dead" : ar_left_state_name(job->state);
 }
 

@@ -25,6 +25,9 @@ static const char usage[] =
     "\n"
     "exit status: 0, 1 if a rank or a part of a file is missing, 2 if nothing was recovered\n";
 
+/* A file that says more is damaged. */
+#define MOST_RANKS ((uint32_t)1 << 24)
+
 struct request {
     const char *output;
     bool removes;
@@ -79,7 +82,7 @@ static bool is_of(const struct ar_find *find, const char *job)
 
 static bool has_rank(const struct ar_find *find)
 {
-    return find->file.world_rank < find->file.world_size;
+    return find->file.world_rank < find->file.world_size && find->file.world_size <= MOST_RANKS;
 }
 
 /* Says which ranks have no file; true: there are some. */
@@ -162,8 +165,10 @@ static bool tell_of_damage(const struct ar_finds *finds)
     for (size_t i = 0; i < finds->n; i++) {
         const struct ar_find *find = &finds->items[i];
 
-        if (!find->is_taken && !find->file.has_header && !find->why[0])
+        if (find->file.is_blank) {
+            fprintf(stderr, "allranks: %s: empty, its process ended as it began\n", find->path);
             continue;
+        }
         if (!find->is_taken)
             fprintf(stderr, "allranks: missing: %s\n", find->why);
         else if (find->n_bytes_left_out)
@@ -226,22 +231,28 @@ static bool may_go(const struct ar_find *find)
     return find->is_taken && !find->n_bytes_left_out && is_over;
 }
 
-/* Verdicts and empty directories, where no live file is left. */
-static void tidy(const char *live_path)
+/* Verdicts where no live file is left, and the directory, if its name says that it is the job's. */
+static void tidy(const struct ar_find *find)
 {
-    const char *slash = strrchr(live_path, '/');
+    const char *slash = strrchr(find->path, '/');
     struct ar_leftovers left = {0};
     struct ar_error err;
     char directory[4096];
     uint64_t n_bytes = 0;
 
-    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - live_path) : 1,
-             slash ? live_path : ".");
+    if (!slash || slash == find->path)
+        return;
+    snprintf(directory, sizeof directory, "%.*s", (int)(slash - find->path), find->path);
+
+    const char *name = strrchr(directory, '/');
+
+    if (strcmp(name ? name + 1 : directory, find->file.job) != 0)
+        return;
     if (ar_leftovers_find(&left, directory, &err) == AR_OK && left.n_jobs == 1 &&
-        strcmp(left.jobs[0].path, directory) == 0 && left.jobs[0].n_processes == 0 &&
-        left.jobs[0].state == AR_LEFT_SILENT)
+        left.jobs[0].n_processes == 0 && left.jobs[0].state == AR_LEFT_SILENT)
         ar_leftovers_remove(&left.jobs[0], &n_bytes);
     ar_leftovers_free(&left);
+    ar_left_remove_directory(directory);
 }
 
 static void remove_live_files(const struct ar_finds *finds)
@@ -252,7 +263,7 @@ static void remove_live_files(const struct ar_finds *finds)
         n_removed +=
             may_go(&finds->items[i]) && ar_left_remove(finds->items[i].path, &finds->items[i].file);
     for (size_t i = 0; i < finds->n; i++)
-        tidy(finds->items[i].path);
+        tidy(&finds->items[i]);
     fprintf(stderr, "allranks: %s removed", ar_show_items(n_removed, "live file", "live files"));
     if (n_removed < finds->n)
         fprintf(stderr, ", %s kept (running, damaged or on another host)",
