@@ -67,6 +67,7 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
                                 struct ar_error *err)
 {
     struct ar_live live;
+    size_t n_before = p->n_processes;
     enum ar_status status =
         find ? ar_live_salvage(&live, path, err) : ar_live_open(&live, path, err);
 
@@ -77,6 +78,9 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
         find->n_bytes_read = live.n_bytes;
     }
     status = ar_profile_add_live(p, &live, 0, err);
+    if (find && status == AR_OK && p->n_processes > n_before)
+        find->n_paths_left_out = p->processes[p->n_processes - 1].n_lost[AR_LOST_NODES] -
+                                 live.header->n_lost[AR_LOST_NODES];
     ar_live_close(&live);
     if (status < 0)
         ar_fail(err, status, "%s: %s", path,

@@ -30,7 +30,8 @@ struct ar_find {
     struct ar_left_file file; /* as it was before it was read */
     char *path;
     bool is_taken;
-    uint64_t n_bytes_left_out; /* damage */
+    uint64_t n_bytes_left_out; /* damage … */
+    uint64_t n_paths_left_out; /* … and within what could be read */
     uint64_t n_bytes_read;
     char why[256]; /* it was not taken */
 };

@@ -158,6 +158,13 @@ static bool tell_of_ranks(const struct ar_finds *finds)
     return any;
 }
 
+/* In a process that runs, what it was just making may be seen by half. */
+static bool is_damaged(const struct ar_find *find)
+{
+    return find->n_bytes_left_out ||
+           (find->n_paths_left_out && find->file.state != AR_LEFT_RUNNING);
+}
+
 static bool tell_of_damage(const struct ar_finds *finds)
 {
     bool any = false;
@@ -171,12 +178,14 @@ static bool tell_of_damage(const struct ar_finds *finds)
         }
         if (!find->is_taken)
             fprintf(stderr, "allranks: missing: %s\n", find->why);
-        else if (find->n_bytes_left_out)
-            fprintf(stderr,
-                    "allranks: missing: %s: damaged, %s of it could not be read; what came before "
-                    "is in the run\n",
-                    find->path, ar_show_bytes(find->n_bytes_left_out));
-        any = any || !find->is_taken || find->n_bytes_left_out;
+        else if (is_damaged(find))
+            fprintf(
+                stderr,
+                "allranks: missing: %s: damaged, %s and %s of it could not be read; the rest is "
+                "in the run\n",
+                find->path, ar_show_bytes(find->n_bytes_left_out),
+                ar_show_items(find->n_paths_left_out, "call path", "call paths"));
+        any = any || !find->is_taken || is_damaged(find);
     }
     return any;
 }
@@ -228,7 +237,7 @@ static bool may_go(const struct ar_find *find)
     bool is_over = find->file.state == AR_LEFT_SILENT || find->file.state == AR_LEFT_FINISHED ||
                    (find->file.state == AR_LEFT_ELSEWHERE && find->file.is_finished);
 
-    return find->is_taken && !find->n_bytes_left_out && is_over;
+    return find->is_taken && !is_damaged(find) && is_over;
 }
 
 /* Verdicts where no live file is left, and the directory, if its name says that it is the job's. */

@@ -42,6 +42,8 @@ struct extent_list {
         uint64_t n_bytes;
     } * items;
     size_t n, cap;
+    bool salvages; /* those before the first that is damaged */
+    bool is_cut;   /* the file is shorter than it should be: its last extent may be, too */
 };
 
 /* One that goes on beyond the end of the file is the last, and shorter. */
@@ -54,19 +56,18 @@ static void cut_extent(struct ar_extent *extent, size_t n_left)
         extent->n_bytes_used = extent->n_bytes;
 }
 
-/* Adds the extents from byte `at` on; salvaging, those before the first that is damaged. */
+/* Adds the extents from byte `at` on. */
 static enum ar_status list_extents(const unsigned char *from, size_t at, size_t n_bytes,
-                                   bool salvage, struct extent_list *list, const char *name,
-                                   struct ar_error *err)
+                                   struct extent_list *list, const char *name, struct ar_error *err)
 {
     while (at < n_bytes) {
         struct ar_extent extent = {0};
 
         if (n_bytes - at >= sizeof extent)
             copy_words((unsigned char *)&extent, from + at, sizeof extent);
-        if (salvage)
+        if (list->is_cut)
             cut_extent(&extent, n_bytes - at);
-        if (!extent_is_sound(&extent, n_bytes - at) && salvage)
+        if (!extent_is_sound(&extent, n_bytes - at) && list->salvages)
             break;
         if (!extent_is_sound(&extent, n_bytes - at))
             return ar_fail(err, AR_BAD, "%s: damaged live file (bad extent at byte %zu)", name, at);
@@ -158,9 +159,8 @@ static size_t end_of(const struct extent_list *list)
 static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, size_t n_bytes,
                                 size_t n_used, const char *name, struct ar_error *err)
 {
-    struct extent_list list = {0};
-    enum ar_status status =
-        list_extents(from, AR_LIVE_HEADER_BYTES, n_used, out->salvages, &list, name, err);
+    struct extent_list list = {.salvages = out->salvages, .is_cut = out->n_bytes_left_out > 0};
+    enum ar_status status = list_extents(from, AR_LIVE_HEADER_BYTES, n_used, &list, name, err);
     size_t n_before = list.n;
 
     if (status == AR_OK && end_of(&list) < n_used) {
@@ -174,7 +174,7 @@ static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, 
         size_t n_now = bytes_used(from, n_bytes);
 
         if (n_now > n_used) {
-            status = list_extents(from, n_used, n_now, out->salvages, &list, name, err);
+            status = list_extents(from, n_used, n_now, &list, name, err);
             if (status == AR_OK)
                 status = resize(out, n_now, name, err);
         }
@@ -345,7 +345,7 @@ enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes
 
     size_t n_used = bytes_used(bytes, n_bytes);
 
-    status = list_extents(bytes, AR_LIVE_HEADER_BYTES, n_used, false, &list, name, err);
+    status = list_extents(bytes, AR_LIVE_HEADER_BYTES, n_used, &list, name, err);
     free(list.items);
     if (status == AR_OK)
         *out =

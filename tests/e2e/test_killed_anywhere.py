@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +26,6 @@ PROGRAM = workload("writes_down.py")
 FILE = "writes_down.py"
 NAMES = ("turn", "middle", "leaf", "deep")
 POLLER = str(ROOT / "tests" / "e2e" / "poller.py")
-SHIM_SOURCE = ROOT / "tests" / "e2e" / "kill_shim.c"
 ALL = os.environ.get("ALLRANKS_TEST_ALL", "0") != "0"
 N_RANDOM, N_AIMED = (300, 200) if ALL else (20, 20)
 SEED = int(os.environ.get("ALLRANKS_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
@@ -35,13 +33,6 @@ SEED = int(os.environ.get("ALLRANKS_SEED", "0")) or random.SystemRandom().randra
 
 def share(request: pytest.FixtureRequest, n_kills: int) -> int:
     return -(-n_kills // len(request.config.stash[PLAIN]))
-
-
-@pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
-    library = tmp_path_factory.mktemp("shim") / "kill_shim.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SHIM_SOURCE, "-ldl"], check=True)
-    return str(library)
 
 
 @pytest.fixture
