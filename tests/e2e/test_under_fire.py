@@ -313,6 +313,31 @@ def test_a_place_that_is_ours_is_used(python: Sandbox):
     assert path.startswith("/dev/shm/allranks-0/pid"), done
 
 
+@pytest.mark.parametrize("what", ["link", "fifo", "directory of another user", "directory that all may write to"])
+def test_a_planted_directory_of_the_job_is_refused(python: Sandbox, what: str):
+    """The name of a job of ranks can be guessed; then there is no other place to go to."""
+    job, victim = python.live / "job7", python.cwd / "victim"
+    python.live.mkdir()
+    victim.mkdir()
+    if what == "link":
+        job.symlink_to(victim)
+    elif what == "fifo":
+        os.mkfifo(job)
+    else:
+        job.mkdir()
+        job.chmod(0o777 if what.endswith("write to") else 0o700)
+    if what == "directory of another user":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a directory away")
+        os.chown(job, NOBODY, NOBODY)
+    rank = {"PMIX_RANK": "0", "PMIX_NAMESPACE": "7", "OMPI_COMM_WORLD_SIZE": "1"}
+    done = python.recorded(PROGRAM, "little", env=rank)
+    assert (done.code, done.out) == (0, "100\n"), done
+    assert "not a directory that only you can write to" in done.err and "without being recorded" in done.err
+    assert list(victim.iterdir()) == [] and python.files() == set()
+    assert not job.is_dir() or list(job.iterdir()) == []
+
+
 def test_files_are_private(python: Sandbox):
     running = python.start(["sh", "-c", 'umask 0; exec "$@"', "sh", *python.recorder(), PROGRAM, "ends_by", "SIGKILL"])
     running.wait()

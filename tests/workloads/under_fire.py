@@ -26,7 +26,7 @@ def work(n_paths):
     """So many call paths of `nothing`, in functions of a hundred."""
     global N_WORKED
     total = 0
-    for i in range(n_paths // 100):
+    for _ in range(n_paths // 100):
         space = {"nothing": nothing}
         exec(f"def work_{N_WORKED}():\n    n = 0\n" + "    n += nothing(1)\n" * 100 + "    return n\n", space)
         total += space[f"work_{N_WORKED}"]()
