@@ -25,6 +25,7 @@
  */
 #define EMPTY_AFTER_NS ((uint64_t)60 * 1000000000u)
 #define PART_AFTER_NS ((uint64_t)3600 * 1000000000u)
+#define LARGEST_NOTE_BYTES (64 << 10)
 
 const char *ar_left_state_name(enum ar_left_state state)
 {
@@ -70,6 +71,7 @@ static bool kind_of(const char *name, enum ar_left_kind *kind)
         {"^" STEM "\\.allranks$", AR_LEFT_RUN},
         {"^" STEM "\\.live\\.verdict$", AR_LEFT_VERDICT},
         {"^verdict-[0-9]+-[0-9]+$", AR_LEFT_VERDICT},
+        {"^" STEM "\\.(lock|written|unrecorded)$", AR_LEFT_NOTE},
         {"^" STEM "\\.allranks\\.[0-9]+-[0-9a-f]+\\.part$", AR_LEFT_PART},
     };
 
@@ -227,7 +229,9 @@ static bool look_at_ours(int directory, const char *name, enum ar_left_kind kind
 {
     struct stat st;
     int fd = open_to_look(directory, name, &st);
-    bool ours = fd >= 0 && st.st_uid == geteuid() && begins_as_ours(fd, kind);
+    bool ours =
+        fd >= 0 && st.st_uid == geteuid() &&
+        (kind == AR_LEFT_NOTE ? st.st_size <= LARGEST_NOTE_BYTES : begins_as_ours(fd, kind));
 
     if (ours && kind == AR_LEFT_LIVE) {
         ours = ar_left_look(directory, name, out);
@@ -251,9 +255,7 @@ static enum ar_status add_file(struct ar_left_job *job, const struct ar_left_fil
     job->n_bytes += file->n_bytes;
     if (file->latest_real_ns > job->latest_real_ns)
         job->latest_real_ns = file->latest_real_ns;
-    if (file->kind != AR_LEFT_LIVE)
-        return AR_OK;
-    job->n_processes++;
+    job->n_processes += file->kind == AR_LEFT_LIVE || file->kind == AR_LEFT_RUN;
     if (!file->has_header)
         return AR_OK;
     if (file->world_rank != AR_RANK_NONE)

@@ -34,7 +34,13 @@ enum ar_left_state {
     AR_N_LEFT_STATES
 };
 
-enum ar_left_kind { AR_LEFT_LIVE, AR_LEFT_RUN, AR_LEFT_VERDICT, AR_LEFT_PART };
+enum ar_left_kind {
+    AR_LEFT_LIVE,
+    AR_LEFT_RUN,     /* of a child that has ended */
+    AR_LEFT_VERDICT, /* of ranks that looked for each other */
+    AR_LEFT_NOTE,    /* of processes to each other: locks and the like */
+    AR_LEFT_PART,    /* a run file that was not written to its end */
+};
 
 struct ar_left_file {
     char name[256];

@@ -88,9 +88,24 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
     return status;
 }
 
+/* Of a child that has ended: nothing is open in it, and its process is nobody's concern. */
+static enum ar_status find_run(struct ar_profile *p, const char *path, struct ar_find *find,
+                               struct ar_error *err)
+{
+    struct stat st;
+
+    find->file.kind = AR_LEFT_RUN;
+    find->file.is_finished = true;
+    find->file.is_blank = false;
+    find->file.state = AR_LEFT_FINISHED;
+    if (stat(path, &st) < 0)
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    return load_run(p, path, (size_t)st.st_size, err);
+}
+
 /* The process is looked for before its file is read: of one that has ended nothing is missed. */
-static enum ar_status find_live(struct ar_profile *p, const char *path, struct ar_finds *finds,
-                                struct ar_error *err)
+static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_run,
+                                struct ar_finds *finds, struct ar_error *err)
 {
     struct ar_find find = {.path = strdup(path)};
     enum ar_status status = AR_OK;
@@ -100,10 +115,10 @@ static enum ar_status find_live(struct ar_profile *p, const char *path, struct a
         free(find.path);
         return ar_fail(err, AR_NOMEM, "%s: out of memory", path);
     }
-    if (ar_left_look(AT_FDCWD, path, &find.file))
-        status = load_live(p, path, &find, err);
-    else
+    if (!ar_left_look(AT_FDCWD, path, &find.file))
         status = ar_fail(err, AR_IO, "%s: not a regular file that can be read", path);
+    else
+        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, err);
     find.is_taken = status == AR_OK;
     if (status < 0)
         snprintf(find.why, sizeof find.why, "%.255s", err->text);
@@ -116,6 +131,11 @@ static bool ends_with(const char *text, const char *end)
     size_t n = strlen(text), n_end = strlen(end);
 
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+static bool is_ended_child(const char *name)
+{
+    return ends_with(name, ".allranks") && strstr(name, ".c") && (name[0] == 'p' || name[0] == 'r');
 }
 
 static bool is_directory(const char *path)
@@ -152,16 +172,16 @@ static bool is_empty(const char *path)
            starts_with(path, "\0\0\0\0\0\0\0");
 }
 
-static enum ar_status load_entry(struct ar_profile *p, const char *path, struct ar_finds *finds,
-                                 struct ar_error *err)
+static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is_run,
+                                 struct ar_finds *finds, struct ar_error *err)
 {
     enum ar_status status;
 
     if (finds)
-        return find_live(p, path, finds, err);
+        return find_file(p, path, is_run, finds, err);
     if (is_empty(path))
         return AR_OK;
-    status = load_live(p, path, NULL, err);
+    status = is_run ? ar_load_into(p, path, err) : load_live(p, path, NULL, err);
     return status == AR_IO && !is_there(path) ? AR_OK : status;
 }
 
@@ -181,8 +201,8 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         char *name = entries[i]->d_name, full[8192];
 
         snprintf(full, sizeof full, "%s/%s", path, name);
-        if (status == AR_OK && ends_with(name, ".live"))
-            status = load_entry(p, full, finds, err);
+        if (status == AR_OK && (ends_with(name, ".live") || is_ended_child(name)))
+            status = load_entry(p, full, is_ended_child(name), finds, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
             status = load_directory(p, full, depth + 1, finds, err);
         free(entries[i]);
@@ -241,7 +261,7 @@ enum ar_status ar_load_what_is_left(struct ar_profile *p, const char *path, stru
         return load_directory(p, path, 0, finds, err);
     if (S_ISREG(st.st_mode) && starts_with(path, AR_RUN_MAGIC))
         return ar_load_into(p, path, err);
-    return find_live(p, path, finds, err);
+    return find_file(p, path, false, finds, err);
 }
 
 void ar_finds_free(struct ar_finds *finds)

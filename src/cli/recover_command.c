@@ -77,7 +77,7 @@ static void add_number(struct number_list *list, uint64_t number)
 
 static bool is_of(const struct ar_find *find, const char *job)
 {
-    return find->is_taken && (!job || strcmp(find->file.job, job) == 0);
+    return find->is_taken && find->file.has_header && (!job || strcmp(find->file.job, job) == 0);
 }
 
 static bool has_rank(const struct ar_find *find)
@@ -118,7 +118,7 @@ static bool miss_ranks(const struct ar_finds *finds, const char *job)
 
 static bool is_first_of_its_job(const struct ar_finds *finds, size_t i)
 {
-    if (!finds->items[i].is_taken)
+    if (!is_of(&finds->items[i], NULL))
         return false;
     for (size_t k = 0; k < i; k++)
         if (is_of(&finds->items[k], finds->items[i].file.job))
@@ -133,7 +133,7 @@ static bool are_several_jobs(const struct ar_finds *finds)
         for (size_t k = 0; k < i; k++) {
             const struct ar_find *a = &finds->items[i], *b = &finds->items[k];
 
-            if (a->is_taken && b->is_taken && strcmp(a->file.job, b->file.job) != 0 &&
+            if (is_of(a, NULL) && is_of(b, NULL) && strcmp(a->file.job, b->file.job) != 0 &&
                 (a->file.world_size != b->file.world_size || !has_rank(a) ||
                  a->file.world_rank == b->file.world_rank))
                 return true;

@@ -118,6 +118,27 @@ def test_another_host_is_not_judged(python: Sandbox):
     assert python.live_files() == []
 
 
+def test_run_files_of_ended_children_are_taken(python: Sandbox):
+    """As a child leaves one beside the live file of its root; a damaged one does not stop the others."""
+    live = leave_killed(python)
+    assert python.recorded("-c", "def of_the_child(): pass\nof_the_child()").code == 0
+    child = live.with_suffix(".c77-88.allranks")
+    shutil.move(python.cwd / "command.allranks", child)
+    merged = python.allranks("merge", python.live, "-o", "merged.allranks")
+    assert merged.code == 0 and python.report("merged.allranks").calls("of_the_child") == 1
+    recover(python, python.live, "-o", "both.allranks")
+    assert python.report("both.allranks").calls("of_the_child") == python.report("both.allranks").calls("ends_by") == 1
+    data = child.read_bytes()
+    child.write_bytes(data[: len(data) // 2])
+    err = recover(python, python.live, "-o", "damaged.allranks", "--remove", code=1)
+    assert f"missing: {child}" in err
+    assert python.report("damaged.allranks").calls("ends_by") == 1
+    assert child.exists() and not live.exists()
+    child.write_bytes(data)
+    recover(python, child.parent, "-o", "child.allranks", "--remove")
+    assert python.report("child.allranks").calls("of_the_child") == 1 and not child.exists()
+
+
 def test_nothing_to_recover(python: Sandbox):
     (python.cwd / "empty").mkdir()
     (python.cwd / "bad").mkdir()
