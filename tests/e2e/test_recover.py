@@ -15,7 +15,7 @@ from harness import Sandbox, workload
 PROGRAM = workload("under_fire.py")
 STEPS = workload("steps_until_killed.py")
 RUN = "under_fire.allranks"
-HOST, RANK, SIZE, STATE, VERSION = 72, 56, 60, 16, 8  # offsets in the header: see docs/file-format.md
+HOST, RANK, PID, STATE, VERSION = 72, 56, 40, 16, 8  # offsets in the header: see docs/file-format.md
 
 
 def leave_killed(python: Sandbox, *words: str) -> Path:
@@ -33,9 +33,11 @@ def change(path: Path, at: int, value: bytes) -> None:
 
 
 def as_rank(path: Path, rank: int, size: int) -> Path:
-    """The same file, of a rank of a job of its own."""
+    """The same file, of a rank, which is another process."""
     target = path.parent / f"r{rank}-{path.name}"
     shutil.copy(path, target)
+    (pid,) = struct.unpack("<I", path.read_bytes()[PID : PID + 4])
+    change(target, PID, struct.pack("<I", pid + rank))
     change(target, RANK, struct.pack("<II", rank, size))
     return target
 
