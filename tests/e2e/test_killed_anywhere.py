@@ -127,7 +127,7 @@ def recover(sandbox: Sandbox, output: str) -> None:
 def kill_at_random(sandbox: Sandbox, dice: random.Random, n: int, n_threads: int) -> str:
     log = sandbox.cwd / f"log-{n}"
     running = sandbox.start([*sandbox.recorder(), PROGRAM, log.name, str(n_threads)])
-    if dice.random() < 0.15:
+    if n > 0 and dice.random() < 0.15:
         time.sleep(dice.uniform(0.0, 0.12))  # while it starts
     else:
         running.wait_until(lambda: log.exists() and log.stat().st_size > 0, "the first word")
