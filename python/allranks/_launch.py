@@ -61,7 +61,7 @@ options:
   -h, --help           show this help
 """
 
-COMMANDS = ("report", "info", "export", "merge")
+COMMANDS = ("report", "info", "export", "merge", "recover", "clean")
 BUILTINS = ("none", "costly", "all")  # in the order of enum ar_builtins
 CALIBRATION_CALLS = 200
 CALIBRATION = f"""\
@@ -102,8 +102,8 @@ class Options:
 def parse_size(text: str) -> int:
     factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper(), 1)
     digits = text[:-1] if factor > 1 else text
-    if not digits.isdigit() or int(digits) * factor < 1 << 20:
-        raise UsageError(f"--max-size {text}: not a size of at least 1M, such as 64M or 1G")
+    if not digits.isdigit() or not 1 << 20 <= int(digits) * factor <= 1 << 38:
+        raise UsageError(f"--max-size {text}: not a size from 1M to 256G, such as 64M")
     return int(digits) * factor
 
 
@@ -127,6 +127,8 @@ def set_option(options: Options, name: str, value: str) -> None:
     if name in ("-o", "--output"):
         options.output = value
     elif name == "--live-dir":
+        if not value:
+            raise UsageError("--live-dir needs a directory")
         options.live_dir = value
     elif name == "--max-size":
         options.max_bytes = parse_size(value)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/load.h"
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "format/livefile.h"
 #include "format/runfile.h"
@@ -54,31 +55,66 @@ static enum ar_status load_run(struct ar_profile *p, const char *path, struct ar
     return status;
 }
 
-static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_error *err)
+/* With a `find` what can be read is taken, and it says what that was. */
+static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
+                                struct ar_error *err)
 {
     struct ar_live live;
+    size_t n_before = p->n_processes;
     enum ar_status status = check_same_kind(p, false, path, err);
 
     if (status == AR_OK)
-        status = ar_live_open(&live, path, err);
-    if (status == AR_OK) {
-        status = ar_profile_add_live(p, &live, 0, err);
-        ar_live_close(&live);
-        if (status < 0)
-            ar_fail(err, status, "%s: %s", path,
-                    status == AR_BAD ? "damaged live file (move it away to read the others)"
-                                     : ar_status_text(status));
+        status = find ? ar_live_salvage(&live, path, err) : ar_live_open(&live, path, err);
+    if (status < 0)
+        return status;
+    if (find) {
+        find->n_bytes_left_out = live.n_bytes_left_out;
+        find->n_bytes_read = live.n_bytes;
     }
+    status = ar_profile_add_live(p, &live, 0, err);
+    if (find && status == AR_OK && p->n_processes > n_before)
+        find->n_paths_left_out = p->processes[p->n_processes - 1].n_lost[AR_LOST_NODES] -
+                                 live.header->n_lost[AR_LOST_NODES];
+    ar_live_close(&live);
+    if (status < 0)
+        ar_fail(err, status, "%s: %s", path,
+                status == AR_BAD ? "damaged live file (what can be had of it: allranks recover)"
+                                 : ar_status_text(status));
     return status;
 }
 
-/* One of which the process has only just started, or has ended meanwhile, is none yet, or no more. */
-static enum ar_status load_live_in_directory(struct ar_profile *p, const char *path,
-                                             struct ar_error *err)
+/* Of a child that has ended: nothing is open in it, and its process is nobody's concern. */
+static enum ar_status find_run(struct ar_profile *p, const char *path, struct ar_find *find,
+                               struct ar_error *err)
 {
-    enum ar_status status = load_live(p, path, err);
+    find->file.kind = AR_LEFT_RUN;
+    find->file.is_finished = true;
+    find->file.is_blank = false;
+    find->file.state = AR_LEFT_FINISHED;
+    return load_run(p, path, err);
+}
 
-    return status < 0 && !ar_live_has_begun(path) ? AR_OK : status;
+/* The process is looked for before its file is read: of one that has ended nothing is missed. */
+static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_run,
+                                struct ar_finds *finds, struct ar_error *err)
+{
+    struct ar_find find = {.path = strdup(path)};
+    enum ar_status status = AR_OK;
+
+    if (!find.path ||
+        ar_grow((void **)&finds->items, &finds->cap, finds->n + 1, sizeof *finds->items) < 0) {
+        free(find.path);
+        return ar_fail(err, AR_NOMEM, "%s: out of memory", path);
+    }
+    if (!ar_left_look(AT_FDCWD, path, &find.file))
+        status = ar_fail(err, AR_IO, "%s: not a regular file that can be read", path);
+    else
+        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, err);
+    find.is_taken = status == AR_OK;
+    if (status < 0)
+        snprintf(find.why, sizeof find.why, "%.255s", err->text);
+    finds->items[finds->n++] = find;
+    return status == AR_NOMEM ? status : AR_OK;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -101,26 +137,47 @@ static bool is_directory(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+/* One of which the process has only just started, or has ended meanwhile, is none yet, or no more. */
+static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is_run,
+                                 struct ar_finds *finds, struct ar_error *err)
+{
+    enum ar_status status;
+
+    if (finds)
+        return find_file(p, path, is_run, finds, err);
+    status = is_run ? load_run(p, path, err) : load_live(p, path, NULL, err);
+    if (status == AR_OK || (is_run ? is_there(path) : ar_live_has_begun(path)))
+        return status;
+    return AR_OK;
+}
+
 /* Live files in it, and in the directories of jobs below it. */
 static enum ar_status load_directory(struct ar_profile *p, const char *path, int depth,
-                                     struct ar_error *err)
+                                     struct ar_finds *finds, struct ar_error *err)
 {
     struct dirent **entries;
     int n = scandir(path, &entries, NULL, versionsort);
     enum ar_status status = AR_OK;
 
+    if (n < 0 && depth > 0 && !is_there(path))
+        return AR_OK;
     if (n < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     for (int i = 0; i < n; i++) {
         char *name = entries[i]->d_name, full[8192];
 
         snprintf(full, sizeof full, "%s/%s", path, name);
-        if (status == AR_OK && ends_with(name, ".live"))
-            status = load_live_in_directory(p, full, err);
-        else if (status == AR_OK && is_ended_child(name))
-            status = load_run(p, full, err);
+        if (status == AR_OK && (ends_with(name, ".live") || is_ended_child(name)))
+            status = load_entry(p, full, is_ended_child(name), finds, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
-            status = load_directory(p, full, depth + 1, err);
+            status = load_directory(p, full, depth + 1, finds, err);
         free(entries[i]);
     }
     free(entries);
@@ -286,13 +343,13 @@ static enum ar_status load_other(struct ar_profile *p, const char *path, struct 
 
     switch (kind_of(path)) {
     case IS_DIRECTORY:
-        status = load_directory(p, path, 0, err);
+        status = load_directory(p, path, 0, NULL, err);
         if (status == AR_OK && p->n_processes == n_before)
             status = ar_fail(err, AR_BAD,
                              "%s: no live files in this directory (name that of a job)", path);
         return status;
     case IS_LIVE:
-        return load_live(p, path, err);
+        return load_live(p, path, NULL, err);
     case IS_RUN:
         return load_run(p, path, err);
     case IS_SPECIAL:
@@ -379,4 +436,27 @@ enum ar_status ar_load(struct ar_profile *out, const char *path, struct ar_error
     if (status == AR_OK)
         status = check_is_one(&paths, path, err);
     return load_and_free(out, &paths, status, err);
+}
+
+enum ar_status ar_load_what_is_left(struct ar_profile *p, const char *path, struct ar_finds *finds,
+                                    struct ar_error *err)
+{
+    switch (kind_of(path)) {
+    case IS_NOT_THERE:
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    case IS_DIRECTORY:
+        return load_directory(p, path, 0, finds, err);
+    case IS_RUN:
+        return load_run(p, path, err);
+    default:
+        return find_file(p, path, false, finds, err);
+    }
+}
+
+void ar_finds_free(struct ar_finds *finds)
+{
+    for (size_t i = 0; i < finds->n; i++)
+        free(finds->items[i].path);
+    free(finds->items);
+    *finds = (struct ar_finds){0};
 }

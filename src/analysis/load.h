@@ -4,7 +4,8 @@
  *
  * A run file, a live file of a process that runs or was killed, or a directory of such files (and
  * directories of jobs in it); a pstats file, or a pattern ("cpu_*.prof") for the pstats files of
- * all ranks. What the user names on the command line. What a file is, is told by its contents.
+ * all ranks. What the user names on the command line. What a file is, is told by its contents. In a
+ * directory, a live file that goes away meanwhile, or has nothing in it yet, is not there.
  *
  *     struct ar_profile p;
  *     if (ar_load(&p, "heat.allranks", &err) < 0) ...
@@ -12,6 +13,7 @@
  */
 #pragma once
 
+#include "analysis/leftovers.h"
 #include "format/profile.h"
 
 /* On failure there is nothing to free. */
@@ -23,3 +25,26 @@ AR_MUST_CHECK enum ar_status ar_load(struct ar_profile *out, const char *path,
  */
 AR_MUST_CHECK enum ar_status ar_load_all(struct ar_profile *out, char *const *names, size_t n,
                                          struct ar_error *err);
+
+/*
+ * The same where not everything need be sound: what can be read of each live file is taken, and
+ * `finds` tells of each of them. Fails where there is nothing to look at, and without memory.
+ */
+struct ar_find {
+    struct ar_left_file file; /* as it was before it was read */
+    char *path;
+    bool is_taken;
+    uint64_t n_bytes_left_out; /* damage … */
+    uint64_t n_paths_left_out; /* … and within what could be read */
+    uint64_t n_bytes_read;
+    char why[256]; /* it was not taken */
+};
+
+struct ar_finds {
+    struct ar_find *items;
+    size_t n, cap;
+};
+
+AR_MUST_CHECK enum ar_status ar_load_what_is_left(struct ar_profile *p, const char *path,
+                                                  struct ar_finds *finds, struct ar_error *err);
+void ar_finds_free(struct ar_finds *finds);

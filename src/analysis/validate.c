@@ -46,7 +46,7 @@ static enum ar_status check_header(const struct checking *c)
 {
     const struct ar_live_header *h = c->live->header;
 
-    if (h->state != AR_LIVE_RUNNING && h->state != AR_LIVE_FINISHED)
+    if (h->state < AR_LIVE_RUNNING || h->state > AR_LIVE_REPLACED)
         return ar_fail(c->err, AR_BAD, "header: state %u", h->state);
     if (h->clock_kind != AR_CLOCK_MONOTONIC && h->clock_kind != AR_CLOCK_TSC)
         return ar_fail(c->err, AR_BAD, "header: clock %u", h->clock_kind);
@@ -162,6 +162,14 @@ static uint32_t ref_of(const struct checking *c, const void *at)
     return (uint32_t)((size_t)((const unsigned char *)at - c->live->bytes) / AR_LIVE_REF_BYTES);
 }
 
+/* A forked child has those nodes of its parent that were open; between them there are none. */
+static bool is_parents(const struct checking *c, const struct ar_node *node)
+{
+    static const struct ar_node none;
+
+    return c->live->header->is_child && memcmp(node, &none, sizeof none) == 0;
+}
+
 static enum ar_status place_items(struct checking *c, const struct ar_extent *e, enum item item)
 {
     size_t n = ar_extent_count(e, AR_LIVE_REF_BYTES);
@@ -171,10 +179,13 @@ static enum ar_status place_items(struct checking *c, const struct ar_extent *e,
     if (!tree || (!c->later && !tree->slot))
         return ar_fail(c->err, AR_BAD, "extent at ref %u: of thread %u, which is none", first - 1,
                        e->owner);
-    if (item == ITEM_NODE && !tree->first_ref && n)
-        tree->first_ref = first;
-    for (size_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        if (item == ITEM_NODE && is_parents(c, ar_extent_item(e, i, AR_LIVE_REF_BYTES)))
+            continue;
+        if (item == ITEM_NODE && !tree->first_ref)
+            tree->first_ref = first + i;
         c->places[first + i] = (struct place){.owner = e->owner, .item = (uint8_t)item};
+    }
     return AR_OK;
 }
 
@@ -339,7 +350,7 @@ static enum ar_status each_node(struct checking *c, visit_fn *visit)
         for (size_t i = 0; i < ar_extent_count(e, sizeof(struct ar_node)); i++) {
             const struct ar_node *node = ar_extent_item(e, i, sizeof *node);
 
-            if (status == AR_OK)
+            if (status == AR_OK && c->places[ref_of(c, node)].item == ITEM_NODE)
                 status = visit(c, node, ref_of(c, node));
         }
     return status;

@@ -10,3 +10,5 @@ int ar_command_report(int argc, char **argv);
 int ar_command_info(int argc, char **argv);
 int ar_command_export(int argc, char **argv);
 int ar_command_merge(int argc, char **argv);
+int ar_command_recover(int argc, char **argv);
+int ar_command_clean(int argc, char **argv);

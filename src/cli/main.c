@@ -16,6 +16,8 @@ static const struct {
     {"export", ar_command_export, "write a run in another tool's format (pstats)"},
     {"merge", ar_command_merge,
      "make one run of live files, of several runs, or of cProfile's files"},
+    {"recover", ar_command_recover, "make a run of whatever killed processes left"},
+    {"clean", ar_command_clean, "list what dead jobs left, and remove it if told to"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)

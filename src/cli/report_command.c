@@ -86,6 +86,19 @@ static size_t n_unfinished(const struct ar_profile *p)
     return n;
 }
 
+/* The tree stopped growing: what came after is found further up than it was. */
+static void print_full(const struct report *r)
+{
+    uint64_t n_calls = r->t.n_lost[AR_LOST_NODES], n_functions = r->t.n_lost[AR_LOST_FUNCTIONS];
+
+    if (n_calls || n_functions)
+        printf(
+            "the live file had no room for %s and %s: their time is their caller's (allranks run "
+            "--max-size)\n",
+            ar_show_items(n_calls, "call", "calls"),
+            ar_show_items(n_functions, "function", "functions"));
+}
+
 static void print_head(const struct report *r)
 {
     const struct ar_profile *p = &r->p;
@@ -117,6 +130,7 @@ static void print_head(const struct report *r)
     if (*ar_profile_fact_text(p, "ended"))
         printf("   recorded until MPI_Finalize");
     printf("\n");
+    print_full(r);
 }
 
 /* ---- imbalance ------------------------------------------------------------------------------- */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/screen.h"
 
+#include "export/pstats.h"
+#include "format/runfile.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -417,4 +420,78 @@ void ar_stem(const char *path, char *stem, size_t n_stem)
     int n = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
 
     snprintf(stem, n_stem, "%.*s", n, name);
+}
+
+static bool wants_pstats(const char *output)
+{
+    const char *dot = strrchr(output, '.');
+
+    return dot && (strcmp(dot, ".prof") == 0 || strcmp(dot, ".pstats") == 0);
+}
+
+static enum ar_status encode(struct ar_profile *p, const char *output, struct ar_bytes *bytes,
+                             struct ar_error *err)
+{
+    struct ar_pstats_choice all = {0};
+
+    if (wants_pstats(output))
+        return ar_pstats_encode(p, &all, bytes, err);
+    return ar_run_encode(p, bytes) < 0 ? ar_fail(err, AR_NOMEM, "out of memory") : AR_OK;
+}
+
+static void say_what_was_written(const struct ar_profile *p, const char *path)
+{
+    fprintf(stderr, "allranks: %s in ", ar_show_items(p->n_processes, "process", "processes"));
+    ar_print_text(stderr, path);
+    fprintf(stderr, "; see: allranks report ");
+    ar_print_text(stderr, path);
+    fprintf(stderr, "\n");
+}
+
+int ar_write_run(struct ar_profile *p, const char *path)
+{
+    struct ar_bytes bytes = {0};
+    struct ar_error err;
+    char written[4096];
+    int status = AR_EXIT_OK;
+
+    if (encode(p, path, &bytes, &err) < 0)
+        status = ar_complain("%s: %s", path, err.text);
+    else if (ar_run_write(&bytes, path, written, sizeof written, &err) < 0)
+        status = ar_complain("%s", err.text);
+    else
+        say_what_was_written(p, written);
+    ar_bytes_free(&bytes);
+    return status;
+}
+
+static const char *program_name(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+
+    return slash && slash[1] ? slash + 1 : program;
+}
+
+void ar_default_output(const struct ar_profile *p, char *name, size_t n_name)
+{
+    const char *program = ar_profile_fact_text(p, "program");
+    char plain[1024];
+
+    snprintf(plain, sizeof plain, "%s", program);
+    for (size_t n = strlen(plain); n > 1 && plain[n - 1] == '/'; n--)
+        plain[n - 1] = '\0';
+
+    const char *stem = program_name(plain), *dot = strrchr(stem, '.');
+    int n_stem = dot && dot > stem ? (int)(dot - stem) : (int)strlen(stem);
+
+    if (strncmp(program, "-m ", 3) == 0)
+        snprintf(name, n_name, "%s.allranks", program + 3);
+    else if (strncmp(program, "-c ", 3) == 0)
+        snprintf(name, n_name, "command.allranks");
+    else if (strcmp(program, "-") == 0)
+        snprintf(name, n_name, "stdin.allranks");
+    else if (n_stem == 0)
+        snprintf(name, n_name, "recovered.allranks");
+    else
+        snprintf(name, n_name, "%.*s.allranks", n_stem, stem);
 }

@@ -66,5 +66,12 @@ const char *ar_plain(void);
  * Writes bytes to a file, or to standard output for "-". Returns an exit status; complains itself.
  */
 int ar_write_output(const char *path, const struct ar_bytes *bytes);
+/*
+ * Writes a run file, under `path` or the first of its numbered names that is free, and tells which.
+ * Returns an exit status; complains itself.
+ */
+int ar_write_run(struct ar_profile *p, const char *path);
+/* As `allranks run` names its file; see default_output in python/allranks/_launch.py. */
+void ar_default_output(const struct ar_profile *p, char *name, size_t n_name);
 /* The run's name without directory and ending. */
 void ar_stem(const char *path, char *stem, size_t n_stem);

@@ -68,14 +68,6 @@ static struct ar_str file_of(const struct ar_record *record)
     return (struct ar_str){record_text(record) + record->n_name, record->n_file};
 }
 
-static bool record_is_sound(const struct ar_record *record, size_t n_left)
-{
-    return n_left >= sizeof *record && record->n_bytes >= sizeof *record &&
-           record->n_bytes <= n_left && record->n_bytes % 8 == 0 &&
-           (uint64_t)record->n_name + record->n_file + record->n_linetable <=
-               record->n_bytes - sizeof *record;
-}
-
 static bool is_text(struct ar_str s, const char *text)
 {
     return s.n_bytes == strlen(text) && memcmp(s.text, text, s.n_bytes) == 0;
@@ -119,7 +111,7 @@ static enum ar_status read_records(struct reading *r)
         while (n_left) {
             const struct ar_record *record = (const struct ar_record *)at;
 
-            if (!record_is_sound(record, n_left))
+            if (!ar_record_is_sound(record, n_left))
                 return AR_BAD;
             if (add_record(r, record) < 0)
                 return AR_NOMEM;

@@ -46,7 +46,19 @@ struct extent_list {
         uint64_t n_bytes;
     } * items;
     size_t n, cap;
+    bool salvages; /* those before the first that is damaged */
+    bool is_cut;   /* the file is shorter than it should be: its last extent may be, too */
 };
+
+/* One that goes on beyond the end of the file is the last, and shorter. */
+static void cut_extent(struct ar_extent *extent, size_t n_left)
+{
+    if (extent->n_bytes <= n_left)
+        return;
+    extent->n_bytes = n_left & ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1);
+    if (extent->n_bytes_used > extent->n_bytes)
+        extent->n_bytes_used = extent->n_bytes;
+}
 
 /* Adds the extents from byte `at` on. */
 static enum ar_status list_extents(const unsigned char *from, size_t at, size_t n_bytes,
@@ -57,6 +69,10 @@ static enum ar_status list_extents(const unsigned char *from, size_t at, size_t 
 
         if (n_bytes - at >= sizeof extent)
             copy_words((unsigned char *)&extent, from + at, sizeof extent);
+        if (list->is_cut)
+            cut_extent(&extent, n_bytes - at);
+        if (!extent_is_sound(&extent, n_bytes - at) && list->salvages)
+            break;
         if (!extent_is_sound(&extent, n_bytes - at))
             return ar_fail(err, AR_BAD, "%s: damaged live file, extent at byte %zu " AWAY, name,
                            at);
@@ -77,6 +93,8 @@ static void copy_extent(struct ar_live *out, const unsigned char *from, const st
     copy_words((unsigned char *)extent, from + item->offset, n_head);
     extent->kind = item->kind;
     extent->n_bytes = item->n_bytes;
+    if (out->salvages && extent->n_bytes_used > item->n_bytes)
+        extent->n_bytes_used = item->n_bytes; /* the file ends here */
     if (extent->n_bytes_used < n_head || extent->n_bytes_used > item->n_bytes)
         extent->n_bytes_used = n_head;
     copy_words((unsigned char *)extent + n_head, from + item->offset + n_head,
@@ -141,40 +159,54 @@ static size_t bytes_used(const unsigned char *from, size_t n_bytes)
     return n_used <= n_bytes ? n_used : 0;
 }
 
-/* Takes in the extents that have come up to `n_used`. */
-static enum ar_status extend(struct ar_live *out, const unsigned char *from, size_t n_used,
+/* Where the extents that were found end. */
+static size_t end_of(const struct extent_list *list)
+{
+    const struct listed *last = list->n ? &list->items[list->n - 1] : NULL;
+
+    return last ? last->offset + last->n_bytes : AR_LIVE_HEADER_BYTES;
+}
+
+/* Takes in the extents that have come up to `n_used`; fewer, where what is damaged is left out. */
+static enum ar_status extend(struct ar_live *out, const unsigned char *from, size_t *n_used,
                              struct extent_list *list, const char *name, struct ar_error *err)
 {
     size_t n_known = out->bytes ? out->n_bytes : AR_LIVE_HEADER_BYTES;
     enum ar_status status = AR_OK;
 
-    if (n_used > n_known)
-        status = list_extents(from, n_known, n_used, list, name, err);
-    if (status == AR_OK && n_used > out->n_bytes)
-        status = resize(out, n_used, name, err);
+    if (*n_used > n_known) {
+        status = list_extents(from, n_known, *n_used, list, name, err);
+        if (status == AR_OK && end_of(list) < *n_used) {
+            out->n_bytes_left_out += *n_used - end_of(list);
+            *n_used = end_of(list);
+        }
+    }
+    if (status == AR_OK && *n_used > out->n_bytes)
+        status = resize(out, *n_used, name, err);
     return status;
 }
 
 static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, size_t n_bytes,
                                 size_t n_used, const char *name, struct ar_error *err)
 {
-    struct extent_list list = {0};
+    struct extent_list list = {.salvages = out->salvages, .is_cut = out->n_bytes_left_out > 0};
     enum ar_status status = AR_OK;
 
     for (enum step step = STEP_THREADS; step < N_STEPS && status == AR_OK; step++) {
         size_t n_before = list.n;
 
-        status = extend(out, from, n_used, &list, name, err);
+        status = extend(out, from, &n_used, &list, name, err);
         if (status == AR_OK)
             copy_step(out, from, &list, step, n_before);
-        n_used = bytes_used(from, n_bytes);
+        /* Nothing is read beyond the damage. */
+        n_used = out->n_bytes_left_out ? 0 : bytes_used(from, n_bytes);
     }
     free(list.items);
     return status;
 }
 
-static enum ar_status check_header(const struct ar_live_header *header, size_t n_bytes,
-                                   const char *name, struct ar_error *err)
+static enum ar_status check_magic(const struct ar_live_header *header, const char *name,
+                                  struct ar_error *err)
 {
     if (memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
         return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, name);
@@ -183,10 +215,26 @@ static enum ar_status check_header(const struct ar_live_header *header, size_t n
                        "%s: live file of version %u, this allranks reads version %d (use the "
                        "allranks that recorded it)",
                        name, header->version, AR_LIVE_VERSION);
-    if (header->header_bytes != AR_LIVE_HEADER_BYTES ||
-        header->n_bytes_used < AR_LIVE_HEADER_BYTES || header->n_bytes_used > n_bytes)
-        return ar_fail(err, AR_BAD, "%s: damaged live file, header " AWAY, name);
     return AR_OK;
+}
+
+static bool length_is_sound(const struct ar_live_header *header, size_t n_bytes)
+{
+    return header->header_bytes == AR_LIVE_HEADER_BYTES &&
+           header->n_bytes_used >= AR_LIVE_HEADER_BYTES && header->n_bytes_used <= n_bytes;
+}
+
+static enum ar_status check_header(const struct ar_live_header *header, size_t n_bytes,
+                                   const char *name, struct ar_error *err)
+{
+    enum ar_status status = check_magic(header, name, err);
+
+    if (status == AR_OK && !length_is_sound(header, n_bytes))
+        status = ar_fail(err, AR_BAD,
+                         "%s: damaged live file (header; what can be read of it is had by: "
+                         "allranks recover)",
+                         name);
+    return status;
 }
 
 /* Texts in the header end within their field, whatever the file says. */
@@ -196,20 +244,92 @@ static void terminate_texts(struct ar_live_header *header)
     header->job[sizeof header->job - 1] = '\0';
 }
 
-enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t n_bytes,
-                                  const char *name, struct ar_error *err)
+/* How much of a damaged file to look at: all that is there, if it says nothing sensible. */
+static size_t bytes_to_salvage(struct ar_live *out, const struct ar_live_header *header,
+                               size_t n_bytes)
 {
-    const unsigned char *from = bytes;
+    size_t n_whole = n_bytes & ~(size_t)(AR_LIVE_PAGE_BYTES - 1);
+
+    if (length_is_sound(header, n_bytes))
+        return header->n_bytes_used;
+    if (header->n_bytes_used > n_whole && header->n_bytes_used <= header->n_bytes_max)
+        out->n_bytes_left_out += header->n_bytes_used - n_whole;
+    return n_whole;
+}
+
+bool ar_record_is_sound(const struct ar_record *record, size_t n_left)
+{
+    return n_left >= sizeof *record && record->n_bytes >= sizeof *record &&
+           record->n_bytes <= n_left && record->n_bytes % 8 == 0 &&
+           (uint64_t)record->n_name + record->n_file + record->n_linetable <=
+               record->n_bytes - sizeof *record;
+}
+
+static size_t bytes_of_sound_records(const struct ar_extent *extent)
+{
+    const unsigned char *at = (const unsigned char *)(extent + 1);
+    size_t n_left = extent->n_bytes_used - sizeof *extent;
+
+    while (n_left && ar_record_is_sound((const struct ar_record *)at, n_left)) {
+        n_left -= ((const struct ar_record *)at)->n_bytes;
+        at += ((const struct ar_record *)at)->n_bytes;
+    }
+    return extent->n_bytes_used - n_left;
+}
+
+/* Functions have numbers by their order: after a record that is damaged no other can be used. */
+static void cut_records(struct ar_live *live)
+{
+    bool is_sound = true;
+
+    for (size_t at = AR_LIVE_HEADER_BYTES; at < live->n_bytes;) {
+        struct ar_extent *e = (struct ar_extent *)(live->bytes + at);
+
+        at += e->n_bytes;
+        if (e->kind != AR_EXTENT_RECORDS)
+            continue;
+        size_t n_sound = is_sound ? bytes_of_sound_records(e) : sizeof *e;
+
+        live->n_bytes_left_out += e->n_bytes_used - n_sound;
+        is_sound = is_sound && n_sound == e->n_bytes_used;
+        e->n_bytes_used = n_sound;
+    }
+}
+
+/* Every thread has a slot: a larger number than there is room for is damage. */
+static void cut_threads(struct ar_live *live)
+{
+    size_t n_most = live->n_bytes / sizeof(struct ar_live_thread);
+
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(live, e, AR_EXTENT_THREADS));)
+        for (size_t i = 0; i < ar_extent_count(e, sizeof(struct ar_live_thread)); i++) {
+            struct ar_live_thread *slot = (struct ar_live_thread *)(uintptr_t)ar_extent_item(
+                e, i, sizeof(struct ar_live_thread));
+
+            if (slot->number >= n_most) {
+                *slot = (struct ar_live_thread){0};
+                live->n_bytes_left_out += sizeof *slot;
+            }
+        }
+}
+
+/* `out` says how it is to be read, and is otherwise empty. */
+static enum ar_status from_bytes(struct ar_live *out, const unsigned char *from, size_t n_bytes,
+                                 const char *name, struct ar_error *err)
+{
     struct ar_live_header header;
     enum ar_status status;
 
-    *out = (struct ar_live){0};
     if (n_bytes < AR_LIVE_HEADER_BYTES)
         return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AWAY, name);
     copy_words((unsigned char *)&header, from, sizeof header);
-    status = check_header(&header, n_bytes, name, err);
+    status =
+        out->salvages ? check_magic(&header, name, err) : check_header(&header, n_bytes, name, err);
     if (status == AR_OK)
-        status = copy_file(out, from, n_bytes, header.n_bytes_used, name, err);
+        status =
+            copy_file(out, from, n_bytes,
+                      out->salvages ? bytes_to_salvage(out, &header, n_bytes) : header.n_bytes_used,
+                      name, err);
     if (status < 0) {
         ar_live_close(out);
         return status;
@@ -217,7 +337,18 @@ enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t
     terminate_texts(&header);
     memcpy(out->bytes, &header, sizeof header);
     out->header = (const struct ar_live_header *)out->bytes;
+    if (out->salvages) {
+        cut_records(out);
+        cut_threads(out);
+    }
     return AR_OK;
+}
+
+enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t n_bytes,
+                                  const char *name, struct ar_error *err)
+{
+    *out = (struct ar_live){0};
+    return from_bytes(out, bytes, n_bytes, name, err);
 }
 
 enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes, const char *name,
@@ -243,7 +374,7 @@ enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes
 }
 
 /* The file may outgrow the size that was mapped while it is read: then once more. */
-static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
+static enum ar_status read_mapped(struct ar_live *out, int fd, bool salvage, const char *path,
                                   struct ar_error *err)
 {
     enum ar_status status = AR_BAD;
@@ -253,6 +384,7 @@ static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
         struct stat st;
 
         ar_live_close(out);
+        out->salvages = salvage;
         if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES)
             return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
 
@@ -261,25 +393,37 @@ static enum ar_status read_mapped(struct ar_live *out, int fd, const char *path,
         if (map == MAP_FAILED)
             return ar_fail(err, AR_IO, "%s: cannot be mapped: %s (see: ulimit -v)", path,
                            strerror(errno));
-        status = ar_live_from_bytes(out, map, (size_t)st.st_size, path, err);
+        status = from_bytes(out, map, (size_t)st.st_size, path, err);
         grew = ((const struct ar_live_header *)map)->n_bytes_used > (uint64_t)st.st_size;
         munmap(map, (size_t)st.st_size);
     }
     return status;
 }
 
-enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_error *err)
+/* Whatever lies in the place of a file is not waited for: a pipe would never answer. */
+static enum ar_status open_live(struct ar_live *out, const char *path, bool salvage,
+                                struct ar_error *err)
 {
     *out = (struct ar_live){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* what is none may be a pipe */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
 
-    enum ar_status status = read_mapped(out, fd, path, err);
+    enum ar_status status = read_mapped(out, fd, salvage, path, err);
 
     close(fd);
     return status;
+}
+
+enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_error *err)
+{
+    return open_live(out, path, false, err);
+}
+
+enum ar_status ar_live_salvage(struct ar_live *out, const char *path, struct ar_error *err)
+{
+    return open_live(out, path, true, err);
 }
 
 /* As much as there is, -1: it cannot be read. Only of regular files: others may keep us waiting. */

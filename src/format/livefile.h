@@ -253,10 +253,18 @@ struct ar_live {
     size_t n_bytes;
     const struct ar_live_header *header;
     bool in_place; /* the bytes are the file's own */
+    bool salvages; /* what cannot be read is left out and not a reason to refuse the rest */
+    uint64_t n_bytes_left_out;
 };
 
 AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,
                                           struct ar_error *err);
+/*
+ * The same of a file that may be damaged or cut off: up to where it is sound, and whatever else it
+ * says is checked by those who read nodes. Fails only where there is no header of ours.
+ */
+AR_MUST_CHECK enum ar_status ar_live_salvage(struct ar_live *out, const char *path,
+                                             struct ar_error *err);
 /* The same from memory; the bytes are copied. `name` is for messages. */
 AR_MUST_CHECK enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes,
                                                 size_t n_bytes, const char *name,
@@ -285,5 +293,7 @@ const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar
 /* Number of items of `item_bytes` in an extent, and the i-th of them. */
 size_t ar_extent_count(const struct ar_extent *extent, size_t item_bytes);
 const void *ar_extent_item(const struct ar_extent *extent, size_t i, size_t item_bytes);
+/* Is this a whole record, in the bytes that are left of its extent? */
+bool ar_record_is_sound(const struct ar_record *record, size_t n_left);
 /* What `ref` names if it lies within the file, else NULL. */
 const void *ar_live_at(const struct ar_live *live, uint32_t ref);

@@ -2,6 +2,7 @@
 #include "format/runfile.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,10 @@
 
 static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
 {
+    if (!ar_file_may_have(bytes->n)) {
+        errno = EFBIG;
+        return AR_IO;
+    }
     for (size_t done = 0; done < bytes->n;) {
         ssize_t n = write(fd, bytes->data + done, bytes->n - done);
 
@@ -56,6 +61,28 @@ static enum ar_status give_name(const char *temporary, const char *path, char *w
     return AR_EXISTS;
 }
 
+/*
+ * The name is as safe as the contents before anybody removes what the file was made of. Where the
+ * directory cannot be read, or there are no descriptors left, the system does it when it likes.
+ */
+static enum ar_status make_name_last(const char *written)
+{
+    const char *slash = strrchr(written, '/');
+    char directory[4096] = ".";
+    enum ar_status status = AR_OK;
+
+    if (slash)
+        snprintf(directory, sizeof directory, "%.*s", (int)(slash - written) + 1, written);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return AR_OK;
+    if (fsync(fd) < 0 && errno != EINVAL)
+        status = AR_IO;
+    close(fd);
+    return status;
+}
+
 /* Under a name of its own; on failure there is no such file. */
 static enum ar_status write_temporary(const struct ar_bytes *bytes, const char *path,
                                       char *temporary, size_t n_temporary, struct ar_error *err)
@@ -91,6 +118,8 @@ enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char
     if (status < 0)
         return status;
     status = give_name(temporary, path, written, n_written);
+    if (status == AR_OK)
+        status = make_name_last(written);
     if (status < 0)
         ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
     unlink(temporary);

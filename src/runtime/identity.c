@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#define LEAST_FREE_BYTES ((uint64_t)1 << 20)
 
 /*
  * In the order in which they are believed. Slurm sets its own even where another launcher runs
@@ -182,6 +185,15 @@ static enum ar_status make_job_dir(struct ar_identity *id, const char *parent, b
     return status;
 }
 
+/* A file system that is full, or as good as full, is left to those who need it. 0 blocks: no limit. */
+static bool has_room(const char *place)
+{
+    struct statvfs fs;
+
+    return statvfs(place, &fs) < 0 || fs.f_blocks == 0 ||
+           (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_FREE_BYTES;
+}
+
 static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *err)
 {
     const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
@@ -190,7 +202,7 @@ static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *e
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char parent[AR_PATH_BYTES];
 
-        if (!places[i] || !*places[i] || access(places[i], W_OK) != 0)
+        if (!places[i] || !*places[i] || access(places[i], W_OK) != 0 || !has_room(places[i]))
             continue;
         snprintf(parent, sizeof parent, "%s/allranks-%u", places[i], (unsigned)geteuid());
         status = make_job_dir(id, parent, true, err);

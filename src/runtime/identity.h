@@ -10,7 +10,8 @@
  *     <live dir>/<job>/r<rank>-p<pid>-<start>.live
  *     <live dir>/<job>/r<rank>-p<pid>-<start>.c<pid>-<start>.live       its children and theirs
  *
- * The default live dir is /dev/shm/allranks-<uid>, or the same below $TMPDIR or /tmp.
+ * The default live dir is /dev/shm/allranks-<uid>, or the same below $TMPDIR or /tmp where that
+ * is missing, not writable or full.
  *
  * Directories are made with mode 0700 and used only if they are ours: /dev/shm and /tmp are shared
  * places.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/livemap.h"
 
+#include "base/limits.h"
 #include "runtime/identity.h"
 
 #include <errno.h>
@@ -9,12 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define FIRST_BYTES ((uint64_t)256 << 10)
 #define LARGEST_STEP_BYTES ((uint64_t)8 << 20)
 #define RECORDS_BYTES ((size_t)32 << 10)
+#define SMALLEST_PIECE_BYTES ((uint64_t)64 << 10)
+#define MOST_INTERRUPTIONS 100
+#define RETRY_NS ((uint64_t)100 * 1000000u)
 
 unsigned char *ar_live_base;
 
@@ -25,6 +30,7 @@ static struct {
     ino_t inode;
     uint64_t n_bytes_allocated;
     uint64_t n_bytes_max;
+    uint64_t retry_ns; /* the file is not tried to be made larger before; 0: it may be */
     struct ar_extent *records;
     uint32_t n_functions;
     /* When the process last forked; the parent's mapping, in the child. */
@@ -36,16 +42,31 @@ static struct {
 
 /*
  * tmpfs and every disk file system of note do this at once; where the call is not known it is
- * emulated by writes.
+ * emulated by writes. A signal undoes what a call has done so far: a program with a fast timer would
+ * wait for ever, so what was interrupted is tried again in smaller pieces.
  */
 static bool allocate(int fd, uint64_t from, uint64_t n_bytes)
 {
-    int rc;
+    uint64_t n_piece = n_bytes;
 
-    do
-        rc = posix_fallocate(fd, (off_t)from, (off_t)n_bytes);
-    while (rc == EINTR);
-    return rc == 0;
+    if (!ar_file_may_have(from + n_bytes))
+        return false;
+    for (int n_interrupted = 0; n_bytes && n_interrupted < MOST_INTERRUPTIONS;) {
+        if (n_piece > n_bytes)
+            n_piece = n_bytes;
+        int rc = posix_fallocate(fd, (off_t)from, (off_t)n_piece);
+
+        if (rc == 0) {
+            from += n_piece;
+            n_bytes -= n_piece;
+        } else if (rc == EINTR) {
+            n_interrupted++;
+            n_piece = n_piece > 2 * SMALLEST_PIECE_BYTES ? n_piece / 2 : SMALLEST_PIECE_BYTES;
+        } else {
+            return false;
+        }
+    }
+    return n_bytes == 0;
 }
 
 static int reopen(void)
@@ -60,28 +81,56 @@ static int reopen(void)
     return fd;
 }
 
+static bool extend_to(uint64_t n_bytes)
+{
+    int fd = reopen();
+
+    if (fd < 0)
+        return false;
+
+    bool grown = allocate(fd, map.n_bytes_allocated, n_bytes - map.n_bytes_allocated);
+
+    close(fd);
+    if (grown)
+        map.n_bytes_allocated = n_bytes;
+    return grown;
+}
+
+/*
+ * What fails now may work later: descriptors are closed, files deleted. But every call of a path that
+ * has no node asks, and must not pay for system calls each time.
+ */
 static bool grow_to(uint64_t n_bytes_needed)
 {
     uint64_t n = map.n_bytes_allocated;
 
     if (n_bytes_needed > map.n_bytes_max)
         return false;
+    if (map.retry_ns && ar_clock_ns(CLOCK_MONOTONIC) < map.retry_ns)
+        return false;
     while (n < n_bytes_needed)
         n += n < LARGEST_STEP_BYTES ? n : LARGEST_STEP_BYTES;
     if (n > map.n_bytes_max)
         n = map.n_bytes_max;
 
-    int fd = reopen();
+    /* Where there is no room for a large step there may be for a page. */
+    bool grown = extend_to(n) || (n > n_bytes_needed && extend_to(n_bytes_needed));
 
-    if (fd < 0)
-        return false;
-
-    bool grown = allocate(fd, map.n_bytes_allocated, n - map.n_bytes_allocated);
-
-    close(fd);
-    if (grown)
-        map.n_bytes_allocated = n;
+    map.retry_ns = grown ? 0 : ar_clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
     return grown;
+}
+
+/* Address space that the program is short of is the program's. */
+static uint64_t share_of_address_space(uint64_t n_bytes_max)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return n_bytes_max;
+
+    uint64_t n_share = (limit.rlim_cur / 16) & ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1);
+
+    return n_bytes_max < n_share ? n_bytes_max : n_share;
 }
 
 /*
@@ -153,7 +202,7 @@ enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_
     enum ar_status status = AR_OK;
     struct stat st = {0};
 
-    n_bytes_max &= ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1);
+    n_bytes_max = share_of_address_space(n_bytes_max & ~(uint64_t)(AR_LIVE_PAGE_BYTES - 1));
 
     int fd = create_file(identity->live_path);
 
@@ -172,6 +221,7 @@ enum ar_status ar_livemap_create(const struct ar_identity *identity, uint64_t n_
     map.device = st.st_dev;
     map.inode = st.st_ino;
     map.n_bytes_allocated = FIRST_BYTES;
+    map.retry_ns = 0;
     fill_header(identity, AR_LIVE_HEADER_BYTES);
     return AR_OK;
 }
@@ -328,10 +378,12 @@ static bool fill_child_file(int fd, const struct ar_node *innermost)
 
     if (n_bytes > map.n_bytes_max)
         n_bytes = map.n_bytes_max;
-    if (!allocate(fd, 0, AR_LIVE_HEADER_BYTES) || !copy_extents(fd, innermost) ||
+    if (!ar_file_may_have(n_bytes) || !allocate(fd, 0, AR_LIVE_HEADER_BYTES) ||
+        !copy_extents(fd, innermost) ||
         (n_bytes > map.parent_bytes && !allocate(fd, map.parent_bytes, n_bytes - map.parent_bytes)))
         return false;
     map.n_bytes_allocated = n_bytes;
+    map.retry_ns = 0;
     return true;
 }
 

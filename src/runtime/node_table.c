@@ -60,9 +60,14 @@ static bool grow(struct ar_node_table *table)
     return true;
 }
 
+bool ar_node_table_has_room(struct ar_node_table *table)
+{
+    return 2 * (table->n_used + 1) <= table->n_slots || grow(table);
+}
+
 bool ar_node_table_add(struct ar_node_table *table, const struct ar_node *node, uint64_t key)
 {
-    if (2 * (table->n_used + 1) > table->n_slots && !grow(table))
+    if (!ar_node_table_has_room(table))
         return false;
     put(table, node, key);
     return true;

@@ -6,7 +6,8 @@
  * full. A node for calls from all places is found by its function from whichever place; it may be
  * entered for a place as well, to be found sooner. Such entries are forgotten when the table grows.
  *
- * Threads: one owner. Allocation: only in ar_node_table_add; without memory the table is unchanged.
+ * Threads: one owner. Allocation: only in ar_node_table_add and ar_node_table_has_room; without
+ * memory the table is unchanged.
  */
 #pragma once
 
@@ -22,6 +23,8 @@ struct ar_node_table {
 
 struct ar_node *ar_node_table_find(const struct ar_node_table *table, uint32_t parent_ref,
                                    uint64_t key);
+/* For one more; what cannot be found again need not be made. */
+bool ar_node_table_has_room(struct ar_node_table *table);
 /* To be found by that key, which need not be its own. */
 bool ar_node_table_add(struct ar_node_table *table, const struct ar_node *node, uint64_t key);
 void ar_node_table_free(struct ar_node_table *table);

@@ -44,17 +44,22 @@ static bool stderr_is_as_it_was(void)
            st.st_ino == recording.stderr_inode;
 }
 
-/* A reader of stderr that has gone must not kill the program, whatever it does with SIGPIPE. */
+/*
+ * A reader of stderr that has gone, or a file that may not become larger, must not kill the program,
+ * whatever it does with the signal.
+ */
 static void write_without_signal(const char *text, size_t n_bytes)
 {
     struct timespec at_once = {0};
-    sigset_t pipe, before;
+    sigset_t deadly, before;
 
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    if (write(STDERR_FILENO, text, n_bytes) < 0 && errno == EPIPE && !sigismember(&before, SIGPIPE))
-        sigtimedwait(&pipe, NULL, &at_once);
+    sigemptyset(&deadly);
+    sigaddset(&deadly, SIGPIPE);
+    sigaddset(&deadly, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &deadly, &before);
+    if (write(STDERR_FILENO, text, n_bytes) < 0 && (errno == EPIPE || errno == EFBIG) &&
+        !sigismember(&before, errno == EPIPE ? SIGPIPE : SIGXFSZ))
+        sigtimedwait(&deadly, NULL, &at_once);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/rollcall.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/process.h"
 #include "format/livefile.h"
 #include "runtime/livemap.h"
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #define VOTES_WITHIN_NS ((uint64_t)20 * 1000000000u)
+#define VERDICT_WITHIN_NS ((uint64_t)2 * 1000000000u)
 
 struct member {
     char *path;
@@ -115,41 +117,58 @@ static bool all_vote_yes(void)
     return true;
 }
 
+/* 0: there is none. */
 static char read_verdict(const char *path)
 {
     char word = 'n';
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-    if (fd >= 0) {
-        if (read(fd, &word, 1) != 1)
-            word = 'n';
-        close(fd);
-    }
+    if (fd < 0)
+        return 0;
+    if (read(fd, &word, 1) != 1)
+        word = 'n';
+    close(fd);
     return word;
+}
+
+/* false: nothing can be written here. */
+static bool post_verdict(const struct ar_identity *identity, char word)
+{
+    char own[AR_PATH_BYTES + 64];
+    bool posted = false;
+
+    snprintf(own, sizeof own, "%s.verdict", identity->live_path);
+    int fd = ar_file_may_have(1)
+                 ? open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
+                 : -1;
+
+    if (fd >= 0) {
+        posted = write(fd, &word, 1) == 1 && (link(own, roll.verdict) == 0 || errno == EEXIST);
+        close(fd);
+        unlink(own);
+    }
+    return posted;
 }
 
 /*
  * Named after rank 0's process, whom all who get here have found. Whole when it appears: a link,
- * which fails where the name exists. Where nothing can be written the answer is no.
+ * which fails where the name exists; whether it is ours or another's, the one that is there holds.
+ * Who cannot write waits a little for those who can: an answer of its own might differ from theirs.
  */
 static bool agree(const struct ar_identity *identity, bool proposal)
 {
-    char own[AR_PATH_BYTES + 64];
-    const char word = proposal ? 'y' : 'n';
+    uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + VERDICT_WITHIN_NS;
+    struct timespec short_while = {.tv_nsec = 500000};
+    char verdict;
 
-    snprintf(own, sizeof own, "%s.verdict", identity->live_path);
     snprintf(roll.verdict, sizeof roll.verdict, "%s/verdict-%u-%llu", identity->job_dir,
              roll.members[0].pid, (unsigned long long)roll.members[0].pid_start);
-    int fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool posted = post_verdict(identity, proposal ? 'y' : 'n');
 
-    if (fd >= 0) {
-        bool linked = write(fd, &word, 1) == 1 && link(own, roll.verdict) == 0;
-
-        (void)linked; /* whether it is ours or another's, the one that is there holds */
-        close(fd);
-        unlink(own);
-    }
-    return read_verdict(roll.verdict) == 'y';
+    while (!(verdict = read_verdict(roll.verdict)) && !posted &&
+           ar_clock_ns(CLOCK_MONOTONIC) < deadline_ns)
+        nanosleep(&short_while, NULL);
+    return verdict == 'y';
 }
 
 bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size)

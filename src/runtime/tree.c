@@ -119,7 +119,9 @@ static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, u
         node = ar_node_table_find(&t->children, ar_live_ref(parent), own_key);
     }
     if (!node) {
-        node = new_node(t, own_key, parent);
+        /* Room in the table first: a node that cannot be found again would be made at every call. */
+        if (ar_node_table_has_room(&t->children))
+            node = new_node(t, own_key, parent);
         if (!node || !ar_node_table_add(&t->children, node, own_key))
             return NULL;
         if (all_places)

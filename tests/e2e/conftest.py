@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -121,6 +122,15 @@ def mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     sandbox = Sandbox(request.param, tmp_path)
     yield sandbox
     sandbox.end()
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A library for LD_PRELOAD that ends a process at a call that is named: see kill_shim.c."""
+    library = tmp_path_factory.mktemp("shim") / "kill_shim.so"
+    source = Path(__file__).with_name("kill_shim.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return str(library)
 
 
 @pytest.fixture

@@ -77,6 +77,10 @@ def assert_ranks_are_there(mpi: Sandbox, n_ranks: int) -> None:
     merged = mpi.allranks("merge", mpi.live, "-o", "merged.allranks")
     assert (merged.code, merged.out) == (0, ""), merged
     assert mpi.info("merged.allranks").ranks == list(range(n_ranks))
+    recovered = mpi.allranks("recover", mpi.live, "--remove", "-o", "recovered.allranks")
+    assert (recovered.code, recovered.out) == (0, ""), recovered
+    assert list(mpi.live.rglob("*")) == []
+    assert mpi.report("recovered.allranks").data["nodes"] == mpi.report("merged.allranks").data["nodes"]
     for rank in range(n_ranks):
         n_done, n_begun = steps_in(mpi.cwd / f"log-{rank}")
         stats = mpi.pstats("merged.allranks", "--rank", str(rank))

@@ -325,6 +325,130 @@ static void test_files(void)
     scratch_remove();
 }
 
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+static enum ar_status salvage(struct ar_live *live, size_t n_bytes)
+{
+    scratch_write(scratch_path("damaged.live"), image.bytes, n_bytes);
+    memset(error.text, 0, sizeof error.text);
+    return ar_live_salvage(live, scratch_path("damaged.live"), &error);
+}
+
+static size_t n_nodes(const struct ar_live *live)
+{
+    size_t n = 0;
+
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(live, e, AR_EXTENT_NODES));)
+        n += ar_extent_count(e, sizeof(struct ar_node));
+    return n;
+}
+
+/* The extents that are whole, and of the one that is cut its whole pages. */
+static void test_salvage_what_was_cut(void)
+{
+    struct ar_live live;
+
+    build();
+    tap_ok(salvage(&live, image.n_bytes) == AR_OK && live.n_bytes == image.n_bytes &&
+               live.n_bytes_left_out == 0 && n_nodes(&live) == 3,
+           "of a sound file everything");
+    ar_live_close(&live);
+    tap_ok(salvage(&live, at.more_nodes) == AR_OK && n_nodes(&live) == 1 &&
+               live.n_bytes_left_out == image.n_bytes - at.more_nodes,
+           "up to where it was cut");
+    ar_live_close(&live);
+    tap_ok(salvage(&live, at.stream + AR_LIVE_PAGE_BYTES + 100) == AR_OK &&
+               live.n_bytes == at.stream + AR_LIVE_PAGE_BYTES &&
+               ar_live_next(&live, NULL, AR_EXTENT_STREAM)->n_bytes == AR_LIVE_PAGE_BYTES,
+           "within an extent: its first page");
+    ar_live_close(&live);
+    tap_ok(salvage(&live, AR_LIVE_HEADER_BYTES) == AR_OK && live.header->pid == 4321 &&
+               n_nodes(&live) == 0,
+           "the header alone");
+    ar_live_close(&live);
+    tap_ok(salvage(&live, AR_LIVE_HEADER_BYTES - 1) == AR_BAD, "less is nothing");
+    ar_live_close(&live);
+}
+
+static void test_salvage_what_is_unsound(void)
+{
+    struct ar_live live;
+
+    build();
+    memset(image.bytes + at.stream, 0, AR_LIVE_PAGE_BYTES);
+    tap_ok(salvage(&live, image.n_bytes) == AR_OK && live.n_bytes == at.stream &&
+               live.n_bytes_left_out == image.n_bytes - at.stream && n_nodes(&live) == 1,
+           "what comes before a bad extent");
+    ar_live_close(&live);
+
+    build();
+    image_header()->n_bytes_used = 1;
+    tap_ok(salvage(&live, image.n_bytes) == AR_OK && n_nodes(&live) == 3 &&
+               live.n_bytes_left_out == 0,
+           "a length that cannot be: all that is there");
+    ar_live_close(&live);
+
+    build();
+    image_header()->version = AR_LIVE_VERSION + 1;
+    tap_ok(salvage(&live, image.n_bytes) == AR_UNSUPPORTED, "not what we do not know");
+    ar_live_close(&live);
+}
+
+static size_t n_record_bytes(const struct ar_live *live)
+{
+    size_t n = 0;
+
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(live, e, AR_EXTENT_RECORDS));)
+        n += e->n_bytes_used - sizeof *e;
+    return n;
+}
+
+/* Functions are known by their order: a gap would give the later ones the names of others. */
+static void test_salvage_records(void)
+{
+    struct ar_live live;
+    size_t more;
+
+    build();
+    more = image_extent(AR_EXTENT_RECORDS, 0, 1);
+    image_function(at.records, AR_FUNCTION_PYTHON, "second");
+    image_function(more, AR_FUNCTION_PYTHON, "third");
+    tap_ok(salvage(&live, image.n_bytes) == AR_OK && live.n_bytes_left_out == 0, "three records");
+    size_t n_all = n_record_bytes(&live);
+
+    ar_live_close(&live);
+
+    struct ar_record *first = (struct ar_record *)(image.bytes + at.records + 64);
+
+    ((struct ar_record *)((unsigned char *)first + first->n_bytes))->n_bytes = 3;
+    tap_ok(salvage(&live, image.n_bytes) == AR_OK && n_record_bytes(&live) == first->n_bytes &&
+               live.n_bytes_left_out == n_all - first->n_bytes,
+           "one is damaged: none after it is taken");
+    ar_live_close(&live);
+}
+
+static void test_salvage_threads(void)
+{
+    struct ar_live live;
+
+    build();
+    image_thread(at.threads, 4000000, at.root, "damaged");
+    tap_ok(salvage(&live, image.n_bytes) == AR_OK &&
+               live.n_bytes_left_out == sizeof(struct ar_live_thread),
+           "a thread with an impossible number is left out");
+    ar_live_close(&live);
+}
+
+static void test_salvage(void)
+{
+    scratch_make();
+    test_salvage_what_was_cut();
+    test_salvage_what_is_unsound();
+    test_salvage_records();
+    test_salvage_threads();
+    scratch_remove();
+}
+
 int main(void)
 {
     test_copy();
@@ -339,5 +463,6 @@ int main(void)
     test_shorter_files();
     test_in_place();
     test_files();
+    test_salvage();
     return tap_done();
 }

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -212,6 +214,45 @@ static void test_replaced_file(void)
     tap_ok(!ar_livemap_extent(AR_EXTENT_NODES, 0, 512 << 10), "nor when there is none");
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void limit(int what, rlim_t n_bytes)
+{
+    struct rlimit now;
+
+    getrlimit(what, &now);
+    now.rlim_cur = n_bytes;
+    setrlimit(what, &now);
+}
+
+/* SIGXFSZ is on its default here, which would end the test. */
+static void test_limited_file_size(void)
+{
+    tap_ok(create(MIB) == AR_OK, "created");
+    limit(RLIMIT_FSIZE, 300 << 10);
+    tap_ok(!ar_livemap_extent(AR_EXTENT_NODES, 0, 400 << 10), "no growth beyond the limit");
+    tap_ok(ar_livemap_extent(AR_EXTENT_NODES, 0, 100 << 10), "what is allocated can be had");
+    tap_ok(create(MIB) == AR_OK, "a file that is small enough");
+    limit(RLIMIT_FSIZE, 100 << 10);
+    tap_ok(create(MIB) == AR_IO && strstr(error.text, "no room"), "refused: %s", error.text);
+    limit(RLIMIT_FSIZE, RLIM_INFINITY);
+}
+
+static void test_growth_is_tried_again(void)
+{
+    struct timespec while_later = {.tv_nsec = 150000000};
+    char kept[AR_PATH_BYTES + 8];
+
+    tap_ok(create(MIB) == AR_OK, "created");
+    snprintf(kept, sizeof kept, "%s.kept", identity.live_path);
+    rename(identity.live_path, kept);
+    tap_ok(!ar_livemap_extent(AR_EXTENT_NODES, 0, 400 << 10), "no growth without the file");
+    rename(kept, identity.live_path);
+    tap_ok(!ar_livemap_extent(AR_EXTENT_NODES, 0, 400 << 10), "nor at once");
+    nanosleep(&while_later, NULL);
+    tap_ok(ar_livemap_extent(AR_EXTENT_NODES, 0, 400 << 10), "but later");
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 static uint32_t add_function(const char *name, const char *file, const void *table,
@@ -327,6 +368,8 @@ int main(void)
     test_reserve_and_publish();
     test_full();
     test_replaced_file();
+    test_limited_file_size();
+    test_growth_is_tried_again();
     test_records_in_a_full_file();
     test_losses();
     test_forget();

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/leftovers.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/process.h"
+#include "format/livefile.h"
+#include "format/runfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+/*
+ * A job may have made its directory and not yet its first file, and a run file is written at once:
+ * what is younger than this may be about to be used.
+ */
+#define EMPTY_AFTER_NS ((uint64_t)60 * 1000000000u)
+#define PART_AFTER_NS ((uint64_t)3600 * 1000000000u)
+#define LARGEST_NOTE_BYTES (64 << 10)
+
+const char *ar_left_state_name(enum ar_left_state state)
+{
+    static const char *const names[AR_N_LEFT_STATES] = {
+        [AR_LEFT_SILENT] = "dead",
+        [AR_LEFT_FINISHED] = "finished",
+        [AR_LEFT_RUNNING] = "running",
+        [AR_LEFT_ELSEWHERE] = "elsewhere",
+    };
+
+    return names[state];
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+#define PROCESS "p[0-9]+-[0-9]+(-[0-9]+)?"
+#define STEM "(r[0-9]+-)?" PROCESS "(\\.c[0-9]+-[0-9]+(-[0-9]+)?)*"
+
+static bool matches(const char *name, const char *pattern)
+{
+    regex_t compiled;
+    bool found = false;
+
+    if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) == 0) {
+        found = regexec(&compiled, name, 0, NULL, 0) == 0;
+        regfree(&compiled);
+    }
+    return found;
+}
+
+static bool is_part(const char *name)
+{
+    return matches(name, "\\.[0-9]+-[0-9a-f]+\\.part$");
+}
+
+static bool kind_of(const char *name, enum ar_left_kind *kind)
+{
+    static const struct {
+        const char *pattern;
+        enum ar_left_kind kind;
+    } names[] = {
+        {"^" STEM "\\.live$", AR_LEFT_LIVE},
+        {"^" STEM "\\.allranks$", AR_LEFT_RUN},
+        {"^" STEM "\\.live\\.verdict$", AR_LEFT_VERDICT},
+        {"^verdict-[0-9]+-[0-9]+$", AR_LEFT_VERDICT},
+        {"^" STEM "\\.(lock|written|unrecorded)$", AR_LEFT_NOTE},
+        {"^" STEM "\\.allranks\\.[0-9]+-[0-9a-f]+\\.part$", AR_LEFT_PART},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (matches(name, names[i].pattern)) {
+            *kind = names[i].kind;
+            return true;
+        }
+    return false;
+}
+
+/* Names that only the runtime gives: others may be those of the user's own directories. */
+static bool is_certainly_a_job(const char *name)
+{
+    return matches(name, "^(pid[0-9]+-[0-9]+|launcher[0-9]+-[0-9]+|slurm[0-9]+\\.[0-9]+)$");
+}
+
+/* The process that a name tells of: a child's own, where it is below its root's. */
+static bool process_in_name(const char *name, uint32_t *pid, uint64_t *start)
+{
+    static const char *const forms[] = {"verdict-%u-%llu", "p%u-%llu", "r%*u-p%u-%llu", "c%u-%llu"};
+    unsigned long long second;
+    const char *at = name;
+
+    for (const char *child = name; (child = strstr(child, ".c")); child++)
+        at = child + 1;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (sscanf(at, forms[i], pid, &second) == 2) {
+            *start = second;
+            return true;
+        }
+    return false;
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static bool is_this_host(const char *host)
+{
+    char own[64] = "";
+
+    if (gethostname(own, sizeof own) < 0)
+        return false;
+    own[sizeof own - 1] = '\0';
+    return strcmp(own, host) == 0;
+}
+
+/* What lies in memory is of this host. */
+static bool is_in_memory(int fd)
+{
+    struct statfs fs;
+
+    return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == TMPFS_MAGIC;
+}
+
+static bool name_runs(const char *name)
+{
+    uint64_t start;
+    uint32_t pid;
+
+    return process_in_name(name, &pid, &start) && ar_process_runs(pid, start);
+}
+
+static void take_header(struct ar_left_file *out, const struct ar_live_header *h)
+{
+    out->has_header = true;
+    out->is_finished = h->state == AR_LIVE_FINISHED;
+    out->pid = h->pid;
+    out->world_rank = h->world_rank;
+    out->world_size = h->world_size;
+    out->start_real_ns = h->start.real_ns;
+    out->latest_real_ns = h->latest.real_ns;
+    snprintf(out->host, sizeof out->host, "%.63s", h->host);
+    snprintf(out->job, sizeof out->job, "%.63s", h->job);
+    if (!is_this_host(out->host))
+        out->state = AR_LEFT_ELSEWHERE;
+    else if (ar_process_runs(h->pid, h->pid_start))
+        out->state = AR_LEFT_RUNNING;
+    else
+        out->state = out->is_finished ? AR_LEFT_FINISHED : AR_LEFT_SILENT;
+}
+
+static uint64_t modified_ns(const struct stat *st)
+{
+    return (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+static void take_stat(struct ar_left_file *out, const struct stat *st)
+{
+    out->n_bytes = (uint64_t)st->st_blocks * 512;
+    out->device = st->st_dev;
+    out->inode = st->st_ino;
+    if (modified_ns(st) > out->latest_real_ns)
+        out->latest_real_ns = modified_ns(st);
+}
+
+/* The name is all there is to know a file by whose process was killed before it wrote the header. */
+static enum ar_left_state state_by_name(int fd, const char *name)
+{
+    if (name_runs(name))
+        return AR_LEFT_RUNNING;
+    return is_in_memory(fd) ? AR_LEFT_SILENT : AR_LEFT_ELSEWHERE;
+}
+
+static int open_to_look(int directory, const char *name, struct stat *st)
+{
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    if (fd >= 0 && (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+bool ar_left_look(int directory, const char *name, struct ar_left_file *out)
+{
+    const char *slash = strrchr(name, '/');
+    struct ar_live_header header = {0};
+    struct stat st;
+    int fd = open_to_look(directory, name, &st);
+
+    if (fd < 0)
+        return false;
+    *out = (struct ar_left_file){.kind = AR_LEFT_LIVE};
+    snprintf(out->name, sizeof out->name, "%.255s", slash ? slash + 1 : name);
+    if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+        memcmp(header.magic, AR_LIVE_MAGIC, sizeof header.magic) == 0)
+        take_header(out, &header);
+    else
+        out->state = state_by_name(fd, out->name);
+    out->is_blank = memcmp(header.magic, (char[sizeof header.magic]){0}, sizeof header.magic) == 0;
+    take_stat(out, &st);
+    close(fd);
+    return true;
+}
+
+/* A live file without a header is ours if it is empty: nothing else can be said about it. */
+static bool begins_as_ours(int fd, enum ar_left_kind kind)
+{
+    static const char nothing[8];
+    char head[8] = "";
+    ssize_t n = pread(fd, head, sizeof head, 0);
+
+    if (kind == AR_LEFT_LIVE)
+        return n == 0 || memcmp(head, nothing, sizeof head) == 0 ||
+               memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0;
+    if (kind == AR_LEFT_VERDICT)
+        return n == 0 || (n == 1 && (*head == 'y' || *head == 'n'));
+    return (n == 0 && kind == AR_LEFT_PART) ||
+           (n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0);
+}
+
+static bool look_at_ours(int directory, const char *name, enum ar_left_kind kind,
+                         struct ar_left_file *out)
+{
+    struct stat st;
+    int fd = open_to_look(directory, name, &st);
+    bool ours =
+        fd >= 0 && st.st_uid == geteuid() &&
+        (kind == AR_LEFT_NOTE ? st.st_size <= LARGEST_NOTE_BYTES : begins_as_ours(fd, kind));
+
+    if (ours && kind == AR_LEFT_LIVE) {
+        ours = ar_left_look(directory, name, out);
+    } else if (ours) {
+        *out = (struct ar_left_file){.kind = kind, .state = state_by_name(fd, name)};
+        snprintf(out->name, sizeof out->name, "%.255s", name);
+        take_stat(out, &st);
+    }
+    if (fd >= 0)
+        close(fd);
+    return ours;
+}
+
+/* ---- a job ----------------------------------------------------------------------------------- */
+
+static enum ar_status add_file(struct ar_left_job *job, const struct ar_left_file *file)
+{
+    if (ar_grow((void **)&job->files, &job->cap_files, job->n_files + 1, sizeof *job->files) < 0)
+        return AR_NOMEM;
+    job->files[job->n_files++] = *file;
+    job->n_bytes += file->n_bytes;
+    if (file->latest_real_ns > job->latest_real_ns)
+        job->latest_real_ns = file->latest_real_ns;
+    job->n_processes += file->kind == AR_LEFT_LIVE || file->kind == AR_LEFT_RUN;
+    if (!file->has_header)
+        return AR_OK;
+    if (file->world_rank != AR_RANK_NONE)
+        job->n_ranks++;
+    if (file->world_size > job->world_size)
+        job->world_size = file->world_size;
+    if (!job->start_real_ns || file->start_real_ns < job->start_real_ns)
+        job->start_real_ns = file->start_real_ns;
+    return AR_OK;
+}
+
+/*
+ * Running if any process is, elsewhere if any may be. Verdicts and the like tell of a process by pid
+ * alone: they are where the live files are, and on this host if there are none.
+ */
+static void judge(struct ar_left_job *job)
+{
+    bool all_finished = job->n_processes > 0;
+
+    for (size_t i = 0; i < job->n_files; i++) {
+        struct ar_left_file *file = &job->files[i];
+
+        if (file->state == AR_LEFT_RUNNING)
+            job->state = AR_LEFT_RUNNING;
+        else if (file->kind == AR_LEFT_LIVE && file->state == AR_LEFT_ELSEWHERE &&
+                 job->state != AR_LEFT_RUNNING)
+            job->state = AR_LEFT_ELSEWHERE;
+        if (file->kind == AR_LEFT_LIVE && !file->is_finished)
+            all_finished = false;
+    }
+    if (job->state == AR_LEFT_SILENT && all_finished)
+        job->state = AR_LEFT_FINISHED;
+}
+
+static bool is_ours_alone(const struct stat *st)
+{
+    return S_ISDIR(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 022);
+}
+
+static uint64_t age_ns(uint64_t real_ns)
+{
+    uint64_t now = ar_clock_ns(CLOCK_REALTIME);
+
+    return now > real_ns ? now - real_ns : 0;
+}
+
+static enum ar_status add_files(struct ar_left_job *job, int fd, size_t *n_others)
+{
+    enum ar_status status = AR_OK;
+    DIR *dir = fdopendir(fd);
+
+    if (!dir) {
+        close(fd);
+        return AR_NOMEM;
+    }
+    for (struct dirent *entry; status == AR_OK && (entry = readdir(dir));) {
+        enum ar_left_kind kind;
+        struct ar_left_file file;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (kind_of(entry->d_name, &kind) && look_at_ours(dirfd(dir), entry->d_name, kind, &file))
+            status = add_file(job, &file);
+        else
+            ++*n_others;
+    }
+    closedir(dir);
+    return status;
+}
+
+static void free_job(struct ar_left_job *job)
+{
+    free(job->path);
+    free(job->files);
+    *job = (struct ar_left_job){0};
+}
+
+static enum ar_status add_job(struct ar_leftovers *out, struct ar_left_job *job)
+{
+    if (ar_grow((void **)&out->jobs, &out->cap_jobs, out->n_jobs + 1, sizeof *out->jobs) < 0) {
+        free_job(job);
+        return AR_NOMEM;
+    }
+    out->jobs[out->n_jobs++] = *job;
+    return AR_OK;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The directory of a job, if it is one; nothing is added otherwise. */
+static enum ar_status look_at_directory(struct ar_leftovers *out, int parent, const char *name,
+                                        const char *path, bool parent_is_ours)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct ar_left_job job = {.is_job = true, .state = AR_LEFT_SILENT};
+    size_t n_others = 0;
+    struct stat st;
+
+    if (fd < 0)
+        return AR_OK;
+    if (fstat(fd, &st) < 0 || !is_ours_alone(&st)) {
+        close(fd);
+        return AR_OK;
+    }
+    job.device = st.st_dev;
+    job.inode = st.st_ino;
+    job.path = strdup(path);
+
+    enum ar_status status = add_files(&job, fd, &n_others);
+    bool is_empty_job = n_others == 0 && age_ns(modified_ns(&st)) > EMPTY_AFTER_NS &&
+                        (parent_is_ours || is_certainly_a_job(last_name(path)));
+
+    if (!job.path)
+        status = AR_NOMEM;
+    if (status == AR_OK && (job.n_files || is_empty_job)) {
+        judge(&job);
+        if (!job.n_files)
+            job.latest_real_ns = modified_ns(&st);
+        return add_job(out, &job);
+    }
+    free_job(&job);
+    return status;
+}
+
+static bool is_our_own_name(const char *path)
+{
+    char own[32];
+
+    snprintf(own, sizeof own, "allranks-%u", (unsigned)geteuid());
+    return strcmp(last_name(path), own) == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return versionsort(a, b);
+}
+
+static enum ar_status look_below(struct ar_leftovers *out, int fd, const char *path)
+{
+    struct dirent **entries;
+    int n = scandirat(fd, ".", &entries, NULL, by_name);
+    enum ar_status status = AR_OK;
+
+    for (int i = 0; i < n; i++) {
+        char full[8192];
+
+        snprintf(full, sizeof full, "%s/%s", path, entries[i]->d_name);
+        if (status == AR_OK && entries[i]->d_name[0] != '.')
+            status = look_at_directory(out, fd, entries[i]->d_name, full, is_our_own_name(path));
+        free(entries[i]);
+    }
+    if (n >= 0)
+        free(entries);
+    return status;
+}
+
+enum ar_status ar_leftovers_find(struct ar_leftovers *out, const char *path, struct ar_error *err)
+{
+    size_t n_before = out->n_jobs;
+    char clean[4096];
+
+    snprintf(clean, sizeof clean, "%s", path);
+    for (size_t n = strlen(clean); n > 1 && clean[n - 1] == '/'; n--)
+        clean[n - 1] = '\0';
+    int fd = open(clean, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENOENT)
+        return AR_OK;
+    if (fd < 0)
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+
+    enum ar_status status = look_at_directory(out, fd, ".", clean, false);
+
+    if (status == AR_OK && out->n_jobs == n_before)
+        status = look_below(out, fd, clean);
+    close(fd);
+    return status < 0 ? ar_fail(err, status, "%s: %s", path, ar_status_text(status)) : status;
+}
+
+/* ---- beside run files ------------------------------------------------------------------------ */
+
+/* Whoever writes it may be on another host: a run file takes seconds, not an hour. */
+static bool nobody_writes(const struct ar_left_file *file)
+{
+    uint32_t pid = 0;
+
+    for (const char *at = file->name; (at = strchr(at, '.')); at++)
+        if (sscanf(at, ".%u-", &pid) == 1 && strstr(at + 1, ".part") == strrchr(at, '.'))
+            break;
+    return age_ns(file->latest_real_ns) > PART_AFTER_NS && (!pid || !ar_process_start(pid));
+}
+
+enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *path,
+                                       struct ar_error *err)
+{
+    struct ar_left_job beside = {.state = AR_LEFT_SILENT, .path = strdup(path)};
+    enum ar_status status = beside.path ? AR_OK : AR_NOMEM;
+    DIR *dir = opendir(path);
+    struct stat st;
+
+    for (struct dirent *entry; dir && status == AR_OK && (entry = readdir(dir));) {
+        struct ar_left_file file;
+
+        if (is_part(entry->d_name) &&
+            look_at_ours(dirfd(dir), entry->d_name, AR_LEFT_PART, &file) && nobody_writes(&file))
+            status = add_file(&beside, &file);
+    }
+    if (dir && fstat(dirfd(dir), &st) == 0) {
+        beside.device = st.st_dev;
+        beside.inode = st.st_ino;
+    }
+    if (dir)
+        closedir(dir);
+    if (status == AR_OK && beside.n_files)
+        status = add_job(out, &beside);
+    else
+        free_job(&beside);
+    return status < 0 ? ar_fail(err, status, "%s: %s", path, ar_status_text(status)) : status;
+}
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+static bool remove_file(int directory, const struct ar_left_file *file)
+{
+    struct stat st;
+
+    return fstatat(directory, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           st.st_dev == file->device && st.st_ino == file->inode &&
+           unlinkat(directory, file->name, 0) == 0;
+}
+
+bool ar_left_remove(const char *path, const struct ar_left_file *file)
+{
+    const char *slash = strrchr(path, '/');
+    char directory[4096] = ".";
+
+    if (slash)
+        snprintf(directory, sizeof directory, "%.*s", (int)(slash - path) + 1, path);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool removed = fd >= 0 && remove_file(fd, file);
+
+    if (fd >= 0)
+        close(fd);
+    return removed;
+}
+
+/* The directory of all jobs, too, when it is the one that the runtime makes: rmdir takes what is empty. */
+void ar_left_remove_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char parent[4096];
+
+    if (rmdir(path) < 0 || !slash)
+        return;
+    snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
+    if (is_our_own_name(parent))
+        rmdir(parent);
+}
+
+size_t ar_leftovers_remove(const struct ar_left_job *job, uint64_t *n_bytes)
+{
+    int fd = open(job->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    size_t n_removed = 0;
+    struct stat st;
+
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &st) == 0 && st.st_dev == job->device && st.st_ino == job->inode) {
+        for (size_t i = 0; i < job->n_files; i++)
+            if (remove_file(fd, &job->files[i])) {
+                n_removed++;
+                *n_bytes += job->files[i].n_bytes;
+            }
+        if (job->is_job)
+            ar_left_remove_directory(job->path);
+    }
+    close(fd);
+    return n_removed;
+}
+
+void ar_leftovers_free(struct ar_leftovers *left)
+{
+    for (size_t i = 0; i < left->n_jobs; i++)
+        free_job(&left->jobs[i]);
+    free(left->jobs);
+    *left = (struct ar_leftovers){0};
+}
