@@ -401,7 +401,7 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
     uint32_t function = (uint32_t)node->key;
     const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : self;
 
-    if (!node->key) /* in a forked child, a node of its parent's */
+    if (!node->key && r->is_child) /* a node of its parent's */
         return AR_OK;
     if (parent->node == AR_NO_ID || function == 0 || function > r->n_functions) {
         r->n_left_out++;

@@ -55,7 +55,7 @@ def test_a_program_that_was_killed_has_left_a_sound_file(any_python: Sandbox):
 
 
 def test_what_is_wrong_is_one_line(any_python: Sandbox):
-    any_python.recorded(workload("endings.py"), "os_exit_4")
+    any_python.recorded(workload("endings.py"), "killed")
     (live,) = any_python.live_files()
     content = bytearray(live.read_bytes())
     assert checked(any_python)[0] == 1
