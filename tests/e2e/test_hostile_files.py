@@ -110,7 +110,7 @@ def recorded_run(sandbox: Sandbox) -> bytes:
 
 def recorded_live(sandbox: Sandbox) -> bytes:
     """Without the part that was never used."""
-    sandbox.recorded(workload("endings.py"), "os_exit_4")
+    sandbox.recorded(workload("endings.py"), "killed")
     (path,) = sandbox.live_files()
     content = path.read_bytes()
     return content[: struct.unpack_from("<Q", content, 24)[0]]
