@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/load.h"
 
+#include "base/process.h"
 #include "format/livefile.h"
 #include "format/runfile.h"
 
@@ -61,13 +62,65 @@ static enum ar_status load_run(struct ar_profile *p, const char *path, size_t n_
     return status;
 }
 
-static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_error *err)
+/* ---- live files ------------------------------------------------------------------------------- */
+
+bool ar_live_is_running(const struct ar_live_header *header)
 {
+    char host[sizeof header->host] = "";
+
+    gethostname(host, sizeof host - 1);
+    return header->state == AR_LIVE_RUNNING && strncmp(host, header->host, sizeof host) == 0 &&
+           ar_process_runs(header->pid, header->pid_start);
+}
+
+bool ar_live_read_header(const char *path, struct ar_live_header *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? 0 : read(fd, out, sizeof *out);
+
+    if (fd >= 0)
+        close(fd);
+    if (n != (ssize_t)sizeof *out || memcmp(out->magic, AR_LIVE_MAGIC, sizeof out->magic) != 0)
+        return false;
+    out->host[sizeof out->host - 1] = out->job[sizeof out->job - 1] = '\0';
+    return true;
+}
+
+/*
+ * The writer renews its own stamp when it meets new functions, and so hardly ever in a loop. While
+ * it runs on this machine its clock is ours: what is open has been open until now, and the length of
+ * a tick follows from all of its life. The copy is changed, not the file.
+ */
+static void stamp_now(struct ar_live *live)
+{
+    struct ar_live_header *header = (struct ar_live_header *)live->bytes;
+    struct ar_stamp now;
+
+    ar_clock_choose();
+    now = ar_stamp_now();
+    if (header->clock_kind == AR_CLOCK_MONOTONIC)
+        now.ticks = now.mono_ns;
+    else if (header->clock_kind != (uint32_t)ar_clock_kind)
+        return;
+    if (now.ticks > header->latest.ticks && now.mono_ns > header->latest.mono_ns)
+        header->latest = now;
+}
+
+/* Whether it runs is asked first: one that ends while it is read has run when it was looked at. */
+enum ar_status ar_load_live(struct ar_profile *p, const char *path, struct ar_error *err)
+{
+    struct ar_live_header before;
+    bool runs = ar_live_read_header(path, &before) && ar_live_is_running(&before);
     struct ar_live live;
     enum ar_status status = ar_live_open(&live, path, err);
 
     if (status == AR_OK) {
+        runs = runs && live.header->state == AR_LIVE_RUNNING;
+        if (runs)
+            stamp_now(&live);
         status = ar_profile_add_live(p, &live, 0, err);
+        if (status == AR_OK && runs)
+            p->processes[p->n_processes - 1].state = AR_PROCESS_RUNNING;
         ar_live_close(&live);
         if (status < 0)
             ar_fail(err, status, "%s: %s", path,
@@ -75,6 +128,8 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
     }
     return status;
 }
+
+/* ---- whatever there is ------------------------------------------------------------------------ */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -105,7 +160,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
 
         snprintf(full, sizeof full, "%s/%s", path, name);
         if (status == AR_OK && ends_with(name, ".live"))
-            status = load_live(p, full, err);
+            status = ar_load_live(p, full, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
             status = load_directory(p, full, depth + 1, err);
         free(entries[i]);
@@ -142,7 +197,7 @@ enum ar_status ar_load_into(struct ar_profile *p, const char *path, struct ar_er
     if (!S_ISREG(st.st_mode))
         return ar_fail(err, AR_BAD, "%s: not a regular file", path);
     if (starts_with_magic(path, AR_LIVE_MAGIC))
-        return load_live(p, path, err);
+        return ar_load_live(p, path, err);
     if (!starts_with_magic(path, AR_RUN_MAGIC))
         return ar_fail(err, AR_BAD,
                        "%s: not a file of allranks (a run file is made by: allranks "

@@ -16,6 +16,17 @@
 /* On failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_load(struct ar_profile *out, const char *path,
                                      struct ar_error *err);
+/*
+ * Adds one process from its live file. If it runs on this machine, calls that are open are closed
+ * now, and its state says so; otherwise at the newest stamp in the file.
+ */
+AR_MUST_CHECK enum ar_status ar_load_live(struct ar_profile *p, const char *path,
+                                          struct ar_error *err);
+/* A quick look: false if it is no live file. */
+bool ar_live_read_header(const char *path, struct ar_live_header *out);
+/* Does the process that writes it run, on this machine? */
+bool ar_live_is_running(const struct ar_live_header *header);
+
 /* Adds what is at `path` to a profile. */
 AR_MUST_CHECK enum ar_status ar_load_into(struct ar_profile *p, const char *path,
                                           struct ar_error *err);

@@ -57,7 +57,7 @@ static void print_processes(const struct ar_profile *p)
         printf("%-14s %-16.16s %8u  %-19s %9s  %s\n", ar_show_process(p, i),
                ar_strtab_text(&p->strings, process->host), process->pid,
                ar_show_date(process->start_real_ns), ar_show_time((double)process->wall_ns, 1e9),
-               process->finished ? "finished" : "unfinished");
+               process->state == AR_PROCESS_FINISHED ? "finished" : "unfinished");
     }
 }
 
@@ -157,7 +157,7 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
     ar_json_integer(j, "pid", process->pid);
     ar_json_integer(j, "start_real_ns", process->start_real_ns);
     ar_json_integer(j, "wall_ns", process->wall_ns);
-    ar_json_bool(j, "finished", process->finished);
+    ar_json_bool(j, "finished", process->state == AR_PROCESS_FINISHED);
     ar_json_integer(j, "overhead_ns", process->overhead_ns);
     ar_json_integer(j, "cheap_builtins", process->n_cheap_builtins);
     ar_json_open(j, "lost", '{');

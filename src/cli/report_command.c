@@ -76,7 +76,7 @@ static size_t n_unfinished(const struct ar_profile *p)
     size_t n = 0;
 
     for (size_t i = 0; i < p->n_processes; i++)
-        n += !p->processes[i].finished;
+        n += p->processes[i].state != AR_PROCESS_FINISHED;
     return n;
 }
 

@@ -157,7 +157,7 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
         .pid = h->pid,
         .world_rank = h->world_rank,
         .world_size = h->world_size,
-        .finished = h->state == AR_LIVE_FINISHED,
+        .state = h->state == AR_LIVE_FINISHED ? AR_PROCESS_FINISHED : AR_PROCESS_SILENT,
         .start_real_ns = h->start.real_ns,
         .wall_ns =
             r->now_ticks > h->start.ticks ? nanoseconds(r, r->now_ticks - h->start.ticks) : 0,
@@ -167,6 +167,18 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
     if (ar_profile_string(r->p, (struct ar_str){h->host, strlen(h->host)}, &process.host) < 0)
         return AR_NOMEM;
     return ar_profile_process(r->p, &process, id);
+}
+
+static uint64_t newest_ticks(const struct ar_live_thread *thread)
+{
+    return thread->end_ticks > thread->latest_ticks ? thread->end_ticks : thread->latest_ticks;
+}
+
+static uint64_t real_ns(const struct reading *r, uint64_t ticks)
+{
+    const struct ar_stamp *start = &r->live->header->start;
+
+    return start->real_ns + (ticks > start->ticks ? nanoseconds(r, ticks - start->ticks) : 0);
 }
 
 /*
@@ -186,6 +198,7 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
                           &name) < 0)
         return AR_NOMEM;
     location.name = name;
+    location.latest_real_ns = real_ns(r, newest_ticks(thread));
     if (thread->number > 0 &&
         (ar_profile_function(r->p, (struct ar_function){.kind = AR_FUNCTION_THREAD, .name = name},
                              &function) < 0 ||
@@ -395,6 +408,58 @@ static enum ar_status read_nodes(struct reading *r)
     return AR_OK;
 }
 
+/* ---- where threads are ------------------------------------------------------------------------ */
+
+/* What is about ourselves lies below something that is not. */
+static uint32_t skip_ours(const struct reading *r, uint32_t ref)
+{
+    while (ref && r->nodes[ref].node == OURS) {
+        const struct ar_node *node = ar_live_at(r->live, ref);
+
+        ref = node && node->parent_ref < ref ? node->parent_ref : 0;
+    }
+    return ref;
+}
+
+/*
+ * A function in C that a thread is in just now is worth a node, however little time it has had: what
+ * hangs does so in there. It has no values unless it matters.
+ */
+static enum ar_status find_builtin(struct reading *r, const struct ar_node *node, uint32_t ref,
+                                   uint32_t *id)
+{
+    const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : NULL;
+    struct ar_profile_node made = {.function = r->functions[(uint32_t)node->key].id};
+
+    if (!parent || parent->node == AR_NO_ID || parent->node == OURS)
+        return AR_OK;
+    made.parent = parent->node;
+    if (call_line(r, node, parent->python, &made.line) < 0)
+        return AR_NOMEM;
+    return ar_profile_node(r->p, made, id);
+}
+
+static enum ar_status note_current(struct reading *r, const struct ar_live_thread *thread)
+{
+    uint32_t location = thread->number < r->n_threads ? r->locations[thread->number] : AR_NO_ID;
+    uint32_t ref = thread->current_ref;
+    const struct ar_node *node = ar_live_at(r->live, ref);
+
+    if (location == AR_NO_ID || thread->end_ticks || !node)
+        return AR_OK;
+    ref = skip_ours(r, ref);
+
+    uint32_t id = r->nodes[ref].node, function = (uint32_t)node->key;
+
+    if (id == AR_NO_ID || id == OURS)
+        return AR_OK;
+    if (ref == thread->current_ref && function <= r->n_functions &&
+        r->kinds[function] == AR_FUNCTION_BUILTIN && find_builtin(r, node, ref, &id) < 0)
+        return AR_NOMEM;
+    r->p->locations[location].current = id + 1;
+    return AR_OK;
+}
+
 /* Which functions in C there are, and which of them matter. */
 static enum ar_status judge_builtins(struct reading *r)
 {
@@ -485,6 +550,8 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
         status = each_thread(&r, add_thread);
     if (status == AR_OK)
         status = read_nodes(&r);
+    if (status == AR_OK && h->state == AR_LIVE_RUNNING)
+        status = each_thread(&r, note_current);
     if (status == AR_OK)
         finish_process(&r, process);
     else

@@ -26,6 +26,18 @@ const char *ar_function_kind_name(uint32_t kind)
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "other";
 }
 
+const char *ar_process_state_name(uint32_t state)
+{
+    static const char *const names[AR_N_PROCESS_STATES] = {
+        [AR_PROCESS_SILENT] = "silent",
+        [AR_PROCESS_FINISHED] = "finished",
+        [AR_PROCESS_RUNNING] = "running",
+        [AR_PROCESS_REPLACED] = "replaced",
+    };
+
+    return state < AR_N_PROCESS_STATES ? names[state] : "unknown";
+}
+
 uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b)
 {
     switch (how) {

@@ -65,11 +65,21 @@ struct ar_profile_node {
     uint32_t line; /* in the nearest Python function above; 0: not known */
 };
 
+enum ar_process_state {
+    AR_PROCESS_SILENT = 0, /* it ended without a word: killed, most likely */
+    AR_PROCESS_FINISHED = 1,
+    AR_PROCESS_RUNNING = 2,  /* when it was read */
+    AR_PROCESS_REPLACED = 3, /* by another program, which it started with exec */
+    AR_N_PROCESS_STATES
+};
+
 struct ar_process {
     uint32_t host; /* string */
     uint32_t pid;
     uint32_t world_rank, world_size; /* AR_RANK_NONE and 0 where not known */
-    uint32_t finished;               /* 0: it was killed, or is still running */
+    uint32_t state;                  /* enum ar_process_state */
+    uint32_t parent_pid;             /* of the recorded process that started it; 0: none */
+    uint32_t command;                /* string: what it was started as */
     uint64_t start_real_ns;
     uint64_t wall_ns;
     uint64_t n_lost[AR_N_LOSSES];
@@ -81,6 +91,8 @@ struct ar_location {
     uint32_t process;
     uint32_t thread; /* number within the process; 0 is the main thread */
     uint32_t name;
+    uint32_t current; /* the node that it was in last, plus 1; 0: it has ended, or not known */
+    uint64_t latest_real_ns; /* its newest sign of life, since 1970; 0: not known */
 };
 
 struct ar_value {
@@ -116,7 +128,8 @@ extern const char *const ar_metric_names[AR_N_METRICS];
 extern const char *const ar_metric_units[AR_N_METRICS];
 extern const enum ar_combine ar_metric_combine[AR_N_METRICS];
 uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b);
-/* As JSON and data frames have it: "python", "mpi" … */
+/* As JSON and data frames have them: "python", "mpi" …; "finished", "running" … */
+const char *ar_process_state_name(uint32_t state);
 const char *ar_function_kind_name(uint32_t kind);
 
 AR_MUST_CHECK enum ar_status ar_profile_init(struct ar_profile *p);

@@ -59,6 +59,13 @@ static enum ar_status add_nodes(struct ar_profile *p, const struct ar_profile *o
     return AR_OK;
 }
 
+/* Where only tables are merged, as in fold.c, there is no such node. */
+static uint32_t current_node(const struct ar_profile *other, const struct remap *map,
+                             uint32_t current)
+{
+    return current && current <= other->n_nodes ? map->node[current - 1] + 1 : 0;
+}
+
 static enum ar_status add_processes(struct ar_profile *p, const struct ar_profile *other,
                                     const struct remap *map)
 {
@@ -68,6 +75,7 @@ static enum ar_status add_processes(struct ar_profile *p, const struct ar_profil
         struct ar_process process = other->processes[i];
 
         process.host = map->string[process.host];
+        process.command = map->string[process.command];
         if (ar_profile_process(p, &process, &id) < 0)
             return AR_NOMEM;
     }
@@ -76,6 +84,7 @@ static enum ar_status add_processes(struct ar_profile *p, const struct ar_profil
 
         location.process += map->process;
         location.name = map->string[location.name];
+        location.current = current_node(other, map, location.current);
         if (ar_profile_location(p, &location, &id) < 0)
             return AR_NOMEM;
     }

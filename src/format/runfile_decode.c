@@ -118,7 +118,7 @@ static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
     GET_COLUMN(in, p->processes, n, struct ar_process, world_size, ANY);
     GET_COLUMN(in, p->processes, n, struct ar_process, host, p->strings.n_strings);
     GET_COLUMN(in, p->processes, n, struct ar_process, pid, ANY);
-    GET_COLUMN(in, p->processes, n, struct ar_process, finished, 2);
+    GET_COLUMN(in, p->processes, n, struct ar_process, state, AR_N_PROCESS_STATES);
     for (uint32_t i = 0; i < n && !in->bad; i++)
         p->processes[i].start_real_ns = ar_cursor_varint(in);
     for (uint32_t i = 0; i < n && !in->bad; i++)
@@ -134,6 +134,10 @@ static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
         p->processes[i].overhead_ns = ar_cursor_varint(in);
     for (uint32_t i = 0; i < n && !in->bad; i++)
         p->processes[i].n_cheap_builtins = ar_cursor_varint(in);
+    if (!ar_cursor_left(in)) /* version 2 */
+        return;
+    GET_COLUMN(in, p->processes, n, struct ar_process, parent_pid, ANY);
+    GET_COLUMN(in, p->processes, n, struct ar_process, command, p->strings.n_strings);
 }
 
 static void decode_locations(struct ar_profile *p, struct ar_cursor *in)
@@ -146,6 +150,11 @@ static void decode_locations(struct ar_profile *p, struct ar_cursor *in)
     GET_COLUMN(in, p->locations, n, struct ar_location, process, p->n_processes);
     GET_COLUMN(in, p->locations, n, struct ar_location, thread, ANY);
     GET_COLUMN(in, p->locations, n, struct ar_location, name, p->strings.n_strings);
+    if (!ar_cursor_left(in)) /* version 2 */
+        return;
+    GET_COLUMN(in, p->locations, n, struct ar_location, current, (uint64_t)p->n_nodes + 1);
+    for (uint32_t i = 0; i < n && !in->bad; i++)
+        p->locations[i].latest_real_ns = ar_cursor_varint(in);
 }
 
 static int find_metric(const char *name, size_t n_bytes)
@@ -314,11 +323,11 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
     *out = (struct ar_profile){0};
     if (in.bad || memcmp(magic, AR_RUN_MAGIC, 8) != 0)
         return ar_fail(err, AR_BAD, "%s: not a run file of allranks", name);
-    if (version != AR_RUN_VERSION)
+    if (version < AR_RUN_OLDEST_VERSION || version > AR_RUN_VERSION)
         return ar_fail(err, AR_UNSUPPORTED,
-                       "%s: run file of version %u, this allranks reads version %d (upgrade "
-                       "allranks)",
-                       name, version, AR_RUN_VERSION);
+                       "%s: run file of version %u, this allranks reads %d to %d (use the one that "
+                       "wrote it, or a newer one)",
+                       name, version, AR_RUN_OLDEST_VERSION, AR_RUN_VERSION);
     for (uint32_t i = 0; i < n_sections && status == AR_OK; i++) {
         struct entry e = get_entry(&in);
 

@@ -107,7 +107,7 @@ static void encode_processes(struct encoding *e)
     PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, world_size);
     PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, host);
     PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, pid);
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, finished);
+    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, state);
     for (size_t i = 0; i < p->n_processes; i++)
         ar_bytes_varint(e->out, p->processes[i].start_real_ns);
     for (size_t i = 0; i < p->n_processes; i++)
@@ -119,6 +119,8 @@ static void encode_processes(struct encoding *e)
         ar_bytes_varint(e->out, p->processes[i].overhead_ns);
     for (size_t i = 0; i < p->n_processes; i++)
         ar_bytes_varint(e->out, p->processes[i].n_cheap_builtins);
+    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, parent_pid);
+    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, command);
     end_section(e);
 }
 
@@ -131,6 +133,9 @@ static void encode_locations(struct encoding *e)
     PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, process);
     PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, thread);
     PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, name);
+    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, current);
+    for (size_t i = 0; i < p->n_locations; i++)
+        ar_bytes_varint(e->out, p->locations[i].latest_real_ns);
     end_section(e);
 }
 

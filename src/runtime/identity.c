@@ -2,6 +2,7 @@
 #include "runtime/identity.h"
 
 #include "base/idmap.h"
+#include "base/process.h"
 #include "format/livefile.h"
 
 #include <ctype.h>
@@ -57,45 +58,6 @@ static uint32_t number_or(const char *text, uint32_t otherwise)
     return *end == '\0' && value < UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-struct process_stat {
-    char name[64];
-    uint32_t parent;
-    unsigned long long start;
-};
-
-static bool read_stat(uint32_t pid, struct process_stat *out)
-{
-    char path[64], text[1024];
-
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
-
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-
-    /* The second field is a name that may hold blanks and brackets; the fields after it do not. */
-    const char *name = strchr(text, '('), *after_name = strrchr(text, ')');
-
-    if (!name || !after_name ||
-        sscanf(after_name + 1,
-               " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &out->parent, &out->start) != 2)
-        return false;
-    snprintf(out->name, sizeof out->name, "%.*s", (int)(after_name - name - 1), name + 1);
-    return true;
-}
-
-uint64_t ar_process_start(uint32_t pid)
-{
-    struct process_stat stat;
-
-    return read_stat(pid, &stat) ? stat.start : 0;
-}
-
 /*
  * Ranks may be started through a shell or another wrapper: then their parents differ, but not what
  * is above.
@@ -104,10 +66,10 @@ static uint32_t launcher_above(uint32_t parent)
 {
     static const char *const launchers[] = {"hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec",
                                             "mpirun", "pmi_proxy"};
-    struct process_stat stat;
+    struct ar_process_stat stat;
     uint32_t pid = parent;
 
-    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+    for (int depth = 0; depth < 16 && pid > 1 && ar_process_read(pid, &stat); depth++) {
         for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
             if (strncmp(stat.name, launchers[i], strlen(launchers[i])) == 0)
                 return pid;
@@ -137,10 +99,10 @@ static bool has_live_file(const char *job_dir, uint32_t pid)
 /* Started by a recorded process, which passed its launcher's environment on: a child, not a rank. */
 static bool is_below_recorded(const struct ar_identity *id)
 {
-    struct process_stat stat;
+    struct ar_process_stat stat;
     uint32_t pid = id->parent_pid;
 
-    for (int depth = 0; depth < 16 && pid > 1 && read_stat(pid, &stat); depth++) {
+    for (int depth = 0; depth < 16 && pid > 1 && ar_process_read(pid, &stat); depth++) {
         if (has_live_file(id->job_dir, pid))
             return true;
         pid = stat.parent;

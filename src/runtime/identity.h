@@ -37,5 +37,3 @@ AR_MUST_CHECK enum ar_status ar_identity_find(struct ar_identity *out, const cha
                                               struct ar_error *err);
 /* Removes the job's directory if it is empty. */
 void ar_identity_leave(const struct ar_identity *identity);
-/* Field 22 of /proc/PID/stat; 0 when there is no such process. */
-uint64_t ar_process_start(uint32_t pid);

@@ -2,6 +2,7 @@
 #include "runtime/rollcall.h"
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "format/livefile.h"
 #include "runtime/livemap.h"
 
