@@ -60,7 +60,7 @@ options:
   -h, --help           show this help
 """
 
-COMMANDS = ("report", "info", "export", "merge")
+COMMANDS = ("report", "where", "top", "info", "export", "merge")
 BUILTINS = ("none", "costly", "all")  # in the order of enum ar_builtins
 CALIBRATION_CALLS = 200
 CALIBRATION = f"""\

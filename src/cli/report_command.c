@@ -39,20 +39,6 @@ struct report {
 
 /* ---- head ------------------------------------------------------------------------------------ */
 
-static size_t n_hosts(const struct ar_profile *p)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n_processes; i++) {
-        size_t k = 0;
-
-        while (k < i && p->processes[k].host != p->processes[i].host)
-            k++;
-        n += k == i;
-    }
-    return n;
-}
-
 static void print_version(const struct report *r, const char *label, const char *fact,
                           const char *before)
 {
@@ -95,7 +81,7 @@ static void print_head(const struct report *r)
     printf("%s   %s on %s   %s\n", ar_plain(),
            ranks ? ar_show_items(p->n_processes, "rank", "ranks")
                  : ar_show_items(p->n_processes, "process", "processes"),
-           ar_show_items(n_hosts(p), "host", "hosts"), ar_show_duration(r->t.mean_wall_ns));
+           ar_show_items(ar_count_hosts(p), "host", "hosts"), ar_show_duration(r->t.mean_wall_ns));
     print_version(r, "Python ", "python", "");
     print_version(r, "", "mpi", ", ");
     print_version(r, "mpi4py ", "mpi4py", ", ");

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,15 @@ static char *next_buffer(void)
     static int n;
 
     return buffers[n++ % N_BUFFERS];
+}
+
+size_t ar_screen_columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
+        return 80;
+    return size.ws_col;
 }
 
 int ar_complain(const char *fmt, ...)
@@ -50,7 +60,7 @@ static size_t character_bytes(const char *at, size_t n_left)
     return n ? n : 1;
 }
 
-static size_t count_characters(const char *text)
+size_t ar_count_characters(const char *text)
 {
     size_t n = 0;
 
@@ -72,7 +82,7 @@ static const char *skip_characters(const char *text, size_t n)
 
 void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
 {
-    size_t n = count_characters(text);
+    size_t n = ar_count_characters(text);
 
     if (n > n_columns && keep == AR_KEEP_END) {
         text = skip_characters(text, n - (n_columns - 2));
@@ -122,6 +132,26 @@ const char *ar_show_duration(double ns)
              : value < 999.5 ? "%.1f %s"
                              : "%.0f %s",
              value, units[i].unit);
+    return text;
+}
+
+const char *ar_show_age(uint64_t ns)
+{
+    static const struct {
+        double below_s, unit_s;
+        const char *format;
+    } forms[] = {{9.95, 1, "%.1f s"},
+                 {600, 1, "%.0f s"},
+                 {7200, 60, "%.0f min"},
+                 {172800, 3600, "%.1f h"},
+                 {1e300, 86400, "%.1f days"}};
+    char *text = next_buffer();
+    double s = (double)ns / 1e9;
+    size_t i = 0;
+
+    while (s >= forms[i].below_s)
+        i++;
+    snprintf(text, BUFFER_BYTES, forms[i].format, s / forms[i].unit_s);
     return text;
 }
 
@@ -184,6 +214,20 @@ const char *ar_show_date(uint64_t real_ns)
     return text;
 }
 
+size_t ar_count_hosts(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++) {
+        size_t k = 0;
+
+        while (k < i && p->processes[k].host != p->processes[i].host)
+            k++;
+        n += k == i;
+    }
+    return n;
+}
+
 const char *ar_show_process(const struct ar_profile *p, uint32_t process)
 {
     char *text = next_buffer();
@@ -196,7 +240,7 @@ const char *ar_show_process(const struct ar_profile *p, uint32_t process)
     return text;
 }
 
-static const char *file_name(const char *path)
+const char *ar_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -248,7 +292,7 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node)
     }
     if (function->file && line)
         snprintf(text, BUFFER_BYTES, "%s:%u",
-                 file_name(ar_strtab_text(&p->strings, function->file)), line);
+                 ar_file_name(ar_strtab_text(&p->strings, function->file)), line);
     return text;
 }
 
@@ -292,13 +336,18 @@ static const char *name_of_builtin(const char *name)
 
 const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns)
 {
-    const struct ar_function *function = &p->functions[p->nodes[node].function];
+    return ar_show_function(p, p->nodes[node].function, n_columns);
+}
+
+const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_columns)
+{
+    const struct ar_function *function = &p->functions[id];
     const char *name = ar_strtab_text(&p->strings, function->name);
 
     if (function->kind != AR_FUNCTION_BUILTIN)
         return name;
     name = name_of_builtin(name);
-    for (const char *dot; count_characters(name) > n_columns && (dot = strchr(name, '.'));)
+    for (const char *dot; ar_count_characters(name) > n_columns && (dot = strchr(name, '.'));)
         name = dot + 1;
     return name;
 }
@@ -344,7 +393,7 @@ int ar_write_output(const char *path, const struct ar_bytes *bytes)
 
 void ar_stem(const char *path, char *stem, size_t n_stem)
 {
-    const char *name = file_name(path), *dot = strrchr(name, '.');
+    const char *name = ar_file_name(path), *dot = strrchr(name, '.');
     int n = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
 
     snprintf(stem, n_stem, "%.*s", n, name);
