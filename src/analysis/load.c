@@ -107,7 +107,8 @@ static void stamp_now(struct ar_live *live)
 }
 
 /* Whether it runs is asked first: one that ends while it is read has run when it was looked at. */
-enum ar_status ar_load_live(struct ar_profile *p, const char *path, struct ar_error *err)
+enum ar_status ar_load_live(struct ar_profile *p, const char *path, bool keep_builtins,
+                            struct ar_error *err)
 {
     struct ar_live_header before;
     bool runs = ar_live_read_header(path, &before) && ar_live_is_running(&before);
@@ -115,6 +116,7 @@ enum ar_status ar_load_live(struct ar_profile *p, const char *path, struct ar_er
     enum ar_status status = ar_live_open(&live, path, err);
 
     if (status == AR_OK) {
+        live.keep_builtins = keep_builtins;
         runs = runs && live.header->state == AR_LIVE_RUNNING;
         if (runs)
             stamp_now(&live);
@@ -160,7 +162,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
 
         snprintf(full, sizeof full, "%s/%s", path, name);
         if (status == AR_OK && ends_with(name, ".live"))
-            status = ar_load_live(p, full, err);
+            status = ar_load_live(p, full, false, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
             status = load_directory(p, full, depth + 1, err);
         free(entries[i]);
@@ -197,7 +199,7 @@ enum ar_status ar_load_into(struct ar_profile *p, const char *path, struct ar_er
     if (!S_ISREG(st.st_mode))
         return ar_fail(err, AR_BAD, "%s: not a regular file", path);
     if (starts_with_magic(path, AR_LIVE_MAGIC))
-        return ar_load_live(p, path, err);
+        return ar_load_live(p, path, false, err);
     if (!starts_with_magic(path, AR_RUN_MAGIC))
         return ar_fail(err, AR_BAD,
                        "%s: not a file of allranks (a run file is made by: allranks "

@@ -80,13 +80,13 @@ static const char *skip_characters(const char *text, size_t n)
     return text;
 }
 
-void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
+void ar_fit(struct ar_bytes *out, const char *text, size_t n_columns, enum ar_keep keep)
 {
     size_t n = ar_count_characters(text);
 
-    if (n > n_columns && keep == AR_KEEP_END) {
+    if (n > n_columns && keep == AR_KEEP_END && n_columns >= 2) {
         text = skip_characters(text, n - (n_columns - 2));
-        printf("..");
+        ar_bytes_put(out, "..", 2);
         n_columns -= 2;
     }
     for (size_t i = 0; i < n_columns; i++) {
@@ -95,13 +95,22 @@ void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
                                       !(*text & 0x80));
 
         if (step == 0)
-            putchar(' ');
+            ar_bytes_u8(out, ' ');
         else if (printable)
-            printf("%.*s", (int)step, text);
+            ar_bytes_put(out, text, step);
         else
-            putchar('?');
+            ar_bytes_u8(out, '?');
         text += step;
     }
+}
+
+void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
+{
+    struct ar_bytes fitted = {0};
+
+    ar_fit(&fitted, text, n_columns, keep);
+    fwrite(fitted.data, 1, fitted.n, stdout);
+    ar_bytes_free(&fitted);
 }
 
 const char *ar_show_time(double ns, double unit_ns)

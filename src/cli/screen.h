@@ -49,8 +49,9 @@ const char *ar_show_function(const struct ar_profile *p, uint32_t function, size
 
 size_t ar_count_characters(const char *text);
 const char *ar_file_name(const char *path); /* without directories */
-/* Prints text in so many columns, cut or padded; control characters become '?'. */
+/* Text in so many columns, cut or padded; control characters become '?'. */
 enum ar_keep { AR_KEEP_START, AR_KEEP_END };
+void ar_fit(struct ar_bytes *out, const char *text, size_t n_columns, enum ar_keep keep);
 void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep);
 
 /* Escape sequences, or "" where they are not wanted. */

@@ -474,6 +474,10 @@ static enum ar_status judge_builtins(struct reading *r)
     status =
         ar_costly_find(&costly, r->live, r->kinds, r->n_functions, !r->only_costly, r->now_ticks);
     r->costly = costly; /* after a failure, too: it is freed with the rest */
+    if (status == AR_OK && r->live->keep_builtins) {
+        memset(costly.is_kept, true, r->n_functions + 1);
+        r->costly.n_left_out = 0;
+    }
     return status;
 }
 

@@ -242,7 +242,8 @@ struct ar_live {
     unsigned char *bytes;
     size_t n_bytes;
     const struct ar_live_header *header;
-    bool in_place; /* the bytes are the file's own */
+    bool in_place;      /* the bytes are the file's own */
+    bool keep_builtins; /* those that hardly matter, too: for whoever compares two readings */
 };
 
 AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,

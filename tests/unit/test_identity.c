@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/identity.h"
 
+#include "base/process.h"
 #include "format/livefile.h"
 #include "scratch.h"
 #include "tap.h"
