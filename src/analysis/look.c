@@ -169,7 +169,7 @@ static enum ar_status look_at(struct ar_watch *w, const char *path, struct ar_er
     if (status == AR_OK)
         status = ar_load_live(&p, path, true, err);
     if (status == AR_OK) {
-        ids = malloc((p.n_functions + 1) * sizeof *ids);
+        ids = calloc(p.n_functions + 1, sizeof *ids);
         status = ids ? give_numbers(w, &p, ids) : AR_NOMEM;
     }
     if (status == AR_OK)
@@ -251,9 +251,11 @@ enum ar_status ar_watch_look(struct ar_watch *w, const char *path, struct ar_err
     for (size_t i = 0; i < w->n_processes; i++)
         w->processes[i].was_seen = false;
     status = look_into(w, path, 0, &trouble);
-    if (status == AR_NOMEM || w->n_processes == 0)
-        return ar_fail(err, status < 0 ? status : AR_BAD, *trouble.text ? "%s" : "%s%s",
-                       *trouble.text ? trouble.text : path, ": no live files in this directory");
+    if (status == AR_NOMEM || w->n_processes == 0) {
+        if (!*trouble.text)
+            ar_fail(&trouble, AR_BAD, "%s: no live files in this directory", path);
+        return ar_fail(err, status < 0 ? status : AR_BAD, "%s", trouble.text);
+    }
     for (size_t i = 0; i < w->n_processes; i++)
         if (!w->processes[i].was_seen)
             keep_gone(&w->processes[i]);
@@ -285,8 +287,10 @@ static struct ar_share share_in(const struct ar_look *look, uint32_t function)
 static void add_share(const struct ar_watched *from, uint32_t function, bool since_start,
                       struct ar_share *sum)
 {
-    struct ar_share now = share_in(&from->now, function);
-    struct ar_share before = since_start ? (struct ar_share){0} : share_in(&from->before, function);
+    struct ar_share now = share_in(&from->now, function), before = {0};
+
+    if (!since_start)
+        before = share_in(&from->before, function);
 
     sum->n_calls += growth(now.n_calls, before.n_calls);
     sum->time_ns += growth(now.time_ns, before.time_ns);

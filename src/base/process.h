@@ -12,7 +12,8 @@
 struct ar_process_stat {
     char name[64];
     uint32_t parent;
-    unsigned long long start; /* field 22 of /proc/PID/stat: clock ticks since the machine started */
+    unsigned long long
+        start; /* field 22 of /proc/PID/stat: clock ticks since the machine started */
 };
 
 /* false: there is no such process. */

@@ -136,7 +136,7 @@ static uint64_t lost_in_all(const struct ar_process *process)
     REAL(X, "start_real_s", seconds((double)process->start_real_ns))                               \
     REAL(X, "wall_s", seconds((double)process->wall_ns))                                           \
     REAL(X, "mpi_s", seconds((double)v->process_mpi_ns[id]))                                       \
-    BOOLEAN(X, "finished", process->state == AR_PROCESS_FINISHED)                                                 \
+    BOOLEAN(X, "finished", process->state == AR_PROCESS_FINISHED)                                  \
     INTEGER(X, "lost", lost_in_all(process))                                                       \
     INTEGER(X, "lost_nodes", process->n_lost[AR_LOST_NODES])                                       \
     INTEGER(X, "lost_functions", process->n_lost[AR_LOST_FUNCTIONS])                               \
