@@ -2,17 +2,18 @@
 """What it costs a program to be looked at while it runs: its own processor time, with `allranks top --once` reading its live
 file on another processor, ten times a second and without a pause.
 
-The program calls five hundred small functions in turn, so that what is read is what it writes all the time. A reader keeps
-caches and memory busy whatever it reads: beside it there is one that reads as much of a file that nobody writes
-(`elsewhere`), and what looking costs is the difference to that. Instructions are counted where the machine can (perf).
+The program calls five hundred small functions in turn, so that what is read is what it writes all the time. It measures rounds of
+some milliseconds, of which the median counts: without a pause most of them are looked at. A reader keeps caches and memory busy
+whatever it reads: beside it there is one that reads as much of a file that nobody writes (`elsewhere`), and what looking
+costs is the difference to that. Instructions are counted where the machine can (perf).
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import threading
@@ -23,7 +24,7 @@ from typing import Callable
 from rounds import BENCH, Failed, Figures, Interpreter, Options, best_of, environment, run, scratch
 from tables import Check, Outcome, heads, number, row, title, verdict_row
 
-PROGRAM = [str(BENCH / "calls.py"), "--again", "wide_tree", "--n-again"]
+PROGRAM = [str(BENCH / "calls.py"), "--again", "wide_tree", "--slices"]
 PAUSES_S = {"10 a second": 0.1, "no pause": 0.0, "elsewhere": 0.0}
 PERF = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", "perf.txt"]
 
@@ -65,23 +66,17 @@ def reader(interpreter: Interpreter, live: Path, pause_s: float, n_looks: list[i
         thread.join()
 
 
-def processor_seconds_of(command: list[str], directory: str) -> float:
-    """Of that process alone: the reader's is not among it."""
+def figures_of(command: list[str], directory: str) -> Figures:
+    """What the program has measured itself, on a processor of its own."""
     own, _ = processors()
-    with open(os.devnull, "wb") as nothing:
-        process = subprocess.Popen(
-            command, cwd=directory, env=environment(), stdout=nothing, stderr=nothing,
-            preexec_fn=lambda: os.sched_setaffinity(0, own),
-        )  # fmt: skip
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise Failed(f"{command[0]}: exit status {process.returncode}")
-    return seconds(used)
-
-
-def seconds(used: resource.struct_rusage) -> float:
-    return used.ru_utime + used.ru_stime
+    done = subprocess.run(
+        command, cwd=directory, env=environment(), capture_output=True, text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, own),
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise Failed(f"{command[0]}: exit status {done.returncode}")
+    figures: Figures = json.loads(done.stdout)
+    return figures
 
 
 def leave_a_file(interpreter: Interpreter, directory: str) -> Path:
@@ -94,18 +89,18 @@ def leave_a_file(interpreter: Interpreter, directory: str) -> Path:
 
 
 def modes_for(
-    interpreter: Interpreter, directory: str, n_again: int, n_looks: dict[str, list[int]]
+    interpreter: Interpreter, directory: str, n_slices: int, n_looks: dict[str, list[int]]
 ) -> dict[str, Callable[[], Figures]]:
     left = leave_a_file(interpreter, directory)
     live = Path(directory, "live")
     perf = PERF if counts_instructions() else []
-    command = [*perf, *interpreter.allranks("--live-dir", str(live)), *PROGRAM, str(n_again)]
+    command = [*perf, *interpreter.allranks("--live-dir", str(live)), *PROGRAM, str(n_slices)]
 
     def measure(pause_s: float | None, what: Path, looks: list[int]) -> Figures:
         with contextlib.ExitStack() as stack:
             if pause_s is not None:
                 stack.enter_context(reader(interpreter, what, pause_s, looks))
-            figures = {"processor_s": processor_seconds_of(command, directory)}
+            figures = figures_of(command, directory)
         if perf:
             counted = re.search(r"^(\d+),", Path(directory, "perf.txt").read_text(), re.MULTILINE)
             figures["instructions"] = float(counted[1]) if counted else 0.0
@@ -132,25 +127,25 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
 
 
 def checks(best: dict[str, Figures]) -> list[Check]:
-    alone, elsewhere = best["alone"]["processor_s"], best["elsewhere"]["processor_s"]
-    often, always = (best[name]["processor_s"] for name in ("10 a second", "no pause"))
+    def ratio(mode: str, to: str, kind: str) -> float:
+        return best[mode][kind] / best[to][kind]
+
     return [
-        Check("looked at 10 times a second", often / alone, 1.01, ".3f"),
-        Check("looked at without a pause", always / elsewhere, 1.05, ".3f"),
+        Check("looked at 10 times a second", ratio("10 a second", "alone", "median_ns"), 1.01, ".3f"),
+        Check("looked at without a pause", ratio("no pause", "elsewhere", "median_ns"), 1.05, ".3f"),
     ]
 
 
 def show(heading: str, best: dict[str, Figures], found: list[Check]) -> None:
     title(heading)
-    heads("processor|s", "to|alone", "looks", "instruc-|tions, M")
-    alone = best["alone"]["processor_s"]
+    heads("median|ns a call", "mean|ns a call", "looks", "instruc-|tions, M")
     for name, figures in best.items():
         instructions = figures.get("instructions")
         row(
             name,
             [
-                number(figures["processor_s"], ".3f"),
-                number(figures["processor_s"] / alone, ".3f"),
+                number(figures["median_ns"]),
+                number(figures["mean_ns"]),
                 number(figures.get("looks"), ".0f"),
                 number(instructions / 1e6 if instructions else None, ".0f"),
             ],

@@ -16,7 +16,7 @@ build/bench.json has the same for programs:
         "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
         "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
-        "looking":  {"modes": {mode: {"processor_s", "looks", "instructions"}}},
+        "looking":  {"modes": {mode: {"median_ns", "mean_ns", "looks", "instructions"}}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
 A kind that could not be measured at all has {"failed": why}.

@@ -242,6 +242,17 @@ static int by_rank(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+static enum ar_status list_processes(struct ar_watch *w)
+{
+    uint32_t id;
+
+    w->names.n_processes = 0;
+    for (size_t i = 0; i < w->n_processes; i++)
+        if (ar_profile_process(&w->names, &w->processes[i].process, &id) < 0)
+            return AR_NOMEM;
+    return AR_OK;
+}
+
 enum ar_status ar_watch_look(struct ar_watch *w, const char *path, struct ar_error *err)
 {
     struct ar_error trouble = {0};
@@ -260,7 +271,7 @@ enum ar_status ar_watch_look(struct ar_watch *w, const char *path, struct ar_err
         if (!w->processes[i].was_seen)
             keep_gone(&w->processes[i]);
     qsort(w->processes, w->n_processes, sizeof *w->processes, by_rank);
-    return AR_OK;
+    return list_processes(w) < 0 ? ar_fail(err, AR_NOMEM, "%s: out of memory", path) : AR_OK;
 }
 
 bool ar_watch_any_running(const struct ar_watch *w)

@@ -40,7 +40,7 @@ struct ar_watched {
 };
 
 struct ar_watch {
-    struct ar_profile names;      /* functions, strings and facts of all looks */
+    struct ar_profile names;      /* functions, texts, facts of all looks; processes of the last */
     struct ar_watched *processes; /* in order of rank, then of pid */
     size_t n_processes, cap;
     size_t n_unreadable; /* files that could not be read in the last look */

@@ -78,7 +78,7 @@ static enum ar_status add_stack(struct ar_stacks *s, const struct ar_profile *p,
                                 uint32_t *leaf)
 {
     size_t n = depth_of(p, current);
-    struct ar_frame *frames = malloc((n + 1) * sizeof *frames);
+    struct ar_frame *frames = calloc(n + 1, sizeof *frames);
     enum ar_status status = frames ? AR_OK : AR_NOMEM;
 
     *leaf = 0;
@@ -183,17 +183,17 @@ static void form_groups(struct ar_stacks *s, struct member *members)
     qsort(members, s->n_threads, sizeof *members, by_group);
     for (uint32_t i = 0; i < s->n_threads; i++) {
         const struct member *m = &members[i];
-        struct ar_stack_group *group = s->n_groups ? &s->groups[s->n_groups - 1] : NULL;
 
         s->threads[i] = m->location;
-        if (!group || !same_group(&members[i - 1], m)) {
-            group = &s->groups[s->n_groups++];
-            *group = (struct ar_stack_group){.node = m->node,
-                                             .state = m->state,
-                                             .is_main = m->thread == 0,
-                                             .first = i,
-                                             .still_ns = m->still_ns};
-        }
+        if (i == 0 || !same_group(&members[i - 1], m))
+            s->groups[s->n_groups++] = (struct ar_stack_group){.node = m->node,
+                                                               .state = m->state,
+                                                               .is_main = m->thread == 0,
+                                                               .first = i,
+                                                               .still_ns = m->still_ns};
+
+        struct ar_stack_group *group = &s->groups[s->n_groups - 1];
+
         group->n_threads++;
         if (m->still_ns < group->still_ns)
             group->still_ns = m->still_ns;

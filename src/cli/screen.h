@@ -45,7 +45,7 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node);
  * shown for "method 'append' of 'list' objects", and modules are left out where there is no room.
  */
 const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns);
-const char *ar_show_function(const struct ar_profile *p, uint32_t function, size_t n_columns);
+const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_columns);
 
 size_t ar_count_characters(const char *text);
 const char *ar_file_name(const char *path); /* without directories */

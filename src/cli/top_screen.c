@@ -3,6 +3,7 @@
 
 #include "cli/screen.h"
 #include "cli/stack_text.h"
+#include "cli/who.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -188,20 +189,6 @@ static void show_states(const struct ar_watch *w, char *text, size_t n_text)
     }
 }
 
-static size_t count_hosts(const struct ar_watch *w)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->n_processes; i++) {
-        size_t k = 0;
-
-        while (w->processes[k].process.host != w->processes[i].process.host)
-            k++;
-        n += k == i;
-    }
-    return n;
-}
-
 static uint64_t longest_wall_ns(const struct ar_watch *w)
 {
     uint64_t most = 0;
@@ -216,7 +203,6 @@ static void put_head(struct page *page)
 {
     const struct ar_top_view *view = page->view;
     const struct ar_watch *w = view->watch;
-    bool ranks = w->processes[0].process.world_rank != AR_RANK_NONE;
     char states[100], unreadable[60] = "";
 
     show_states(w, states, sizeof states);
@@ -224,11 +210,9 @@ static void put_head(struct page *page)
         snprintf(unreadable, sizeof unreadable, "   %s unreadable",
                  ar_show_items(w->n_unreadable, "file", "files"));
     put(page, ar_bold(), "%.24s   %s on %s, %s   %s%s",
-        ar_file_name(ar_profile_fact_text(&w->names, "program")),
-        ranks ? ar_show_items(w->n_processes, "rank", "ranks")
-              : ar_show_items(w->n_processes, "process", "processes"),
-        ar_show_items(count_hosts(w), "host", "hosts"), states, ar_show_age(longest_wall_ns(w)),
-        unreadable);
+        ar_file_name(ar_profile_fact_text(&w->names, "program")), ar_who_count(&w->names),
+        ar_show_items(ar_count_hosts(&w->names), "host", "hosts"), states,
+        ar_show_age(longest_wall_ns(w)), unreadable);
 }
 
 static void put_status(struct page *page)
@@ -272,17 +256,28 @@ static const char *show_seen(const struct ar_watched *at)
     return at->still_ns < 1000000000u ? "now" : ar_show_age(at->still_ns);
 }
 
+/* "3", "3 child", "-" */
+static void show_rank(const struct ar_top_view *view, uint32_t i, char *text, size_t n_text)
+{
+    uint32_t root = ar_who_root(names_of(view), i);
+    uint32_t rank = view->watch->processes[root == AR_NO_ID ? i : root].process.world_rank;
+
+    if (rank == AR_RANK_NONE)
+        snprintf(text, n_text, "%s", root == AR_NO_ID ? "-" : "child");
+    else
+        snprintf(text, n_text, "%u%s", rank, root == AR_NO_ID ? "" : " child");
+}
+
 static void put_process(struct page *page, uint32_t i)
 {
     const struct ar_top_view *view = page->view;
     const struct ar_watched *at = &view->watch->processes[i];
     bool ever = !view->has_interval || at->is_new;
-    char rank[16] = "-", place[200], mpi[16];
+    char rank[24], place[200], mpi[16];
 
-    if (at->process.world_rank != AR_RANK_NONE)
-        snprintf(rank, sizeof rank, "%u", at->process.world_rank);
+    show_rank(view, i, rank, sizeof rank);
     show_place(view, at, place, sizeof place);
-    put(page, i == ar_top_picked(view) ? ar_bold() : "", "%5s %8u  %-10.10s %-8s %8s %6s  %s", rank,
+    put(page, i == ar_top_picked(view) ? ar_bold() : "", "%7s %8u  %-10.10s %-8s %8s %6s  %s", rank,
         at->process.pid, ar_strtab_text(&names_of(view)->strings, at->process.host),
         state_word(at->process.state), show_seen(at),
         percent(ar_watch_mpi_ns(view->watch, i, ever), ar_watch_span_ns(view->watch, i, ever), mpi,
@@ -308,7 +303,7 @@ static void put_processes(struct page *page)
 
     if (view->first_process > n - n_shown)
         view->first_process = n - n_shown;
-    put(page, ar_bold(), "%5s %8s  %-10s %-8s %8s %6s  %s%s", "rank", "pid", "host", "state",
+    put(page, ar_bold(), "%7s %8s  %-10s %-8s %8s %6s  %s%s", "rank", "pid", "host", "state",
         "moved", "MPI %", "now in",
         n_shown < n ? view->scrolls_processes ? " (more: arrows)" : " (more: tab, arrows)" : "");
     for (size_t i = 0; i < n_shown; i++)

@@ -105,15 +105,12 @@ static uint64_t nothing_moved_ns(const struct where *w)
 static void print_head(const struct where *w)
 {
     const struct ar_profile *p = &w->p;
-    bool ranks = p->n_processes && p->processes[0].world_rank != AR_RANK_NONE;
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
     size_t n_name = ar_count_characters(name);
 
     printf("%s", ar_bold());
     ar_print_fit(name, n_name < 24 ? n_name : 24, AR_KEEP_START);
-    printf("%s%s%s on %s, ", ar_plain(), n_name ? "   " : "",
-           ranks ? ar_show_items(p->n_processes, "rank", "ranks")
-                 : ar_show_items(p->n_processes, "process", "processes"),
+    printf("%s%s%s on %s, ", ar_plain(), n_name ? "   " : "", ar_who_count(p),
            ar_show_items(ar_count_hosts(p), "host", "hosts"));
     print_states(w);
     if (nothing_moved_ns(w))
@@ -185,6 +182,24 @@ static const char *show_who(struct where *w, const struct ar_stack_group *group)
     return who;
 }
 
+/* Of a long list the beginning, with how many there are. */
+static const char *shorten_who(struct where *w, const struct ar_stack_group *group, const char *who)
+{
+    size_t most = w->n_columns / 5;
+    struct ar_bytes text = {0};
+    char count[32];
+
+    if (!who || ar_count_characters(who) <= most)
+        return who;
+    snprintf(count, sizeof count, "%u: ", group->n_threads);
+    ar_bytes_put(&text, count, strlen(count));
+    ar_fit(&text, who, most - strlen(count) - 2, AR_KEEP_START);
+    ar_bytes_put(&text, "..", 3);
+    who = text.bad ? NULL : ar_arena_copy(&w->arena, text.data, text.n);
+    ar_bytes_free(&text);
+    return who;
+}
+
 static bool fill_row(struct where *w, const struct ar_stack_group *group, struct row *row)
 {
     row->group = group;
@@ -193,7 +208,7 @@ static bool fill_row(struct where *w, const struct ar_stack_group *group, struct
     if (!row->frames)
         return false;
     ar_stacks_frames(&w->s, group->node, row->frames);
-    row->who = show_who(w, group);
+    row->who = shorten_who(w, group, show_who(w, group));
     row->place = ar_stack_innermost(&w->p, row->frames, row->n_frames, &w->arena);
     row->leaf = ar_stack_leaf(&w->p, row->frames, row->n_frames, w->n_columns / 5, &w->arena);
     row->still = ar_arena_copy(&w->arena, show_still(w, group), strlen(show_still(w, group)));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MAX_GENERATIONS 64
+#define BUFFER_BYTES 64
 
 /* Pids come again: of several it is the youngest that is older than the child. */
 static uint32_t parent_of(const struct ar_profile *p, uint32_t process)
@@ -40,19 +41,46 @@ static uint32_t rank_of(const struct ar_profile *p, uint32_t process)
     return process == AR_NO_ID ? AR_RANK_NONE : p->processes[process].world_rank;
 }
 
+static char *next_buffer(void)
+{
+    static char buffers[4][BUFFER_BYTES];
+    static int n_used;
+
+    return buffers[n_used++ % 4];
+}
+
 const char *ar_who_name(const struct ar_profile *p, uint32_t process)
 {
-    static char buffers[4][64];
-    static int n_used;
-    char *text = buffers[n_used++ % 4];
+    char *text = next_buffer();
     uint32_t root = ar_who_root(p, process), rank = rank_of(p, root);
 
     if (rank != AR_RANK_NONE)
-        snprintf(text, sizeof *buffers, "rank %u child %u", rank, p->processes[process].pid);
+        snprintf(text, BUFFER_BYTES, "rank %u child %u", rank, p->processes[process].pid);
     else if (root == AR_NO_ID && rank_of(p, process) != AR_RANK_NONE)
-        snprintf(text, sizeof *buffers, "rank %u", rank_of(p, process));
+        snprintf(text, BUFFER_BYTES, "rank %u", rank_of(p, process));
     else
-        snprintf(text, sizeof *buffers, "pid %u", p->processes[process].pid);
+        snprintf(text, BUFFER_BYTES, "pid %u", p->processes[process].pid);
+    return text;
+}
+
+const char *ar_who_count(const struct ar_profile *p)
+{
+    size_t n_ranks = 0, n_children = 0, n;
+    char *text = next_buffer();
+
+    for (uint32_t i = 0; i < p->n_processes; i++)
+        if (ar_who_root(p, i) != AR_NO_ID)
+            n_children++;
+        else if (rank_of(p, i) != AR_RANK_NONE)
+            n_ranks++;
+    n = p->n_processes - n_children;
+    if (n_ranks == n && n)
+        snprintf(text, BUFFER_BYTES, "%zu %s", n, n == 1 ? "rank" : "ranks");
+    else
+        snprintf(text, BUFFER_BYTES, "%zu %s", n, n == 1 ? "process" : "processes");
+    if (n_children)
+        snprintf(text + strlen(text), BUFFER_BYTES - strlen(text), " and %zu %s", n_children,
+                 n_children == 1 ? "child" : "children");
     return text;
 }
 

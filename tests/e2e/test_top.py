@@ -29,7 +29,7 @@ def start(sandbox: Sandbox, *words: str) -> Running:
 
 
 @pytest.fixture
-def opened(python: Sandbox) -> Iterator["list[Terminal]"]:
+def opened(python: Sandbox) -> Iterator[list[Terminal]]:
     """What is put here is closed, however the test ends."""
     terminals: list[Terminal] = []
     yield terminals
@@ -37,19 +37,19 @@ def opened(python: Sandbox) -> Iterator["list[Terminal]"]:
         terminal.close()
 
 
-def top(python: Sandbox, opened: "list[Terminal]", *words: str, rows: int = 24, columns: int = 80) -> Terminal:
+def top(python: Sandbox, opened: list[Terminal], *words: str, rows: int = 24, columns: int = 80) -> Terminal:
     terminal = Terminal([python.command, "top", "-d", "0.2", *words, str(python.live)], python.cwd, rows, columns)
     opened.append(terminal)
     return terminal
 
 
-def shares_of(text: str, name: str) -> "list[str]":
+def shares_of(text: str, name: str) -> list[str]:
     """The columns in front of a function's name; blank ones left out."""
     (line,) = [line for line in text.splitlines() if re.search(rf"  {re.escape(name)} ", line)]
     return line.partition(f"  {name} ")[0].split()
 
 
-def functions_in(text: str) -> "list[str]":
+def functions_in(text: str) -> list[str]:
     """Names and places of the table of functions."""
     lines = text.splitlines()
     at = next(i for i, line in enumerate(lines) if line.endswith("calls  function"))
@@ -68,13 +68,13 @@ def has_interval(text: str) -> bool:
     return "calls  function" in text and " -     - " not in text
 
 
-def top_json(sandbox: Sandbox, *words: str) -> "dict[str, Any]":
+def top_json(sandbox: Sandbox, *words: str) -> dict[str, Any]:
     data = json.loads(sandbox.answer("top", "--json", *words, sandbox.live))
     assert (data["schema"], data["version"]) == ("allranks.top", 1)
     return data
 
 
-def named(data: "dict[str, Any]", name: str) -> "dict[str, Any]":
+def named(data: dict[str, Any], name: str) -> dict[str, Any]:
     (found,) = [f for f in data["functions"] if f["name"] == name and f["file"].endswith("two_phases.py")]
     return found
 
@@ -82,7 +82,7 @@ def named(data: "dict[str, Any]", name: str) -> "dict[str, Any]":
 # ---- what it shows ----
 
 
-def test_the_last_interval_is_told_from_the_start(python: Sandbox, opened: "list[Terminal]"):
+def test_the_last_interval_is_told_from_the_start(python: Sandbox, opened: list[Terminal]):
     start(python)
     terminal = top(python, opened)
     terminal.wait_for(lambda text: has_interval(text) and first_function(text) == "early", "early is the hottest")
@@ -114,7 +114,7 @@ def test_counts_are_those_of_the_program(python: Sandbox):
 def test_the_time_of_a_young_process_is_right(python: Sandbox):
     """Its clock is known well before it renews its own stamp: `early` has the time that the program says it has run."""
 
-    def look() -> "dict[str, str]":
+    def look() -> dict[str, str]:
         running = start(python)
         began = python.read_json("started")
         before = time.time()
@@ -165,7 +165,7 @@ def test_ranks(mpi: Sandbox):
 # ---- keys ----
 
 
-def test_keys(python: Sandbox, opened: "list[Terminal]"):
+def test_keys(python: Sandbox, opened: list[Terminal]):
     start(python)
     terminal = top(python, opened)
     terminal.wait_for(lambda text: KEYS in text and has_interval(text), "the first screen")
@@ -193,7 +193,7 @@ def test_keys(python: Sandbox, opened: "list[Terminal]"):
     assert terminal.end() == 0
 
 
-def test_scrolling(python: Sandbox, opened: "list[Terminal]"):
+def test_scrolling(python: Sandbox, opened: list[Terminal]):
     start(python)
     terminal = top(python, opened, rows=12)
     terminal.wait_for(has_interval, "the first screen")
@@ -210,7 +210,7 @@ def test_scrolling(python: Sandbox, opened: "list[Terminal]"):
     terminal.wait_for(lambda text: functions_in(text)[0] == first, "the beginning")
 
 
-def test_freezing(python: Sandbox, opened: "list[Terminal]"):
+def test_freezing(python: Sandbox, opened: list[Terminal]):
     start(python)
     terminal = top(python, opened)
     terminal.wait_for(has_interval, "the first screen")
@@ -224,7 +224,7 @@ def test_freezing(python: Sandbox, opened: "list[Terminal]"):
     terminal.wait_for(lambda text: "FROZEN" not in text and text.splitlines()[0] != frozen.splitlines()[0], "it goes on")
 
 
-def test_one_process_of_two(python: Sandbox, opened: "list[Terminal]"):
+def test_one_process_of_two(python: Sandbox, opened: list[Terminal]):
     first = start(python)
     (python.cwd / "started").unlink()
     (python.cwd / "go_on").touch()
@@ -242,7 +242,7 @@ def test_one_process_of_two(python: Sandbox, opened: "list[Terminal]"):
 # ---- sizes ----
 
 
-def test_sizes(python: Sandbox, opened: "list[Terminal]"):
+def test_sizes(python: Sandbox, opened: list[Terminal]):
     """The emulated screen notices whatever goes beyond its edge or makes it scroll."""
     start(python)
     terminal = top(python, opened)
@@ -250,7 +250,7 @@ def test_sizes(python: Sandbox, opened: "list[Terminal]"):
     for rows, columns in ((24, 132), (50, 200), (24, 80), (10, 60), (5, 30), (2, 20), (1, 10), (24, 80)):
         terminal.read()
         terminal.resize(rows, columns)
-        text = terminal.wait_for(lambda text: "two_phases"[:columns] in text, f"something at {rows}x{columns}")
+        text = terminal.wait_for(lambda text, n=columns: "two_phases"[:n] in text, f"something at {rows}x{columns}")
         if rows >= 24:
             text = terminal.wait_for(lambda text: text.endswith(KEYS), "the keys at the bottom")
             assert len(text.splitlines()) == rows
@@ -261,14 +261,14 @@ def test_sizes(python: Sandbox, opened: "list[Terminal]"):
 # ---- ends ----
 
 
-def assert_restored(terminal: Terminal, before: "list[Any]") -> None:
+def assert_restored(terminal: Terminal, before: list[Any]) -> None:
     terminal.read()
     assert not terminal.screen.is_other and terminal.screen.cursor_shown
     assert terminal.settings() == before
 
 
 @pytest.mark.parametrize("how", ["q", "ctrl-c", "SIGTERM", "SIGINT", "SIGHUP"])
-def test_the_terminal_is_as_before(python: Sandbox, opened: "list[Terminal]", how: str):
+def test_the_terminal_is_as_before(python: Sandbox, opened: list[Terminal], how: str):
     running = start(python)
     terminal = top(python, opened)
     terminal.wait_for(has_interval, "the first screen")
@@ -291,7 +291,7 @@ def test_the_terminal_is_as_before(python: Sandbox, opened: "list[Terminal]", ho
     assert running.process.poll() is None, "the program goes on"
 
 
-def test_it_can_be_stopped_and_goes_on(python: Sandbox, opened: "list[Terminal]"):
+def test_it_can_be_stopped_and_goes_on(python: Sandbox, opened: list[Terminal]):
     start(python)
     terminal = top(python, opened)
     terminal.wait_for(has_interval, "the first screen")
@@ -309,7 +309,7 @@ def test_it_can_be_stopped_and_goes_on(python: Sandbox, opened: "list[Terminal]"
 
 
 @pytest.mark.parametrize("how", ["killed", "finished"])
-def test_it_ends_with_the_program(python: Sandbox, opened: "list[Terminal]", how: str):
+def test_it_ends_with_the_program(python: Sandbox, opened: list[Terminal], how: str):
     running = start(python)
     terminal = top(python, opened)
     terminal.wait_for(has_interval, "the first screen")
@@ -329,7 +329,7 @@ def test_it_ends_with_the_program(python: Sandbox, opened: "list[Terminal]", how
     assert_restored(terminal, before.settings())
 
 
-def test_a_process_that_comes_later_is_seen(python: Sandbox, opened: "list[Terminal]"):
+def test_a_process_that_comes_later_is_seen(python: Sandbox, opened: list[Terminal]):
     start(python)
     terminal = top(python, opened)
     terminal.wait_for(lambda text: "1 process on 1 host" in text, "one process")

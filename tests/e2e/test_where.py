@@ -26,16 +26,16 @@ class Where:
     def groups(self) -> list[dict[str, Any]]:
         return self.data["groups"]
 
-    def main(self, rank: "int | None" = None) -> dict[str, Any]:
+    def main(self, rank: int | None = None) -> dict[str, Any]:
         """The group that the main thread (of a rank) is in."""
         (group,) = [g for g in self.groups if g["main"] and rank in self.ranks_of(g)]
         return group
 
-    def ranks_of(self, group: dict[str, Any]) -> "list[int | None]":
+    def ranks_of(self, group: dict[str, Any]) -> list[int | None]:
         return [self.data["processes"][thread["process"]]["rank"] for thread in group["threads"]]
 
 
-def where(sandbox: Sandbox, *words: "str | Path") -> Where:
+def where(sandbox: Sandbox, *words: str | Path) -> Where:
     return Where(json.loads(sandbox.answer("where", "--json", *words)))
 
 
