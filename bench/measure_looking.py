@@ -5,7 +5,7 @@ file on another processor, ten times a second and without a pause.
 The program calls five hundred small functions in turn, so that what is read is what it writes all the time. It measures rounds of
 some milliseconds, of which the median counts: without a pause most of them are looked at. A reader keeps caches and memory busy
 whatever it reads: beside it there is one that reads as much of a file that nobody writes (`elsewhere`), and what looking
-costs is the difference to that. Instructions are counted where the machine can (perf).
+costs is the difference to that. Instructions are counted by valgrind, with a reader that never pauses and without one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import threading
@@ -21,25 +20,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable
 
-from rounds import BENCH, Failed, Figures, Interpreter, Options, best_of, environment, run, scratch
+import measure_instructions
+from rounds import (
+    BENCH,
+    Failed,
+    Figures,
+    Interpreter,
+    Options,
+    best_of,
+    environment,
+    progress,
+    run,
+    scratch,
+)
 from tables import Check, Outcome, heads, number, row, title, verdict_row
 
 PROGRAM = [str(BENCH / "calls.py"), "--again", "wide_tree", "--slices"]
 PAUSES_S = {"10 a second": 0.1, "no pause": 0.0, "elsewhere": 0.0}
-PERF = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", "perf.txt"]
+N_SLICES_COUNTED = 20  # under valgrind
 
 
 def processors() -> tuple[set[int], set[int]]:
     """One for the program and one for the reader; the same where there is but one."""
     usable = sorted(os.sched_getaffinity(0))
     return {usable[0]}, {usable[-1]}
-
-
-def counts_instructions() -> bool:
-    if not shutil.which("perf"):
-        return False
-    done = subprocess.run([*PERF[:-2], "true"], capture_output=True, text=True)
-    return done.returncode == 0 and re.search(r"^\d+,", done.stderr, re.MULTILINE) is not None
 
 
 @contextlib.contextmanager
@@ -91,26 +95,32 @@ def leave_a_file(interpreter: Interpreter, directory: str) -> Path:
 def modes_for(
     interpreter: Interpreter, directory: str, n_slices: int, n_looks: dict[str, list[int]]
 ) -> dict[str, Callable[[], Figures]]:
-    left = leave_a_file(interpreter, directory)
-    live = Path(directory, "live")
-    perf = PERF if counts_instructions() else []
-    command = [*perf, *interpreter.allranks("--live-dir", str(live)), *PROGRAM, str(n_slices)]
+    left, live = leave_a_file(interpreter, directory), Path(directory, "live")
+    command = [*interpreter.allranks("--live-dir", str(live)), *PROGRAM, str(n_slices)]
+    modes: dict[str, Callable[[], Figures]] = {"alone": lambda: figures_of(command, directory)}
 
-    def measure(pause_s: float | None, what: Path, looks: list[int]) -> Figures:
-        with contextlib.ExitStack() as stack:
-            if pause_s is not None:
-                stack.enter_context(reader(interpreter, what, pause_s, looks))
-            figures = figures_of(command, directory)
-        if perf:
-            counted = re.search(r"^(\d+),", Path(directory, "perf.txt").read_text(), re.MULTILINE)
-            figures["instructions"] = float(counted[1]) if counted else 0.0
-        return figures
+    def looked_at(name: str) -> Callable[[], Figures]:
+        what = left if name == "elsewhere" else live
+        looks = n_looks.setdefault(name, [0])
 
-    modes: dict[str, Callable[[], Figures]] = {"alone": lambda: measure(None, live, [0])}
-    for name, pause_s in PAUSES_S.items():
-        what, looks = left if name == "elsewhere" else live, n_looks.setdefault(name, [0])
-        modes[name] = lambda pause_s=pause_s, what=what, looks=looks: measure(pause_s, what, looks)
-    return modes
+        def measure() -> Figures:
+            with reader(interpreter, what, PAUSES_S[name], looks):
+                return figures_of(command, directory)
+
+        return measure
+
+    return {**modes, **{name: looked_at(name) for name in PAUSES_S}}
+
+
+def count(interpreter: Interpreter, directory: str, looked_at: bool) -> float:
+    """Functions in C are left out: when they are looked at is decided by the clock."""
+    live = Path(directory, "live-counted")
+    options = ["--builtins", "none", "--live-dir", str(live)]
+    command = [*interpreter.allranks(*options), *PROGRAM, str(N_SLICES_COUNTED)]
+    with contextlib.ExitStack() as stack:
+        if looked_at:
+            stack.enter_context(reader(interpreter, live, 0, [0]))
+        return measure_instructions.count(command, directory)[0]
 
 
 def measure(interpreter: Interpreter, options: Options) -> Outcome:
@@ -119,6 +129,11 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
     with scratch() as directory:
         modes = modes_for(interpreter, directory, 300 if options.quick else 2000, n_looks)
         best = best_of(modes, n_rounds, f"{interpreter.name} looking")
+        if shutil.which("valgrind") and not options.quick:
+            for mode in ("alone", "no pause"):
+                progress(f"{interpreter.name} looking: instructions, {mode}")
+                best[mode]["instructions"] = count(interpreter, directory, mode != "alone")
+            progress("")
     for name, looks in n_looks.items():
         best[name]["looks"] = looks[0] / n_rounds
     found = checks(best)
