@@ -222,7 +222,7 @@ static void put_status(struct page *page)
     char which[64] = "";
 
     if (picked != AR_NO_ID)
-        snprintf(which, sizeof which, "   only pid %u", view->watch->processes[picked].process.pid);
+        snprintf(which, sizeof which, "   only %s", ar_who_name(names_of(view), picked));
     if (view->is_plain && !view->has_interval)
         put(page, "", "one look, shares since the start");
     else
@@ -233,19 +233,29 @@ static void put_status(struct page *page)
 
 /* ---- processes -------------------------------------------------------------------------------- */
 
-/* "solve solver.py:88 MPI_Allreduce" */
-static void show_place(const struct ar_top_view *view, const struct ar_watched *at, char *text,
-                       size_t n_text)
+#define PLACE_COLUMN 50 /* where a process is stands from here on */
+
+/* "MPI_Allreduce solver.py:88", "solve solver.py:61+": of a long name what leaves room for the line. */
+static void show_place(const struct ar_top_view *view, const struct ar_watched *at,
+                       struct ar_bytes *text)
 {
     const struct ar_profile *p = names_of(view);
+    uint32_t function = at->leaf == AR_NO_ID ? at->function : at->leaf;
     struct ar_arena arena = {0};
-    struct ar_frame frame = {at->function, at->line};
-    const char *name = at->function == AR_NO_ID ? "" : ar_stack_name(p, at->function, &arena);
-    const char *place = at->function == AR_NO_ID ? "" : ar_stack_place(p, frame, &arena);
-    const char *leaf = at->leaf == AR_NO_ID ? "" : ar_stack_name(p, at->leaf, &arena);
+    const char *name = "", *place = "";
+    size_t room = view->n_columns > PLACE_COLUMN ? view->n_columns - PLACE_COLUMN : 0, n_place;
 
-    snprintf(text, n_text, "%s%s%s%s%s", leaf ? leaf : "", leaf && *leaf ? " in " : "",
-             name ? name : "", place && *place ? " " : "", place ? place : "");
+    if (at->function != AR_NO_ID)
+        place = ar_stack_place(p, (struct ar_frame){at->function, at->line}, &arena);
+    n_place = place ? ar_count_characters(place) : 0;
+    room = room > n_place + 1 ? room - n_place - 1 : 0;
+    if (function != AR_NO_ID)
+        name = ar_show_function(p, function, room);
+    if (ar_count_characters(name) < room)
+        room = ar_count_characters(name);
+    ar_fit(text, name, room, AR_KEEP_START);
+    ar_bytes_u8(text, ' ');
+    ar_bytes_put(text, place ? place : "", place ? strlen(place) + 1 : 1);
     ar_arena_free(&arena);
 }
 
@@ -273,16 +283,18 @@ static void put_process(struct page *page, uint32_t i)
     const struct ar_top_view *view = page->view;
     const struct ar_watched *at = &view->watch->processes[i];
     bool ever = !view->has_interval || at->is_new;
-    char rank[24], place[200], mpi[16];
+    char rank[24], mpi[16];
+    struct ar_bytes place = {0};
 
     show_rank(view, i, rank, sizeof rank);
-    show_place(view, at, place, sizeof place);
-    put(page, i == ar_top_picked(view) ? ar_bold() : "", "%7s %8u  %-10.10s %-8s %8s %6s  %s", rank,
+    show_place(view, at, &place);
+    put(page, i == ar_top_picked(view) ? ar_bold() : "", "%7s %7u  %-8.8s %-8s %7s %5s  %s", rank,
         at->process.pid, ar_strtab_text(&names_of(view)->strings, at->process.host),
         state_word(at->process.state), show_seen(at),
         percent(ar_watch_mpi_ns(view->watch, i, ever), ar_watch_span_ns(view->watch, i, ever), mpi,
                 sizeof mpi),
-        place);
+        place.bad ? "" : (const char *)place.data);
+    ar_bytes_free(&place);
 }
 
 /* So many that functions have two thirds of what is left, where there is a screen. */
@@ -303,7 +315,7 @@ static void put_processes(struct page *page)
 
     if (view->first_process > n - n_shown)
         view->first_process = n - n_shown;
-    put(page, ar_bold(), "%7s %8s  %-10s %-8s %8s %6s  %s%s", "rank", "pid", "host", "state",
+    put(page, ar_bold(), "%7s %7s  %-8s %-8s %7s %5s  %s%s", "rank", "pid", "host", "state",
         "moved", "MPI %", "now in",
         n_shown < n ? view->scrolls_processes ? " (more: arrows)" : " (more: tab, arrows)" : "");
     for (size_t i = 0; i < n_shown; i++)
@@ -336,6 +348,7 @@ static void put_function(struct page *page, const struct ar_top_row *row, uint64
         place && *place                                     ? place
         : ar_stack_is_import(names_of(view), row->function) ? "(import)"
         : f->kind == AR_FUNCTION_BUILTIN                    ? "C"
+        : f->kind == AR_FUNCTION_MPI                        ? "MPI"
                                                             : ar_function_kind_name(f->kind));
     ar_arena_free(&arena);
     ar_bytes_free(&name);
