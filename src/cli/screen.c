@@ -109,7 +109,8 @@ void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
     struct ar_bytes fitted = {0};
 
     ar_fit(&fitted, text, n_columns, keep);
-    fwrite(fitted.data, 1, fitted.n, stdout);
+    if (fitted.n)
+        fwrite(fitted.data, 1, fitted.n, stdout);
     ar_bytes_free(&fitted);
 }
 

@@ -186,7 +186,8 @@ def test_keys(python: Sandbox, opened: list[Terminal]):
     terminal.press("f\x7f\x7f\x7f\x7f\r")
     terminal.wait_for(lambda text: "   only EARL" not in text and "<module>" in text, "no filter")
     terminal.press("?")
-    terminal.wait_for(lambda text: "any key goes back" in text, "help")
+    text = terminal.wait_for(lambda text: "any key goes back" in text, "help")
+    assert all(len(line) < 80 for line in text.splitlines()), "nothing is cut"
     terminal.press("x")
     terminal.wait_for(lambda text: "sorted by" in text, "back again")
     terminal.press("\x1b[B\x1b[B\x1b[A\x1b[6~\x1b[F\x1b[H\x1bOB\x1b[1;5C\t")
