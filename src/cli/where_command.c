@@ -299,13 +299,21 @@ static size_t print_rows(struct where *w, const struct row *rows, size_t n)
 
 /* ---- tree ------------------------------------------------------------------------------------ */
 
-/* Where groups end in it: their ranks. */
-static const char *who_ends_at(const struct row *rows, size_t n, uint32_t node)
+/* Whoever is at a frame and no further; groups in several states may be. */
+static const char *who_ends_at(struct where *w, const struct row *rows, size_t n, uint32_t node)
 {
+    struct ar_bytes text = {0};
+    const char *who = NULL;
+
     for (size_t i = 0; i < n; i++)
-        if (rows[i].group->node == node)
-            return rows[i].who;
-    return "";
+        if (rows[i].group->node == node) {
+            ar_bytes_put(&text, ",", text.n > 0);
+            ar_bytes_put(&text, rows[i].who, strlen(rows[i].who));
+        }
+    if (!text.bad)
+        who = ar_arena_copy(&w->arena, text.n ? (const char *)text.data : "", text.n);
+    ar_bytes_free(&text);
+    return who ? who : "";
 }
 
 static void print_tree_row(struct where *w, const struct row *rows, size_t n, uint32_t node,
@@ -314,7 +322,7 @@ static void print_tree_row(struct where *w, const struct row *rows, size_t n, ui
     const struct ar_stack_node *at = &w->s.nodes[node];
     const char *name = ar_stack_name(&w->p, at->frame.function, &w->arena);
     const char *place = ar_stack_place(&w->p, at->frame, &w->arena);
-    const char *who = who_ends_at(rows, n, node);
+    const char *who = who_ends_at(w, rows, n, node);
     size_t indent = depth < 24 ? depth : 24, n_who = ar_count_characters(who);
     size_t n_name = w->n_columns - 8 - 24 - 16;
 
