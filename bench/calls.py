@@ -2,7 +2,8 @@
 """Programs that do little but call: what a profiler adds to a call is all that differs.
 
 Run plainly, under allranks, under cProfile (--under cprofile) or under hooks that do nothing (--under floor). Prints
-{name: ns per call}, the best of several; with --again, for counting instructions, {name: calls in each round}.
+{name: ns per call}, the best of several; with --again, for counting instructions, {name: calls in each round}; with
+--slices too, the median and the mean of as many rounds of that workload.
 """
 
 import argparse
@@ -186,6 +187,18 @@ def repeat(options):
     return n_calls
 
 
+def slices(options):
+    """One workload over and over; of all its rounds the median and the mean, in ns a call."""
+    workload = {w.__name__: w for w in WORKLOADS[options.set]}[options.again]
+    workload()
+    found = []
+    for _ in range(options.slices):
+        start = time.thread_time_ns()
+        n_calls = workload()
+        found.append((time.thread_time_ns() - start) / n_calls)
+    return {"median_ns": sorted(found)[len(found) // 2], "mean_ns": sum(found) / len(found)}
+
+
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--set", choices=list(WORKLOADS), default="python")
@@ -193,6 +206,7 @@ def parse():
     parser.add_argument("--floor", metavar="DIR", help="where bench/floors.py has put the hooks")
     parser.add_argument("--again", metavar="WORKLOAD")
     parser.add_argument("--n-again", type=int, default=0)
+    parser.add_argument("--slices", type=int, help="times of --again's workload, one by one")
     return parser.parse_args()
 
 
@@ -216,7 +230,7 @@ def run_under(options, function):
 
 def main():
     options = parse()
-    print(json.dumps(run_under(options, repeat if options.again else measure)))
+    print(json.dumps(run_under(options, slices if options.slices else repeat if options.again else measure)))
 
 
 if __name__ == "__main__":

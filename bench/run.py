@@ -16,6 +16,7 @@ build/bench.json has the same for programs:
         "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
         "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
+        "looking":  {"modes": {mode: {"median_ns", "mean_ns", "looks", "instructions"}}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
 A kind that could not be measured at all has {"failed": why}.
@@ -38,6 +39,7 @@ from typing import Any, Callable
 
 import measure_calls
 import measure_instructions
+import measure_looking
 import measure_memory
 import measure_real
 import measure_regions
@@ -53,6 +55,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "memory": measure_memory.measure,
     "regions": measure_regions.measure,
     "real": measure_real.measure,
+    "looking": measure_looking.measure,
     "instructions": measure_instructions.measure,
 }
 

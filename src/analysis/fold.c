@@ -74,6 +74,15 @@ static enum ar_status fold_values(struct folding *f)
     return ar_profile_sort(f->out);
 }
 
+static void fold_stacks(struct folding *f)
+{
+    for (size_t i = 0; i < f->p->n_locations; i++) {
+        uint32_t current = f->p->locations[i].current;
+
+        f->out->locations[i].current = current ? f->ids[current - 1] + 1 : 0;
+    }
+}
+
 static enum ar_status fold_all(struct folding *f)
 {
     struct ar_function import = {.kind = AR_FUNCTION_IMPORT};
@@ -86,7 +95,10 @@ static enum ar_status fold_all(struct folding *f)
     f->ids[0] = 0;
     for (uint32_t i = 1; i < f->p->n_nodes && status == AR_OK; i++)
         status = fold_node(f, i);
-    return status == AR_OK ? fold_values(f) : status;
+    if (status < 0)
+        return status;
+    fold_stacks(f);
+    return fold_values(f);
 }
 
 enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)

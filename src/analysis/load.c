@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "format/livefile.h"
 #include "format/runfile.h"
 #include "import/file_ranks.h"
@@ -55,10 +56,50 @@ static enum ar_status load_run(struct ar_profile *p, const char *path, struct ar
     return status;
 }
 
-/* With a `find` what can be read is taken, and it says what that was. */
-static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
-                                struct ar_error *err)
+/* ---- live files ------------------------------------------------------------------------------- */
+
+bool ar_live_read_header(const char *path, struct ar_live_header *out)
 {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? 0 : read(fd, out, sizeof *out);
+
+    if (fd >= 0)
+        close(fd);
+    if (n != (ssize_t)sizeof *out || memcmp(out->magic, AR_LIVE_MAGIC, sizeof out->magic) != 0)
+        return false;
+    out->host[sizeof out->host - 1] = out->job[sizeof out->job - 1] = '\0';
+    return true;
+}
+
+/*
+ * The writer renews its own stamp when it meets new functions, and so hardly ever in a loop. While
+ * it runs on this machine its clock is ours: what is open has been open until now, and the length of
+ * a tick follows from all of its life. The copy is changed, not the file.
+ */
+static void stamp_now(struct ar_live *live)
+{
+    struct ar_live_header *header = (struct ar_live_header *)live->bytes;
+    struct ar_stamp now;
+
+    ar_clock_choose();
+    now = ar_stamp_now();
+    if (header->clock_kind == AR_CLOCK_MONOTONIC)
+        now.ticks = now.mono_ns;
+    else if (header->clock_kind != (uint32_t)ar_clock_kind)
+        return;
+    if (now.ticks > header->latest.ticks && now.mono_ns > header->latest.mono_ns)
+        header->latest = now;
+}
+
+/*
+ * Whether it runs is asked first: one that ends while it is read has run when it was looked at. With a
+ * `find` what can be read is taken, and it says what that was.
+ */
+static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
+                                bool keep_builtins, struct ar_error *err)
+{
+    struct ar_live_header before;
+    bool runs = ar_live_read_header(path, &before) && ar_live_is_running(&before);
     struct ar_live live;
     size_t n_before = p->n_processes;
     enum ar_status status = check_same_kind(p, false, path, err);
@@ -71,6 +112,9 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
         find->n_bytes_left_out = live.n_bytes_left_out;
         find->n_bytes_read = live.n_bytes;
     }
+    live.keep_builtins = keep_builtins;
+    if (runs && live.header->state == AR_LIVE_RUNNING)
+        stamp_now(&live);
     status = ar_profile_add_live(p, &live, 0, err);
     if (find && status == AR_OK && p->n_processes > n_before)
         find->n_paths_left_out = p->processes[p->n_processes - 1].n_lost[AR_LOST_NODES] -
@@ -81,6 +125,12 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
                 status == AR_BAD ? "damaged live file (what can be had of it: allranks recover)"
                                  : ar_status_text(status));
     return status;
+}
+
+enum ar_status ar_load_live(struct ar_profile *p, const char *path, bool keep_builtins,
+                            struct ar_error *err)
+{
+    return load_live(p, path, NULL, keep_builtins, err);
 }
 
 /* Of a child that has ended: nothing is open in it, and its process is nobody's concern. */
@@ -109,7 +159,7 @@ static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_
     if (!ar_left_look(AT_FDCWD, path, &find.file))
         status = ar_fail(err, AR_IO, "%s: not a regular file that can be read", path);
     else
-        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, err);
+        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, false, err);
     find.is_taken = status == AR_OK;
     if (status < 0)
         snprintf(find.why, sizeof find.why, "%.255s", err->text);
@@ -152,7 +202,7 @@ static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is
 
     if (finds)
         return find_file(p, path, is_run, finds, err);
-    status = is_run ? load_run(p, path, err) : load_live(p, path, NULL, err);
+    status = is_run ? load_run(p, path, err) : load_live(p, path, NULL, false, err);
     if (status == AR_OK || (is_run ? is_there(path) : ar_live_has_begun(path)))
         return status;
     return AR_OK;
@@ -349,7 +399,7 @@ static enum ar_status load_other(struct ar_profile *p, const char *path, struct 
                              "%s: no live files in this directory (name that of a job)", path);
         return status;
     case IS_LIVE:
-        return load_live(p, path, NULL, err);
+        return load_live(p, path, NULL, false, err);
     case IS_RUN:
         return load_run(p, path, err);
     case IS_SPECIAL:

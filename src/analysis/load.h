@@ -48,3 +48,12 @@ struct ar_finds {
 AR_MUST_CHECK enum ar_status ar_load_what_is_left(struct ar_profile *p, const char *path,
                                                   struct ar_finds *finds, struct ar_error *err);
 void ar_finds_free(struct ar_finds *finds);
+
+/*
+ * Adds one process from its live file. If it runs on this machine, calls that are open are closed
+ * now, and its state says so; otherwise at the newest stamp in the file. `keep_builtins`: see livefile.h.
+ */
+AR_MUST_CHECK enum ar_status ar_load_live(struct ar_profile *p, const char *path,
+                                          bool keep_builtins, struct ar_error *err);
+/* A quick look: false if it is no live file. */
+bool ar_live_read_header(const char *path, struct ar_live_header *out);

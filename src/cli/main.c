@@ -12,6 +12,8 @@ static const struct {
 } commands[] = {
     {"run", ar_command_run, "record a Python program, alone or on every rank"},
     {"report", ar_command_report, "where the time goes, and on which rank"},
+    {"where", ar_command_where, "where every process and thread is now, or was when it died"},
+    {"top", ar_command_top, "a running job, live: its processes and hot functions"},
     {"info", ar_command_info, "what a file holds, how it was made, what was lost"},
     {"export", ar_command_export, "write a run in another tool's format (pstats)"},
     {"merge", ar_command_merge,

@@ -44,19 +44,6 @@ struct report {
 
 /* ---- head ------------------------------------------------------------------------------------ */
 
-static size_t n_hosts(const struct ar_profile *p)
-{
-    bool *is_counted = calloc(p->strings.n_strings + 1, sizeof *is_counted); /* by name */
-    size_t n = 0;
-
-    for (size_t i = 0; is_counted && i < p->n_processes; i++) {
-        n += !is_counted[p->processes[i].host];
-        is_counted[p->processes[i].host] = true;
-    }
-    free(is_counted);
-    return n;
-}
-
 static void print_version(const struct report *r, const char *label, const char *fact,
                           const char *before)
 {
@@ -116,7 +103,7 @@ static void print_head(const struct report *r)
                  : ar_show_items(p->n_roots, "process", "processes"));
     if (p->n_processes > p->n_roots)
         printf(" and %s", ar_show_items(p->n_processes - p->n_roots, "child", "children"));
-    printf(" on %s   %s\n", ar_show_items(n_hosts(p), "host", "hosts"),
+    printf(" on %s   %s\n", ar_show_items(ar_count_hosts(p), "host", "hosts"),
            ar_show_duration(r->t.mean_wall_ns));
     print_version(r, "Python ", "python", "");
     print_version(r, "", "mpi", ", ");

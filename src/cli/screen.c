@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +69,15 @@ void ar_print_text(FILE *to, const char *text)
     }
 }
 
+size_t ar_screen_columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
+        return 80;
+    return size.ws_col;
+}
+
 int ar_complain(const char *fmt, ...)
 {
     char text[8192];
@@ -102,8 +112,7 @@ int ar_complain_runs(int n, const char *usage)
     return ar_complain("one run is needed (usage: allranks %s)", usage);
 }
 
-/* Up to `most`: names may be as long as a file. */
-static size_t count_characters(const char *text, size_t most)
+size_t ar_count_characters(const char *text, size_t most)
 {
     size_t n = 0;
 
@@ -119,24 +128,36 @@ static const char *skip_characters(const char *text, size_t n)
     return text;
 }
 
-void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
+void ar_fit(struct ar_bytes *out, const char *text, size_t n_columns, enum ar_keep keep)
 {
-    size_t n = keep == AR_KEEP_END ? count_characters(text, SIZE_MAX) : 0;
+    size_t n = keep == AR_KEEP_END ? ar_count_characters(text, SIZE_MAX) : 0;
 
-    if (n > n_columns) {
+    if (n > n_columns && n_columns >= 2) {
         text = skip_characters(text, n - (n_columns - 2));
-        printf("..");
+        ar_bytes_put(out, "..", 2);
         n_columns -= 2;
     }
     for (size_t i = 0; i < n_columns; i++) {
         size_t step = *text ? character_bytes(text) : 0;
 
         if (step == 0)
-            putchar(' ');
+            ar_bytes_u8(out, ' ');
+        else if (is_printable(text, step))
+            ar_bytes_put(out, text, step);
         else
-            print_character(stdout, text, step);
+            ar_bytes_u8(out, '?');
         text += step;
     }
+}
+
+void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
+{
+    struct ar_bytes fitted = {0};
+
+    ar_fit(&fitted, text, n_columns, keep);
+    if (fitted.n)
+        fwrite(fitted.data, 1, fitted.n, stdout);
+    ar_bytes_free(&fitted);
 }
 
 const char *ar_show_time(double ns, double unit_ns)
@@ -167,6 +188,26 @@ const char *ar_show_duration(double ns)
              : value < 999.5 ? "%.1f %s"
                              : "%.0f %s",
              value, units[i].unit);
+    return text;
+}
+
+const char *ar_show_age(uint64_t ns)
+{
+    static const struct {
+        double below_s, unit_s;
+        const char *format;
+    } forms[] = {{9.95, 1, "%.1f s"},
+                 {600, 1, "%.0f s"},
+                 {7200, 60, "%.0f min"},
+                 {172800, 3600, "%.1f h"},
+                 {1e300, 86400, "%.1f days"}};
+    char *text = next_buffer();
+    double s = (double)ns / 1e9;
+    size_t i = 0;
+
+    while (s >= forms[i].below_s)
+        i++;
+    snprintf(text, BUFFER_BYTES, forms[i].format, s / forms[i].unit_s);
     return text;
 }
 
@@ -229,6 +270,20 @@ const char *ar_show_date(uint64_t real_ns)
     return text;
 }
 
+size_t ar_count_hosts(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++) {
+        size_t k = 0;
+
+        while (k < i && p->processes[k].host != p->processes[i].host)
+            k++;
+        n += k == i;
+    }
+    return n;
+}
+
 const char *ar_show_process(const struct ar_profile *p, uint32_t process)
 {
     char *text = next_buffer();
@@ -243,7 +298,7 @@ const char *ar_show_process(const struct ar_profile *p, uint32_t process)
     return text;
 }
 
-static const char *file_name(const char *path)
+const char *ar_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -297,7 +352,7 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node)
     }
     if (function->file && line)
         snprintf(text, BUFFER_BYTES, "%s:%u",
-                 file_name(ar_strtab_text(&p->strings, function->file)), line);
+                 ar_file_name(ar_strtab_text(&p->strings, function->file)), line);
     return text;
 }
 
@@ -341,14 +396,19 @@ static const char *name_of_builtin(const char *name)
 
 const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns)
 {
-    const struct ar_function *function = &p->functions[p->nodes[node].function];
+    return ar_show_function(p, p->nodes[node].function, n_columns);
+}
+
+const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_columns)
+{
+    const struct ar_function *function = &p->functions[id];
     const char *name = ar_strtab_text(&p->strings, function->name);
 
     if (function->kind != AR_FUNCTION_BUILTIN)
         return name;
     name = name_of_builtin(name);
     for (const char *dot;
-         count_characters(name, n_columns + 1) > n_columns && (dot = strchr(name, '.'));)
+         ar_count_characters(name, n_columns + 1) > n_columns && (dot = strchr(name, '.'));)
         name = dot + 1;
     return name;
 }
@@ -416,7 +476,7 @@ int ar_write_output(const char *path, const struct ar_bytes *bytes)
 
 void ar_stem(const char *path, char *stem, size_t n_stem)
 {
-    const char *name = file_name(path), *dot = strrchr(name, '.');
+    const char *name = ar_file_name(path), *dot = strrchr(name, '.');
     int n = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
 
     snprintf(stem, n_stem, "%.*s", n, name);

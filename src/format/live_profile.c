@@ -8,14 +8,12 @@
  * as lost: in a running process that is the node being made at this instant, in a damaged file it
  * is the damage.
  */
-#include "base/process.h"
 #include "format/linetable.h"
 #include "format/live_costly.h"
 #include "format/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct source_function {
     const struct ar_record *record;
@@ -174,21 +172,13 @@ static uint64_t nanoseconds(const struct reading *r, uint64_t ticks)
     return ns < 0x1p62 ? (uint64_t)ns : (uint64_t)1 << 62;
 }
 
-static bool runs_here(const struct ar_live_header *h)
-{
-    char host[sizeof h->host] = "";
-
-    return gethostname(host, sizeof host - 1) == 0 && strcmp(host, h->host) == 0 &&
-           ar_process_runs(h->pid, h->pid_start);
-}
-
 static enum ar_process_state state_of(const struct ar_live_header *h)
 {
     if (h->state == AR_LIVE_FINISHED)
         return AR_PROCESS_FINISHED;
     if (h->state == AR_LIVE_REPLACED)
         return AR_PROCESS_REPLACED;
-    return runs_here(h) ? AR_PROCESS_RUNNING : AR_PROCESS_SILENT;
+    return ar_live_is_running(h) ? AR_PROCESS_RUNNING : AR_PROCESS_SILENT;
 }
 
 /* AR_NO_ID: the profile has it already. */
@@ -217,6 +207,18 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
     if (!ar_profile_admit(r->p, &process))
         return AR_OK;
     return ar_profile_process(r->p, &process, id);
+}
+
+static uint64_t newest_ticks(const struct ar_live_thread *thread)
+{
+    return thread->end_ticks > thread->latest_ticks ? thread->end_ticks : thread->latest_ticks;
+}
+
+static uint64_t real_ns(const struct reading *r, uint64_t ticks)
+{
+    const struct ar_stamp *start = &r->live->header->start;
+
+    return start->real_ns + (ticks > start->ticks ? nanoseconds(r, ticks - start->ticks) : 0);
 }
 
 static enum ar_status node_below(struct reading *r, enum ar_function_kind kind, uint32_t name,
@@ -248,6 +250,7 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
                           &location.name) < 0 ||
         ar_profile_string(r->p, r->program, &program) < 0)
         return AR_NOMEM;
+    location.latest_real_ns = real_ns(r, newest_ticks(thread));
     if (r->is_child && node_below(r, AR_FUNCTION_PROCESS, program, &node) < 0)
         return AR_NOMEM;
     if (thread->number > 0 && node_below(r, AR_FUNCTION_THREAD, location.name, &node) < 0)
@@ -458,6 +461,59 @@ static enum ar_status read_nodes(struct reading *r)
     return AR_OK;
 }
 
+/* ---- where threads are ------------------------------------------------------------------------ */
+
+/* What is about ourselves lies below something that is not. */
+static uint32_t skip_ours(const struct reading *r, uint32_t ref)
+{
+    while (ref && r->nodes[ref].node == OURS) {
+        const struct ar_node *node = ar_live_at(r->live, ref);
+
+        ref = node && node->parent_ref < ref ? node->parent_ref : 0;
+    }
+    return ref;
+}
+
+/*
+ * A function in C that a thread is in just now is worth a node, however little time it has had: what
+ * hangs does so in there. It has no values unless it matters.
+ */
+static enum ar_status find_builtin(struct reading *r, const struct ar_node *node, uint32_t ref,
+                                   uint32_t *id)
+{
+    const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : NULL;
+    struct ar_profile_node made = {0};
+
+    if (!parent || parent->node == AR_NO_ID || parent->node == OURS)
+        return AR_OK;
+    made.parent = parent->node;
+    if (function_id(r, (uint32_t)node->key, &made.function) < 0 ||
+        call_line(r, node, parent->python, &made.line) < 0)
+        return AR_NOMEM;
+    return ar_profile_node(r->p, made, id);
+}
+
+static enum ar_status note_current(struct reading *r, const struct ar_live_thread *thread)
+{
+    uint32_t location = thread->number < r->n_threads ? r->locations[thread->number] : AR_NO_ID;
+    uint32_t ref = thread->current_ref;
+    const struct ar_node *node = ar_live_at(r->live, ref);
+
+    if (location == AR_NO_ID || thread->end_ticks || !node)
+        return AR_OK;
+    ref = skip_ours(r, ref);
+
+    uint32_t id = r->nodes[ref].node, function = (uint32_t)node->key;
+
+    if (id == AR_NO_ID || id == OURS)
+        return AR_OK;
+    if (ref == thread->current_ref && function <= r->n_functions &&
+        r->kinds[function] == AR_FUNCTION_BUILTIN && find_builtin(r, node, ref, &id) < 0)
+        return AR_NOMEM;
+    r->p->locations[location].current = id + 1;
+    return AR_OK;
+}
+
 /* Which functions in C there are, and which of them matter. */
 static enum ar_status judge_builtins(struct reading *r)
 {
@@ -472,6 +528,10 @@ static enum ar_status judge_builtins(struct reading *r)
     status =
         ar_costly_find(&costly, r->live, r->kinds, r->n_functions, !r->only_costly, r->now_ticks);
     r->costly = costly; /* after a failure, too: it is freed with the rest */
+    if (status == AR_OK && r->live->keep_builtins) {
+        memset(costly.is_kept, true, r->n_functions + 1);
+        r->costly.n_left_out = 0;
+    }
     return status;
 }
 
@@ -529,6 +589,8 @@ static enum ar_status read_tree(struct reading *r, uint32_t process)
 
     if (status == AR_OK)
         status = read_nodes(r);
+    if (status == AR_OK && r->live->header->state == AR_LIVE_RUNNING)
+        status = each_thread(r, note_current);
     if (status == AR_OK)
         finish_process(r, process);
     return status;

@@ -2,6 +2,7 @@
 #include "format/livefile.h"
 
 #include "base/arena.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -455,6 +456,15 @@ bool ar_live_has_begun(const char *path)
     ssize_t n = read_magic(path, magic);
 
     return n < 0 ? errno != ENOENT : n == 8 && memcmp(magic, zeros, 8) != 0;
+}
+
+bool ar_live_is_running(const struct ar_live_header *header)
+{
+    char host[sizeof header->host] = "";
+
+    return header->state == AR_LIVE_RUNNING && gethostname(host, sizeof host - 1) == 0 &&
+           strncmp(host, header->host, sizeof host) == 0 &&
+           ar_process_runs(header->pid, header->pid_start);
 }
 
 void ar_live_close(struct ar_live *live)

@@ -255,6 +255,7 @@ struct ar_live {
     bool in_place; /* the bytes are the file's own */
     bool salvages; /* what cannot be read is left out and not a reason to refuse the rest */
     uint64_t n_bytes_left_out;
+    bool keep_builtins; /* those that hardly matter, too: for whoever compares two readings */
 };
 
 AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,
@@ -277,6 +278,8 @@ AR_MUST_CHECK enum ar_status ar_live_from_bytes(struct ar_live *out, const void 
  */
 AR_MUST_CHECK enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes,
                                               const char *name, struct ar_error *err);
+/* Does the process that writes it run, on this machine? */
+bool ar_live_is_running(const struct ar_live_header *header);
 void ar_live_close(struct ar_live *live);
 
 /* Does it begin as a live file does? */

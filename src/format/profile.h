@@ -105,6 +105,8 @@ struct ar_location {
     uint32_t process;
     uint32_t thread; /* number within the process; 0 is the main thread */
     uint32_t name;
+    uint32_t current; /* the node that it was in last, plus 1; 0: it has ended, or not known */
+    uint64_t latest_real_ns; /* its newest sign of life, since 1970; 0: not known */
 };
 
 struct ar_value {

@@ -122,6 +122,13 @@ static enum ar_status add_nodes(struct ar_profile *p, const struct ar_profile *o
     return AR_OK;
 }
 
+/* Where only tables are merged, as in fold.c, there is no such node. */
+static uint32_t current_node(const struct ar_profile *other, const struct remap *map,
+                             uint32_t current)
+{
+    return current && current <= other->n_nodes ? map->node[current - 1] + 1 : 0;
+}
+
 /* Only afterwards are numbers given: those that are replaced leave a gap, which is closed. */
 static enum ar_status add_processes(struct ar_profile *p, const struct ar_profile *other,
                                     struct remap *map)
@@ -156,6 +163,7 @@ static enum ar_status add_locations(struct ar_profile *p, const struct ar_profil
         if (location.process == AR_NO_ID)
             continue;
         location.name = map->string[location.name];
+        location.current = current_node(other, map, location.current);
         if (ar_profile_location(p, &location, &map->location[i]) < 0)
             return AR_NOMEM;
     }

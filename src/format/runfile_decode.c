@@ -156,6 +156,11 @@ static void decode_locations(struct ar_profile *p, struct ar_cursor *in)
     GET_COLUMN(in, p->locations, n, struct ar_location, process, p->n_processes);
     GET_COLUMN(in, p->locations, n, struct ar_location, thread, ANY);
     GET_COLUMN(in, p->locations, n, struct ar_location, name, p->strings.n_strings);
+    if (!ar_cursor_left(in)) /* version 2 */
+        return;
+    GET_COLUMN(in, p->locations, n, struct ar_location, current, (uint64_t)p->n_nodes + 1);
+    for (uint32_t i = 0; i < n && !in->bad; i++)
+        p->locations[i].latest_real_ns = ar_cursor_varint(in);
 }
 
 static int find_metric(const char *name, size_t n_bytes)

@@ -138,6 +138,9 @@ static void encode_locations(struct encoding *e)
     PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, process);
     PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, thread);
     PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, name);
+    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, current);
+    for (size_t i = 0; i < p->n_locations; i++)
+        ar_bytes_varint(e->out, p->locations[i].latest_real_ns);
     end_section(e);
 }
 

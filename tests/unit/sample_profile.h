@@ -162,8 +162,8 @@ static inline bool sample_tables_are_sound(const struct ar_profile *p)
         sound = sound && p->processes[i].host < n_strings &&
                 p->processes[i].state < AR_N_PROCESS_STATES;
     for (size_t i = 0; i < p->n_locations; i++)
-        sound =
-            sound && p->locations[i].process < p->n_processes && p->locations[i].name < n_strings;
+        sound = sound && p->locations[i].process < p->n_processes &&
+                p->locations[i].name < n_strings && p->locations[i].current <= p->n_nodes;
     return sound;
 }
 

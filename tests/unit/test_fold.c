@@ -169,6 +169,20 @@ static void test_tables(void)
     finish();
 }
 
+/* Threads are in the nodes that theirs became. */
+static void test_stacks(void)
+{
+    start();
+    uint32_t main_id = call(0, python("main"), 0, 1, 100);
+    uint32_t load = call(main_id, importlib("_load"), 7, 1, 50);
+
+    profile.locations[0].current = call(load, importlib("_find"), 8, 1, 20) + 1;
+    fold();
+    tap_ok(folded.locations[0].current == sample_node_at(&folded, "/main:0/(import):7") + 1,
+           "inside the import system is in the import");
+    finish();
+}
+
 static void test_twice(void)
 {
     struct ar_profile again;
@@ -240,6 +254,7 @@ int main(void)
     test_imports_from_several_lines();
     test_not_an_import();
     test_tables();
+    test_stacks();
     test_twice();
     test_marks_and_kinds();
     test_no_memory();

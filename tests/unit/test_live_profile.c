@@ -578,6 +578,82 @@ static void test_ours_and_overhead(void)
     }
 }
 
+/* "/main:0/solve:13": where a thread is; "-": nowhere. */
+static bool is_at(uint32_t location, const char *path)
+{
+    uint32_t current = profile.locations[location].current;
+    char found[1024] = "-";
+
+    if (current)
+        sample_path(&profile, current - 1, found, sizeof found);
+    if (strcmp(found, path) != 0)
+        tap_note("it is at %s", found);
+    return strcmp(found, path) == 0;
+}
+
+static struct ar_live_thread *thread_at(size_t i)
+{
+    return &((struct ar_live_thread *)(image_at(at.threads) + 1))[i];
+}
+
+static void test_stacks(void)
+{
+    build();
+    thread_at(0)->current_ref = at.wait;
+    thread_at(0)->latest_ticks = 2500;
+    thread_at(1)->end_ticks = 1700;
+    read_image(0);
+    tap_ok(is_at(0, "/main:0/solve:12/MPI_Wait:21"), "the node that a thread is in");
+    tap_ok(is_at(1, "-"), "a thread that has ended is nowhere");
+    tap_ok(profile.locations[0].latest_real_ns == 1700000000000003000u, "its newest stamp");
+    tap_ok(profile.locations[1].latest_real_ns == 1700000000000001400u, "or when it ended");
+    ar_profile_free(&profile);
+    thread_at(0)->current_ref = at.root;
+    thread_at(1)->end_ticks = 0;
+    thread_at(1)->current_ref = 0xffffff;
+    read_image(0);
+    tap_ok(is_at(0, ""), "a thread that is in no function");
+    tap_ok(is_at(1, "-"), "one that is where nothing is");
+    ar_profile_free(&profile);
+    image_header()->state = AR_LIVE_FINISHED;
+    read_image(0);
+    tap_ok(is_at(0, "-"), "when all is over nobody is anywhere");
+    ar_profile_free(&profile);
+}
+
+/* A function in C that has hardly had any time, but is where the thread is. */
+static void test_stack_in_c(void)
+{
+    build();
+    image_record(at.records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "costly",
+                 NULL);
+    image_function(at.records, AR_FUNCTION_BUILTIN, "built-in method time.sleep"); /* number 5 */
+    uint32_t sleep = image_node(at.nodes, key(5, 2), at.solve, -2999, 1);
+
+    thread_at(0)->current_ref = sleep;
+    read_image(0);
+    tap_ok(is_at(0, "/main:0/solve:12/built-in method time.sleep:21"), "a short function in C");
+    check("/main:0/solve:12/built-in method time.sleep:21", 0, 0, 0);
+    ar_profile_free(&profile);
+    thread_at(0)->current_ref = image_node(at.nodes, key(SOLVE, 0), sleep, -2999, 1);
+    read_image(0);
+    tap_ok(is_at(0, "/main:0/solve:12/solve:20"), "what it calls is its caller's");
+    ar_profile_free(&profile);
+}
+
+/* What measures us is not where the program is. */
+static void test_stack_in_ours(void)
+{
+    build();
+    image_function(at.records, AR_FUNCTION_OURS, "calibration"); /* number 5 */
+    uint32_t ours = image_node(at.nodes, key(5, 2), at.main_node, -2999, 1);
+
+    thread_at(0)->current_ref = image_node(at.nodes, key(SOLVE, 2), ours, -2999, 1);
+    read_image(0);
+    tap_ok(is_at(0, "/main:0"), "below what is about ourselves");
+    ar_profile_free(&profile);
+}
+
 static void test_tasks(void)
 {
     build_more("costly");
@@ -702,6 +778,9 @@ int main(void)
     test_partial_functions();
     test_ours_and_overhead();
     test_tasks();
+    test_stacks();
+    test_stack_in_c();
+    test_stack_in_ours();
     test_no_memory(build);
     test_no_memory(build_costly);
     return tap_done();

@@ -295,6 +295,8 @@ static void test_numbers(void)
     sample_value(&q, AR_METRIC_TIME, before, sample_thread(&q, sample_rank(&q, 1), 0), 20);
     sample_value(&q, AR_METRIC_TIME, there, 0, 30);
     sample_value(&q, AR_METRIC_TIME, 0, 0, 40);
+    q.locations[0].current = there + 1;
+    q.locations[0].latest_real_ns = 77;
     tap_ok(ar_profile_merge(&p, &q) == AR_OK, "two profiles of two ranks");
     tap_ok(p.n_nodes == 3 && p.n_processes == 2 && p.n_locations == 2, "three nodes, two ranks");
     tap_ok(p.locations[1].process == 1 && p.processes[1].world_rank == 1, "the other comes after");
@@ -303,6 +305,9 @@ static void test_numbers(void)
                sample_find(&p, AR_METRIC_TIME, 2, 1) == 20 &&
                sample_find(&p, AR_METRIC_TIME, 0, 1) == 40,
            "equal nodes are one");
+    tap_ok(p.locations[1].current == here + 1 && p.locations[1].latest_real_ns == 77 &&
+               p.locations[0].current == 0,
+           "a thread is where it was");
     tap_ok(q.n_nodes == 3 && sample_find(&q, AR_METRIC_TIME, there, 0) == 30,
            "the other is as it was");
     ar_profile_free(&p);

@@ -27,13 +27,15 @@ static void make_small(struct ar_profile *p)
     struct ar_process process = {.world_rank = 1,
                                  .world_size = 4,
                                  .pid = 77,
-                                 .state = AR_PROCESS_FINISHED,
+                                 .state = AR_PROCESS_RUNNING,
+                                 .parent_pid = 76,
                                  .start_real_ns = 1700000000000000000u,
                                  .wall_ns = 12345,
                                  .n_lost = {1, 2, 3, 4, 5, 6, 7, 8},
                                  .overhead_ns = 321,
                                  .n_cheap_builtins = 54};
-    struct ar_location location = {.thread = 2};
+    struct ar_location location = {
+        .thread = 2, .current = 3, .latest_real_ns = 1700000000000000777u};
     uint32_t id;
 
     sample_start(p);
@@ -64,7 +66,8 @@ static void make_huge(struct ar_profile *p)
                                  .wall_ns = UINT64_MAX,
                                  .overhead_ns = UINT64_MAX,
                                  .n_cheap_builtins = UINT64_MAX};
-    struct ar_location location = {.thread = UINT32_MAX};
+    struct ar_location location = {
+        .thread = UINT32_MAX, .current = 1, .latest_real_ns = UINT64_MAX};
     uint32_t id;
 
     memset(process.n_lost, 0xff, sizeof process.n_lost);
@@ -136,8 +139,8 @@ static bool same_processes(const struct ar_profile *a, const struct ar_profile *
 
         same = x->host == y->host && x->pid == y->pid && x->world_rank == y->world_rank &&
                x->world_size == y->world_size && x->state == y->state &&
-               x->start_real_ns == y->start_real_ns && x->wall_ns == y->wall_ns &&
-               memcmp(x->n_lost, y->n_lost, sizeof x->n_lost) == 0 &&
+               x->parent_pid == y->parent_pid && x->start_real_ns == y->start_real_ns &&
+               x->wall_ns == y->wall_ns && memcmp(x->n_lost, y->n_lost, sizeof x->n_lost) == 0 &&
                x->overhead_ns == y->overhead_ns && x->n_cheap_builtins == y->n_cheap_builtins;
     }
     return same;
@@ -217,7 +220,7 @@ static void test_merge_after_decoding(void)
     ar_profile_free(&q);
 }
 
-/* ---- damage ---------------------------------------------------------------------------------- */
+/* ---- a file ---------------------------------------------------------------------------------- */
 
 static struct ar_bytes small_file(void)
 {
@@ -229,6 +232,69 @@ static struct ar_bytes small_file(void)
     ar_profile_free(&p);
     return bytes;
 }
+
+static uint64_t get_number(const unsigned char *at, size_t n_bytes)
+{
+    uint64_t number = 0;
+
+    for (size_t i = n_bytes; i-- > 0;)
+        number = number << 8 | at[i];
+    return number;
+}
+
+static void put_number(unsigned char *at, size_t n_bytes, uint64_t number)
+{
+    for (size_t i = 0; i < n_bytes; i++)
+        at[i] = (unsigned char)(number >> (8 * i));
+}
+
+static void set_checksums_right(unsigned char *file)
+{
+    for (uint64_t i = 0, n = get_number(file + 12, 4); i < n; i++) {
+        unsigned char *entry = file + HEAD_BYTES + i * ENTRY_BYTES;
+
+        put_number(entry + 32, 4,
+                   ar_crc32(file + get_number(entry + 8, 8), get_number(entry + 16, 8)));
+    }
+}
+
+/* ---- an older version ------------------------------------------------------------------------ */
+
+/* Takes so many bytes off the end of a section. */
+static void shorten(unsigned char *file, uint32_t kind, size_t n_bytes)
+{
+    for (uint32_t i = 0; i < file[12]; i++) {
+        unsigned char *entry = file + HEAD_BYTES + (size_t)i * ENTRY_BYTES;
+
+        if (get_number(entry, 4) == kind) {
+            put_number(entry + 16, 8, get_number(entry + 16, 8) - n_bytes);
+            put_number(entry + 24, 8, get_number(entry + 24, 8) - n_bytes);
+        }
+    }
+    set_checksums_right(file);
+}
+
+/* Version 2 has no parents and commands of processes, and no stacks of threads. */
+static void test_version_2(void)
+{
+    struct ar_bytes file = small_file();
+    struct ar_profile p;
+
+    file.data[8] = 2;
+    shorten(file.data, 5, 5 * 2);
+    shorten(file.data, 6, 2 + 1 + 9);
+    tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK, "version 2 is read");
+    tap_ok(sample_is_sound(&p) && p.n_processes == 2 && p.processes[1].pid == 77 &&
+               p.processes[1].parent_pid == 0,
+           "its processes have no parents");
+    tap_ok(p.locations[1].thread == 2 && p.locations[1].current == 0 &&
+               p.locations[1].latest_real_ns == 0,
+           "where its threads were is not known");
+    ar_profile_free(&p);
+    ar_bytes_free(&file);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Refused, or a profile; never anything else. A refusal has a text that names the file. */
 enum verdict { REFUSED, ACCEPTED, WRONG };
@@ -280,31 +346,6 @@ static void test_flips(void)
     tap_ok(n_wrong == 0, "every bit of %zu bytes changed: refused, or a profile", file.n);
     tap_ok(n_accepted == 0, "checksums notice every change in a section");
     ar_bytes_free(&file);
-}
-
-static uint64_t get_number(const unsigned char *at, size_t n_bytes)
-{
-    uint64_t number = 0;
-
-    for (size_t i = n_bytes; i-- > 0;)
-        number = number << 8 | at[i];
-    return number;
-}
-
-static void put_number(unsigned char *at, size_t n_bytes, uint64_t number)
-{
-    for (size_t i = 0; i < n_bytes; i++)
-        at[i] = (unsigned char)(number >> (8 * i));
-}
-
-static void set_checksums_right(unsigned char *file)
-{
-    for (uint64_t i = 0, n = get_number(file + 12, 4); i < n; i++) {
-        unsigned char *entry = file + HEAD_BYTES + i * ENTRY_BYTES;
-
-        put_number(entry + 32, 4,
-                   ar_crc32(file + get_number(entry + 8, 8), get_number(entry + 16, 8)));
-    }
 }
 
 static void test_flips_with_good_checksums(void)
@@ -468,6 +509,7 @@ static void test_heads(void)
         const char *text;
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
+        {8, 1, AR_UNSUPPORTED, "version 1"},
         {8, 4, AR_UNSUPPORTED, "version 4"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
@@ -531,6 +573,7 @@ int main(void)
 {
     test_round_trips();
     test_merge_after_decoding();
+    test_version_2();
     test_truncations();
     test_flips();
     test_flips_with_good_checksums();

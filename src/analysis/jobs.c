@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/jobs.h"
+
+#include "analysis/load.h"
+#include "base/arena.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4096
+
+static void look_at(struct ar_job *job, const char *path)
+{
+    struct ar_live_header header;
+
+    if (!ar_live_read_header(path, &header))
+        return;
+    job->n_processes++;
+    job->n_running += ar_live_is_running(&header);
+    if (!job->start_real_ns || header.start.real_ns < job->start_real_ns)
+        job->start_real_ns = header.start.real_ns;
+}
+
+static void look_into(struct ar_job *job, const char *directory)
+{
+    DIR *dir = opendir(directory);
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        size_t n = strlen(entry->d_name);
+        char path[PATH_BYTES];
+
+        if (n > 5 && strcmp(entry->d_name + n - 5, ".live") == 0 &&
+            snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) < (int)sizeof path)
+            look_at(job, path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static enum ar_status add_job(struct ar_jobs *jobs, const char *path)
+{
+    struct ar_job job = {0};
+
+    look_into(&job, path);
+    if (!job.n_processes)
+        return AR_OK;
+    job.path = strdup(path);
+    if (!job.path ||
+        ar_grow((void **)&jobs->items, &jobs->cap, jobs->n + 1, sizeof *jobs->items) < 0) {
+        free(job.path);
+        return AR_NOMEM;
+    }
+    jobs->items[jobs->n++] = job;
+    return AR_OK;
+}
+
+static enum ar_status add_place(struct ar_jobs *jobs, const char *place)
+{
+    char parent[PATH_BYTES], path[2 * PATH_BYTES];
+    enum ar_status status = AR_OK;
+
+    snprintf(parent, sizeof parent, "%s/allranks-%u", place, (unsigned)geteuid());
+    DIR *dir = opendir(parent);
+
+    for (struct dirent *entry; dir && status == AR_OK && (entry = readdir(dir));) {
+        snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
+        if (entry->d_name[0] != '.')
+            status = add_job(jobs, path);
+    }
+    if (dir)
+        closedir(dir);
+    return status;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    uint64_t x = ((const struct ar_job *)a)->start_real_ns;
+    uint64_t y = ((const struct ar_job *)b)->start_real_ns;
+
+    return (x < y) - (x > y);
+}
+
+enum ar_status ar_jobs_find(struct ar_jobs *out)
+{
+    const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+    enum ar_status status = AR_OK;
+
+    *out = (struct ar_jobs){0};
+    for (size_t i = 0; i < sizeof places / sizeof *places && status == AR_OK; i++)
+        if (places[i] && *places[i] && !(i == 1 && strcmp(places[i], "/tmp") == 0))
+            status = add_place(out, places[i]);
+    if (status < 0)
+        ar_jobs_free(out);
+    else if (out->n)
+        qsort(out->items, out->n, sizeof *out->items, newest_first);
+    return status;
+}
+
+void ar_jobs_free(struct ar_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        free(jobs->items[i].path);
+    free(jobs->items);
+    *jobs = (struct ar_jobs){0};
+}
