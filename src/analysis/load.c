@@ -100,7 +100,7 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
 {
     struct ar_live_header before;
     bool runs = ar_live_read_header(path, &before) && ar_live_is_running(&before);
-    struct ar_live live;
+    struct ar_live live = {.header = &before};
     size_t n_before = p->n_processes;
     enum ar_status status = check_same_kind(p, false, path, err);
 
