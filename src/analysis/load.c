@@ -100,13 +100,13 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
 {
     struct ar_live_header before;
     bool runs = ar_live_read_header(path, &before) && ar_live_is_running(&before);
-    struct ar_live live = {.header = &before};
+    struct ar_live live;
     size_t n_before = p->n_processes;
     enum ar_status status = check_same_kind(p, false, path, err);
 
     if (status == AR_OK)
         status = find ? ar_live_salvage(&live, path, err) : ar_live_open(&live, path, err);
-    if (status < 0)
+    if (status != AR_OK)
         return status;
     if (find) {
         find->n_bytes_left_out = live.n_bytes_left_out;
