@@ -202,10 +202,10 @@ static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is
 
     if (finds)
         return find_file(p, path, is_run, finds, err);
+    if (!is_run && !ar_live_has_begun(path))
+        return AR_OK;
     status = is_run ? load_run(p, path, err) : load_live(p, path, NULL, false, err);
-    if (status == AR_OK || (is_run ? is_there(path) : ar_live_has_begun(path)))
-        return status;
-    return AR_OK;
+    return status == AR_OK || is_there(path) ? status : AR_OK;
 }
 
 /* Live files in it, and in the directories of jobs below it. */

@@ -54,8 +54,8 @@ static bool has_it(char *const environment[])
  */
 static char *const *with_ours(char *const environment[])
 {
-    static __thread char **extended;
-    static __thread size_t cap;
+    static __thread char **extended __attribute__((tls_model("initial-exec")));
+    static __thread size_t cap __attribute__((tls_model("initial-exec")));
     size_t n = count(environment);
 
     if (!passed_on || !environment || has_it(environment) ||

@@ -8,7 +8,7 @@
 # run: SCRIPT in_thread
 # run: SCRIPT exit_in_thread
 # run: SCRIPT in_del
-# run: SCRIPT at_once => 5, no line
+# run: SCRIPT at_once => 5
 # run: SCRIPT aborted => SIGABRT, no line
 # run: SCRIPT killed => SIGKILL, no line
 # run: SCRIPT terminated => SIGTERM, no line

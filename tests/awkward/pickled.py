@@ -35,8 +35,7 @@ def fails(_):
 
 def surroundings(_):
     main = sys.modules["__main__"]
-    return (main.__name__, os.path.basename(main.__file__), sys.argv, __name__,
-            "allranks" in sys.modules and "fork" not in sys.argv)  # fmt: skip
+    return main.__name__, os.path.basename(main.__file__), sys.argv, __name__
 
 
 def put(queue, event):

@@ -50,7 +50,7 @@ AWKWARD = ROOT / "tests" / "awkward"
 EVERYTHING = os.environ.get("ALLRANKS_TEST_ALL", "0") != "0"
 FORMS = ("SCRIPT", "MODULE", "CODE", "DIRECTORY", "ARCHIVE", "STDIN")
 ALWAYS_MASKED = (r"\b0x[0-9a-f]{6,}\b", r"(?<=\bpid )\d+", r"(?<=-run)\d")
-CLOSING_LINE = re.compile(rb"allranks: 1 process recorded in [^\n]*; see: allranks report [^\n]*\n")
+CLOSING_LINE = re.compile(rb"allranks: 1 process[^\n]* recorded in [^\n]*; see: allranks report [^\n]*\n")
 COMPLAINT = re.compile(rb"allranks: [^\n]*; what was recorded can be had by: [^\n]*\n")
 
 

@@ -184,7 +184,7 @@ def test_names_are_shown_without_what_a_terminal_obeys(sandbox: Sandbox):
     assert b"?[2J?]0;title?" in read(sandbox, "info", path).stdout
     assert b"\\u001b[2J" in read(sandbox, "report --json", path).stdout
     missing = read(sandbox, "info", "\x1b[2J\n\u009b")
-    assert missing.stderr == b"allranks: error: ?[2J??: No such file or directory\n"
+    assert missing.stderr == b"allranks: error: ?[2J??: no file fits this pattern (is this the right directory?)\n"
 
 
 # ---- damaged ----

@@ -54,7 +54,7 @@ def test_a_limit_on_file_size_is_not_run_into(any_python: Sandbox):
     """Its signal would kill: the live file stops growing, and the run file is small enough here."""
     done = same_as_plain(any_python, "file_size", "600000")
     assert is_closing_line(done.err.splitlines()[-1])
-    assert lost(any_python, RUN).keys() == {"nodes", "functions"} or lost(any_python, RUN).keys() == {"nodes"}
+    assert lost(any_python, RUN).keys() in ({"nodes", "functions"}, {"nodes"}, {"functions"})
     assert_told(any_python, RUN)
     assert any_python.report(RUN).calls("work") == 1
 
