@@ -61,31 +61,15 @@ static enum ar_status give_name(const char *temporary, const char *path, char *w
     return AR_EXISTS;
 }
 
-/*
- * The name is as safe as the contents before anybody removes what the file was made of. Where the
- * directory cannot be read, or there are no descriptors left, the system does it when it likes.
- */
-static enum ar_status make_name_last(const char *written)
+static enum ar_status flush(int fd)
 {
-    const char *slash = strrchr(written, '/');
-    char directory[4096] = ".";
-    enum ar_status status = AR_OK;
-
-    if (slash)
-        snprintf(directory, sizeof directory, "%.*s", (int)(slash - written) + 1, written);
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        return AR_OK;
-    if (fsync(fd) < 0 && errno != EINVAL)
-        status = AR_IO;
-    close(fd);
-    return status;
+    return fsync(fd) < 0 && errno != EINVAL ? AR_IO : AR_OK;
 }
 
-/* Under a name of its own; on failure there is no such file. */
+/* Under a name of its own, open still; on failure there is no such file. */
 static enum ar_status write_temporary(const struct ar_bytes *bytes, const char *path,
-                                      char *temporary, size_t n_temporary, struct ar_error *err)
+                                      char *temporary, size_t n_temporary, int *fd,
+                                      struct ar_error *err)
 {
     enum ar_status status;
 
@@ -93,19 +77,30 @@ static enum ar_status write_temporary(const struct ar_bytes *bytes, const char *
                  (unsigned long long)ar_clock_ns(CLOCK_REALTIME)) >= (int)n_temporary)
         return ar_fail(err, AR_IO, "%s: name too long", path);
 
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-    if (fd < 0)
+    *fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (*fd < 0)
         return ar_fail(err, AR_IO, "%s: cannot write: %s", path, strerror(errno));
-    status = write_all(fd, bytes);
-    if (status == AR_OK && fsync(fd) < 0 && errno != EINVAL)
-        status = AR_IO;
-    if (close(fd) < 0)
-        status = AR_IO;
+    status = write_all(*fd, bytes);
+    if (status == AR_OK)
+        status = flush(*fd);
     if (status < 0) {
         ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
+        close(*fd);
         unlink(temporary);
     }
+    return status;
+}
+
+/*
+ * The name is as safe as the contents before anybody removes what the file was made of: flushing a
+ * file again flushes that it was given a name. The directory need not be opened for that.
+ */
+static enum ar_status make_name_last(int fd, enum ar_status status)
+{
+    if (status == AR_OK)
+        status = flush(fd);
+    if (close(fd) < 0)
+        status = AR_IO;
     return status;
 }
 
@@ -113,13 +108,12 @@ enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char
                             size_t n_written, struct ar_error *err)
 {
     char temporary[4096];
-    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, err);
+    int fd = -1;
+    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, &fd, err);
 
     if (status < 0)
         return status;
-    status = give_name(temporary, path, written, n_written);
-    if (status == AR_OK)
-        status = make_name_last(written);
+    status = make_name_last(fd, give_name(temporary, path, written, n_written));
     if (status < 0)
         ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
     unlink(temporary);
@@ -129,10 +123,14 @@ enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char
 enum ar_status ar_run_replace(const struct ar_bytes *bytes, const char *path, struct ar_error *err)
 {
     char temporary[4096];
-    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, err);
+    int fd = -1;
+    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, &fd, err);
 
-    if (status == AR_OK && rename(temporary, path) < 0) {
-        status = ar_fail(err, AR_IO, "%s: cannot write: %s", path, strerror(errno));
+    if (status < 0)
+        return status;
+    status = make_name_last(fd, rename(temporary, path) < 0 ? AR_IO : AR_OK);
+    if (status < 0) {
+        ar_fail(err, status, "%s: cannot write: %s", path, strerror(errno));
         unlink(temporary);
     }
     return status;

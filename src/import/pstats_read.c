@@ -4,7 +4,6 @@
 #include "import/marshal_read.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +101,7 @@ static bool next_ns(struct reading *r, uint64_t *ns)
     if (!(seconds > -0.5e-9 && seconds < MOST_SECONDS))
         return FAIL(r, "a time of %g s, byte %zu, which no clock in seconds can give", seconds,
                     o.offset);
-    *ns = seconds > 0 ? (uint64_t)llround(seconds * 1e9) : 0;
+    *ns = seconds > 0 ? (uint64_t)(seconds * 1e9 + 0.5) : 0;
     return true;
 }
 
