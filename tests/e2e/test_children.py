@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+from conftest import PLAIN
 from harness import Done, Sandbox, is_closing_line, workload
 
 PROGRAM = workload("family.py")
@@ -160,6 +161,21 @@ def test_options_are_the_childrens_too(python: Sandbox):
     report = python.report("family.allranks")
     assert report.calls("work") == 8 and report.calls("tick") == 0
     assert not [node for node in report.nodes if node.kind == "builtin"]
+
+
+def test_console_scripts_and_other_pythons_are_reached(python: Sandbox, request: pytest.FixtureRequest):
+    """Whichever Python it is, if allranks is installed in it."""
+    others = [stack for stack in request.config.stash[PLAIN] if stack.python_version != python.stack.python_version]
+    words = []
+    for stack in [python.stack, *others]:
+        script = python.cwd / f"tool-{stack.name}"
+        script.write_text(f"#!{stack.python}\ndef tick(): pass\nfor _ in range(10): tick()\n")
+        script.chmod(0o755)
+        words.append([str(script)])
+    done = python.recorded("-c", f"import subprocess\nfor words in {words!r}: subprocess.run(words, check=True)")
+    assert done.code == 0, done
+    assert len(python.info("command.allranks").processes) == 1 + len(words)
+    assert python.report("command.allranks").calls("tick") == 10 * len(words)
 
 
 def test_children_that_find_no_room_are_counted(python: Sandbox):

@@ -71,7 +71,7 @@ static inline void round_trip(struct ar_profile *p)
     ar_bytes_free(&second);
 }
 
-/* A run of two that are the same has as many functions and nodes, and twice the threads. */
+/* A run of two that are the same has as many functions and nodes. */
 static inline void merge_twice(const struct ar_profile *p)
 {
     struct ar_profile both;

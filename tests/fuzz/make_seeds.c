@@ -4,6 +4,7 @@
  *
  *     make_seeds live|run|linetable DIRECTORY
  */
+#include "export/pstats.h"
 #include "format/runfile.h"
 #include "live_image.h"
 #include "sample_profile.h"
@@ -121,6 +122,27 @@ static void save_run(void)
     ar_profile_free(&p);
 }
 
+/* ---- files of cProfile ----------------------------------------------------------------------- */
+
+static void save_pstats(void)
+{
+    struct ar_pstats_choice all = {0};
+    struct ar_bytes bytes = {0};
+    struct ar_profile p;
+
+    sample_start(&p);
+
+    uint32_t main_id = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "main", 1), 0);
+    uint32_t here = sample_thread(&p, sample_rank(&p, 0), 0);
+
+    sample_value(&p, AR_METRIC_CALLS, main_id, here, 3);
+    sample_value(&p, AR_METRIC_TIME, main_id, here, 4000);
+    sample_must(ar_pstats_encode(&p, &all, &bytes, NULL));
+    save("ours", bytes.data, bytes.n);
+    ar_bytes_free(&bytes);
+    ar_profile_free(&p);
+}
+
 /* ---- line tables ----------------------------------------------------------------------------- */
 
 static void save_linetable(void)
@@ -139,7 +161,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*save)(void);
-    } kinds[] = {{"live", save_live}, {"run", save_run}, {"linetable", save_linetable}};
+    } kinds[] = {{"live", save_live},
+                 {"run", save_run},
+                 {"linetable", save_linetable},
+                 {"pstats", save_pstats}};
 
     directory = argc == 3 ? argv[2] : "";
     for (size_t i = 0; argc == 3 && i < sizeof kinds / sizeof *kinds; i++)
@@ -147,6 +172,6 @@ int main(int argc, char **argv)
             kinds[i].save();
             return 0;
         }
-    fprintf(stderr, "usage: make_seeds live|run|linetable DIRECTORY\n");
+    fprintf(stderr, "usage: make_seeds live|run|linetable|pstats DIRECTORY\n");
     return 2;
 }

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
 BUILD = ROOT / "build" / "fuzz"
-SOURCES = [path for part in ("base", "format", "analysis", "export") for path in sorted((ROOT / "src" / part).glob("*.c"))]
+SOURCES = [path for part in ("base", "format", "import", "analysis", "export") for path in sorted((ROOT / "src" / part).glob("*.c"))]
 FLAGS = ["-std=gnu11", "-g", "-O1", "-D_GNU_SOURCE", "-fno-omit-frame-pointer", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests/unit'}"]
 SANITIZERS = "address,undefined"
 TIMEOUT_S = 10
@@ -37,13 +37,14 @@ threads = [threading.Thread(target=work) for _ in range(2)]
 for t in threads: t.start()
 for t in threads: t.join()
 work(); time.sleep(0.01)
-if sys.argv[1] == "dies": os._exit(0)
+if sys.argv[1] == "dies": os.kill(os.getpid(), 9)
 """
 
 
 def record(python: str, directory: Path, end: str) -> None:
+    """However it ends: one that dies leaves its live file."""
     command = [python, "-m", "allranks", "-q", "--live-dir", directory, "-o", directory / "real", "-c", PROGRAM, end]
-    subprocess.run(command, check=True, cwd=directory)
+    subprocess.run(command, check=end == "ends", cwd=directory)
 
 
 def real_run(python: str, corpus: Path) -> None:
@@ -63,12 +64,27 @@ def real_live(python: str, corpus: Path) -> None:
         path.parent.rmdir()
 
 
+def real_pstats(python: str, corpus: Path) -> None:
+    """What cProfile writes, and the same dict in every version of the marshal format."""
+    code = (
+        "import cProfile, marshal, sys\n"
+        "p = cProfile.Profile()\n"
+        "def f(n): return n and f(n - 1)\n"
+        "p.runcall(lambda: sorted([f(3), f(2)], key=abs))\n"
+        "p.create_stats()\n"
+        "for version in range(5):\n"
+        "    open(f'{sys.argv[1]}/real{version}', 'wb').write(marshal.dumps(p.stats, version))\n"
+    )
+    subprocess.run([python, "-c", code, corpus], check=True)
+
+
 # A reader is a line here and a file fuzz_NAME.c; its seeds come from make_seeds.c, and from a run where there is a maker of one.
 TARGETS: dict[str, tuple[int, Callable[[str, Path], None] | None]] = {
     # name: (longest input in bytes, maker of a real file)
     "live": (128 << 10, real_live),
     "run": (32 << 10, real_run),
     "linetable": (4 << 10, None),
+    "pstats": (8 << 10, real_pstats),
 }
 
 
