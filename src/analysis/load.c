@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "format/livefile.h"
 #include "format/runfile.h"
 #include "import/file_ranks.h"
@@ -57,19 +58,6 @@ static enum ar_status load_run(struct ar_profile *p, const char *path, struct ar
 }
 
 /* ---- live files ------------------------------------------------------------------------------- */
-
-bool ar_live_read_header(const char *path, struct ar_live_header *out)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = fd < 0 ? 0 : read(fd, out, sizeof *out);
-
-    if (fd >= 0)
-        close(fd);
-    if (n != (ssize_t)sizeof *out || memcmp(out->magic, AR_LIVE_MAGIC, sizeof out->magic) != 0)
-        return false;
-    out->host[sizeof out->host - 1] = out->job[sizeof out->job - 1] = '\0';
-    return true;
-}
 
 /*
  * The writer renews its own stamp when it meets new functions, and so hardly ever in a loop. While
@@ -167,17 +155,11 @@ static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_
     return status == AR_NOMEM ? status : AR_OK;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
 /* "p100-7.c101-9.allranks": what a child that has ended leaves in place of its live file. */
 static bool is_ended_child(const char *name)
 {
-    return ends_with(name, ".allranks") && strstr(name, ".c") && (name[0] == 'p' || name[0] == 'r');
+    return ar_ends_with(name, ".allranks") && strstr(name, ".c") &&
+           (name[0] == 'p' || name[0] == 'r');
 }
 
 static bool is_directory(const char *path)
@@ -224,7 +206,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         char *name = entries[i]->d_name, full[8192];
 
         snprintf(full, sizeof full, "%s/%s", path, name);
-        if (status == AR_OK && (ends_with(name, ".live") || is_ended_child(name)))
+        if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name)))
             status = load_entry(p, full, is_ended_child(name), finds, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
             status = load_directory(p, full, depth + 1, finds, err);

@@ -55,5 +55,3 @@ void ar_finds_free(struct ar_finds *finds);
  */
 AR_MUST_CHECK enum ar_status ar_load_live(struct ar_profile *p, const char *path,
                                           bool keep_builtins, struct ar_error *err);
-/* A quick look: false if it is no live file. */
-bool ar_live_read_header(const char *path, struct ar_live_header *out);

@@ -3,6 +3,7 @@
 
 #include "analysis/load.h"
 #include "analysis/validate.h"
+#include "base/text.h"
 #include "cli/screen.h"
 
 #include <dirent.h>
@@ -15,13 +16,6 @@ struct checked {
     size_t n_files, n_runs;
     struct ar_validated sum;
 };
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
 
 static enum ar_status check_live(struct checked *all, const char *path, struct ar_error *err)
 {
@@ -63,9 +57,9 @@ static enum ar_status check_entry(struct checked *all, const char *path, int dep
         return AR_OK;
     if (S_ISDIR(st.st_mode))
         return depth == 0 ? check_directory(all, path, depth + 1, err) : AR_OK;
-    if (ends_with(path, ".live"))
+    if (ar_ends_with(path, ".live"))
         status = check_live(all, path, err);
-    else if (ends_with(path, ".allranks"))
+    else if (ar_ends_with(path, ".allranks"))
         status = check_run(all, path, err);
     return status < 0 && !ar_live_has_begun(path) ? AR_OK : status;
 }

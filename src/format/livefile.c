@@ -458,6 +458,19 @@ bool ar_live_has_begun(const char *path)
     return n < 0 ? errno != ENOENT : n == 8 && memcmp(magic, zeros, 8) != 0;
 }
 
+bool ar_live_read_header(const char *path, struct ar_live_header *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? 0 : pread(fd, out, sizeof *out, 0);
+
+    if (fd >= 0)
+        close(fd);
+    if (n != (ssize_t)sizeof *out || memcmp(out->magic, AR_LIVE_MAGIC, sizeof out->magic) != 0)
+        return false;
+    terminate_texts(out);
+    return true;
+}
+
 bool ar_live_is_running(const struct ar_live_header *header)
 {
     char host[sizeof header->host] = "";

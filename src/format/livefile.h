@@ -278,6 +278,8 @@ AR_MUST_CHECK enum ar_status ar_live_from_bytes(struct ar_live *out, const void 
  */
 AR_MUST_CHECK enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes,
                                               const char *name, struct ar_error *err);
+/* A quick look: false if it is no live file. Its version is not looked at. */
+bool ar_live_read_header(const char *path, struct ar_live_header *out);
 /* Does the process that writes it run, on this machine? */
 bool ar_live_is_running(const struct ar_live_header *header);
 void ar_live_close(struct ar_live *live);

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "format/livefile.h"
 #include "format/runfile.h"
 
@@ -107,18 +108,11 @@ void ar_family_unlock(int lock)
 
 /* ---- its files -------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
 /* Also what a child was about to write when it was killed. */
 static bool is_of_family(const char *rest)
 {
-    return *rest == '.' &&
-           (ends_with(rest, ".live") || ends_with(rest, ".allranks") || ends_with(rest, ".part"));
+    return *rest == '.' && (ar_ends_with(rest, ".live") || ar_ends_with(rest, ".allranks") ||
+                            ar_ends_with(rest, ".part"));
 }
 
 /* Calls the visitor with the path of each live file and run file; it says whether to go on. */
@@ -147,14 +141,7 @@ static bool each_file(const struct ar_identity *identity, bool (*visit)(const ch
 
 static bool read_header(const char *path, struct ar_live_header *header)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n = fd < 0 ? -1 : pread(fd, header, sizeof *header, 0);
-
-    if (fd >= 0)
-        close(fd);
-    return n == (ssize_t)sizeof *header &&
-           memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) == 0 &&
-           header->version == AR_LIVE_VERSION;
+    return ar_live_read_header(path, header) && header->version == AR_LIVE_VERSION;
 }
 
 static bool is_not_running(const char *path, void *context)
@@ -162,7 +149,7 @@ static bool is_not_running(const char *path, void *context)
     const struct ar_identity *identity = context;
     struct ar_live_header h;
 
-    if (!ends_with(path, ".live") || !read_header(path, &h) || h.state != AR_LIVE_RUNNING)
+    if (!ar_ends_with(path, ".live") || !read_header(path, &h) || h.state != AR_LIVE_RUNNING)
         return true;
     if ((h.pid == identity->pid && h.pid_start == identity->pid_start) ||
         (h.pid == identity->root_pid && h.pid_start == identity->root_start))
@@ -190,8 +177,7 @@ static enum ar_status add_live(struct gathering *g, const char *path, bool *ende
 
     if (status < 0)
         return status;
-    *ended = live.header->state != AR_LIVE_RUNNING ||
-             !ar_process_runs(live.header->pid, live.header->pid_start);
+    *ended = !ar_live_is_running(live.header);
     status = ar_profile_add_live(g->p, &live, 0, &err);
     ar_live_close(&live);
     return status;
@@ -219,11 +205,11 @@ static bool gather_file(const char *path, void *context)
 
     if (strcmp(path, g->own_path) == 0)
         return true;
-    if (ends_with(path, ".part"))
+    if (ar_ends_with(path, ".part"))
         status =
             AR_OK; /* whoever writes has the lock: this one is dead, and its live file is there */
     else
-        status = ends_with(path, ".live") ? add_live(g, path, &ended) : add_run(g, path);
+        status = ar_ends_with(path, ".live") ? add_live(g, path, &ended) : add_run(g, path);
     if (status == AR_NOMEM) { /* the profile may be half of what it should be */
         g->status = status;
         return false;

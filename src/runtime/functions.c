@@ -2,6 +2,7 @@
 #include "runtime/functions.h"
 
 #include "base/idmap.h"
+#include "base/text.h"
 #include "runtime/c_numbers.h"
 #include "runtime/filters.h"
 #include "runtime/livemap.h"
@@ -58,21 +59,9 @@ static PyObject *bytes_of(PyObject *text)
     return PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
 static bool is_import_system(const char *file)
 {
-    return starts_with(file, "<frozen importlib") || starts_with(file, "<frozen zipimport");
+    return ar_starts_with(file, "<frozen importlib") || ar_starts_with(file, "<frozen zipimport");
 }
 
 /* The threading module does in every thread, but only for those who have asked it to. */
@@ -81,7 +70,7 @@ static bool sets_profile(PyCodeObject *code, const char *file)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); i++)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_names, i), "setprofile") ==
             0)
-            return !ends_with(file, "/threading.py");
+            return !ar_ends_with(file, "/threading.py");
     return false;
 }
 
@@ -92,14 +81,14 @@ static void mark(uint32_t number, PyCodeObject *code, const char *name, const ch
         ar_tree_mark(number, AR_MARK_SUSPENDS);
     if (is_import_system(file))
         ar_tree_mark(number, AR_MARK_ANY_PLACE);
-    if (ends_with(name, "_run") && ends_with(file, "asyncio/events.py"))
+    if (ar_ends_with(name, "_run") && ar_ends_with(file, "asyncio/events.py"))
         ar_tree_mark(number, AR_MARK_RUNS_TASKS);
 }
 
 /* Of an import only its entrance is shown where its inside is not wanted. */
 static bool is_hidden(const char *name, const char *file, PyObject *globals)
 {
-    if (starts_with(file, known.own_directory))
+    if (ar_starts_with(file, known.own_directory))
         return true;
     if (is_import_system(file))
         return ar_filters_hide_imports() && strcmp(name, "_find_and_load") != 0;

@@ -88,7 +88,7 @@ static bool speaks(void)
 static void say_what_is_left(const char *why)
 {
     if (speaks())
-        say("allranks: %s; what was recorded can be had by: allranks merge %s -o %s\n", why,
+        say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s\n", why,
             recording.identity.job_dir, recording.output);
 }
 

@@ -35,16 +35,7 @@ static struct {
 
 static bool read_header(const char *path, struct ar_live_header *header)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-    if (fd < 0)
-        return false;
-    ssize_t n = pread(fd, header, sizeof *header, 0);
-
-    close(fd);
-    return n == (ssize_t)sizeof *header &&
-           memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) == 0 &&
-           header->version == AR_LIVE_VERSION;
+    return ar_live_read_header(path, header) && header->version == AR_LIVE_VERSION;
 }
 
 static bool process_exists(uint32_t pid)

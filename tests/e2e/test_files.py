@@ -83,7 +83,7 @@ def merge_as_told(python: Sandbox, message: str, output: str) -> None:
     """Does what the message says, with another output."""
     (line,) = message.splitlines()
     assert line.startswith("allranks: ")
-    directory = re.search(r"allranks merge (\S+) -o \S+$", line).group(1)
+    directory = re.search(r"allranks recover (\S+) -o \S+$", line).group(1)
     merged = python.allranks("merge", directory, "-o", output)
     assert (merged.code, merged.out) == (0, ""), merged
 

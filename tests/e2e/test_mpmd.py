@@ -17,7 +17,7 @@ def sorted_lines(done: Done) -> list[str]:
 def advice_in(done: Done) -> str:
     """The directory that the one message says to merge."""
     (line,) = [line for line in done.err.splitlines() if line.startswith("allranks: ")]
-    found = re.search(r"allranks merge (\S+) -o \S+$", line)
+    found = re.search(r"allranks recover (\S+) -o \S+$", line)
     assert found, line
     return found.group(1)
 

@@ -61,7 +61,7 @@ def test_a_limit_on_file_size_is_not_run_into(any_python: Sandbox):
 
 def test_a_run_file_beyond_the_limit_is_not_written(python: Sandbox):
     done = same_as_plain(python, "file_size", "5000")
-    assert "File too large" in done.err and "allranks merge" in done.err
+    assert "File too large" in done.err and "allranks recover" in done.err
     assert python.files() == set()
     recovered(python, python.live)
     assert python.report(RUN).calls("work") == 1
