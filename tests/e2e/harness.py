@@ -23,6 +23,7 @@ from readings import Calls, Info, Report, read_pstats
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORKLOADS = ROOT / "tests" / "workloads"
+POLLER = str(ROOT / "tests" / "e2e" / "poller.py")
 TIME_LIMIT_S = 120
 SWITCH_S = 0.002  # what a look at the clock may be off by
 
@@ -260,6 +261,21 @@ class Sandbox:
         while self.left_overs() and time.monotonic() < deadline:
             time.sleep(0.02)
         assert self.left_overs() == []
+
+    @contextlib.contextmanager
+    def polled(self) -> Iterator[None]:
+        """Live files are read and checked at full speed meanwhile, and every look must find them sound."""
+        stop, result = (self.cwd.parent / f"{name}-{len(self.started)}" for name in ("stop", "polled"))
+        poller = self.start([self.stack.python, POLLER, str(self.live), str(stop), str(result)])
+        try:
+            yield
+        finally:
+            stop.touch()
+            done = poller.wait()
+        assert done.code == 0, done
+        polled = json.loads(result.read_text())
+        print("looks of the poller:", polled["looks"])
+        assert polled["faults"] == []
 
     def read_json(self, name: str):
         return json.loads((self.cwd / name).read_text())

@@ -65,7 +65,8 @@ def record(python: Sandbox, way: str, *options: str) -> Done:
 def test_each_has_its_own_and_all_are_in_one_run(any_python: Sandbox, way: str):
     plain = any_python.plain(PROGRAM, way, "log")
     (any_python.cwd / "log").unlink()
-    done = record(any_python, way)
+    with any_python.polled():
+        done = record(any_python, way)
     assert (done.code, done.out) == (plain.code, plain.out), done
     assert sum(map(is_closing_line, done.err.splitlines())) == 1, done
     assert done.err.count("\n") == plain.err.count("\n") + 1, done

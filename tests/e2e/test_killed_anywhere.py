@@ -8,7 +8,6 @@ full speed meanwhile. 40 kills, or 500 with ALLRANKS_TEST_ALL=1, over all Python
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import time
@@ -19,13 +18,12 @@ from pathlib import Path
 
 import pytest
 from conftest import PLAIN
-from harness import ROOT, Running, Sandbox, workload
+from harness import Running, Sandbox, workload
 from live_reading import read_live
 
 PROGRAM = workload("writes_down.py")
 FILE = "writes_down.py"
 NAMES = ("turn", "middle", "leaf", "deep")
-POLLER = str(ROOT / "tests" / "e2e" / "poller.py")
 ALL = os.environ.get("ALLRANKS_TEST_ALL", "0") != "0"
 N_RANDOM, N_AIMED = (300, 200) if ALL else (20, 20)
 SEED = int(os.environ.get("ALLRANKS_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
@@ -38,16 +36,9 @@ def share(request: pytest.FixtureRequest, n_kills: int) -> int:
 @pytest.fixture
 def watched(any_python: Sandbox) -> Iterator[Sandbox]:
     """All live files are read at full speed while the test runs."""
-    stop, result = any_python.cwd.parent / "stop", any_python.cwd.parent / "polled"
     any_python.live.mkdir()
-    poller = any_python.start([any_python.stack.python, POLLER, str(any_python.live), str(stop), str(result)])
-    yield any_python
-    stop.touch()
-    done = poller.wait()
-    assert done.code == 0, done
-    polled = json.loads(result.read_text())
-    print("looks of the poller:", polled["looks"])
-    assert polled["faults"] == []
+    with any_python.polled():
+        yield any_python
 
 
 # ---- what the program has written down ----

@@ -24,7 +24,8 @@ NOBODY = 65534
 def same_as_plain(sandbox: Sandbox, *words: str, options: tuple[str, ...] = (), **how) -> Done:
     """Recorded, with the answer and the end that it has without us."""
     plain = sandbox.plain(PROGRAM, *words, **how)
-    recorded = sandbox.recorded(PROGRAM, *words, options=options, **how)
+    with sandbox.polled():
+        recorded = sandbox.recorded(PROGRAM, *words, options=options, **how)
     assert (recorded.code, recorded.out) == (plain.code, plain.out), recorded
     return recorded
 
