@@ -9,10 +9,13 @@ from conftest import PLAIN
 from harness import Done, Sandbox, is_closing_line, workload
 
 PROGRAM = workload("family.py")
-WAYS = (
+FORKS = (
     "fork", "fork_and_exit", "fork_twice", "fork_in_thread", "fork_beside_threads", "fork_deep", "fork_in_generator",
-    "fork_in_task", "fork_storm", "pool_fork", "pool_spawn", "pool_forkserver", "pool_terminated", "executor", "subprocesses",
-    "becomes_another", "fails_to_become_another", "child_killed",
+    "fork_in_task", "fork_storm",
+)  # fmt: skip
+OTHER_WAYS = (
+    "pool_fork", "pool_spawn", "pool_forkserver", "pool_terminated", "executor", "subprocesses", "becomes_another",
+    "fails_to_become_another", "child_killed",
 )  # fmt: skip
 PARENT_FIRST = ("outlived", "outlived_by_two", "daemon", "killed_before_child")
 
@@ -61,18 +64,27 @@ def record(python: Sandbox, way: str, *options: str) -> Done:
     return python.recorded(PROGRAM, way, "log", options=options)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_each_has_its_own_and_all_are_in_one_run(any_python: Sandbox, way: str):
-    plain = any_python.plain(PROGRAM, way, "log")
-    (any_python.cwd / "log").unlink()
-    with any_python.polled():
-        done = record(any_python, way)
+def assert_all_are_in_one_run(python: Sandbox, way: str) -> None:
+    plain = python.plain(PROGRAM, way, "log")
+    (python.cwd / "log").unlink()
+    with python.polled():
+        done = record(python, way)
     assert (done.code, done.out) == (plain.code, plain.out), done
     assert sum(map(is_closing_line, done.err.splitlines())) == 1, done
     assert done.err.count("\n") == plain.err.count("\n") + 1, done
-    any_python.wait_for_the_last()
-    assert any_python.files() == {"family.allranks", "log"}
-    assert_all_are_there(any_python)
+    python.wait_for_the_last()
+    assert python.files() == {"family.allranks", "log"}
+    assert_all_are_there(python)
+
+
+@pytest.mark.parametrize("way", FORKS)
+def test_a_forked_child_goes_on_in_a_file_of_its_own(any_python: Sandbox, way: str):
+    assert_all_are_in_one_run(any_python, way)
+
+
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_each_has_its_own_and_all_are_in_one_run(python: Sandbox, way: str):
+    assert_all_are_in_one_run(python, way)
 
 
 @pytest.mark.parametrize("way", PARENT_FIRST)
