@@ -3,8 +3,9 @@
 file on another processor, ten times a second and without a pause.
 
 The program calls five hundred small functions in turn, so that what is read is what it writes all the time. It measures rounds of
-some milliseconds. Ten times a second only few of them are looked at, which a median would not notice: there the mean counts. Without
-a pause most of them are, and the median counts. A reader keeps caches and memory busy
+some milliseconds. Ten times a second only few of them are looked at, which a median would not notice, and a mean differs by more
+between two runs without any look (5 % on a shared machine): that row is shown, and what is judged is the median without a pause, where
+most of them are looked at, a hundred times as often. A reader keeps caches and memory busy
 whatever it reads: beside it there is one that reads as much of a file that nobody writes (`elsewhere`), and what looking
 costs is the difference to that. Instructions are counted by valgrind, with a reader that never pauses and without one.
 """
@@ -147,7 +148,6 @@ def checks(best: dict[str, Figures]) -> list[Check]:
         return best[mode][kind] / best[to][kind]
 
     return [
-        Check("looked at 10 times a second", ratio("10 a second", "alone", "mean_ns"), 1.01, ".3f"),
         Check("looked at without a pause", ratio("no pause", "elsewhere", "median_ns"), 1.05, ".3f"),
     ]
 
