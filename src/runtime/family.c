@@ -53,12 +53,17 @@ void ar_family_expect(void)
     begun.expected = true;
 }
 
-/* A directory need not be opened to see that nobody has made a file in it. */
+/*
+ * A directory need not be opened to see that nobody has made a file in it. That of ranks is changed by
+ * all of them: each would read the names of all.
+ */
 bool ar_family_is_expected(const struct ar_identity *identity)
 {
     struct timespec now = changed(identity);
 
-    return begun.expected || now.tv_sec != begun.directory_changed.tv_sec ||
+    if (begun.expected || ar_family_root_is_rank(identity))
+        return begun.expected;
+    return now.tv_sec != begun.directory_changed.tv_sec ||
            now.tv_nsec != begun.directory_changed.tv_nsec;
 }
 
@@ -166,6 +171,7 @@ struct gathering {
     struct ar_family *family;
     struct ar_profile *p;
     const char *own_path;
+    bool is_locked;
     enum ar_status status;
 };
 
@@ -203,7 +209,7 @@ static bool gather_file(const char *path, void *context)
     bool ended = true;
     enum ar_status status;
 
-    if (strcmp(path, g->own_path) == 0)
+    if (strcmp(path, g->own_path) == 0 || (ar_ends_with(path, ".part") && !g->is_locked))
         return true;
     if (ar_ends_with(path, ".part"))
         status =
@@ -239,9 +245,10 @@ static void add_lost(const struct ar_identity *identity, struct ar_profile *p)
 }
 
 enum ar_status ar_family_gather(struct ar_family *family, const struct ar_identity *identity,
-                                const char *own_path, struct ar_profile *p)
+                                int lock, const char *own_path, struct ar_profile *p)
 {
-    struct gathering g = {.family = family, .p = p, .own_path = own_path, .status = AR_OK};
+    struct gathering g = {
+        .family = family, .p = p, .own_path = own_path, .is_locked = lock >= 0, .status = AR_OK};
 
     *family = (struct ar_family){0};
     each_file(identity, gather_file, &g);

@@ -38,9 +38,12 @@ bool ar_family_is_expected(const struct ar_identity *identity);
 /* From here on a change of the job's directory means children. */
 void ar_family_begin(const struct ar_identity *identity);
 
-/* Adds to `p` what others of the family have left, or have so far; but not `own_path`. */
+/*
+ * Adds to `p` what others of the family have left, or have so far; but not `own_path`. Without the
+ * lock (-1) what somebody may be writing just now is left alone.
+ */
 AR_MUST_CHECK enum ar_status ar_family_gather(struct ar_family *family,
-                                              const struct ar_identity *identity,
+                                              const struct ar_identity *identity, int lock,
                                               const char *own_path, struct ar_profile *p);
 /* Is there one that runs, besides this process? The root does not count. */
 bool ar_family_runs(const struct ar_identity *identity);

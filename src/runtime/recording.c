@@ -152,14 +152,14 @@ static enum ar_status own_profile(struct ar_profile *p, struct ar_error *err)
     return status;
 }
 
-/* With what its children have left, or have so far. */
-static enum ar_status family_profile(struct ar_profile *p, struct ar_family *family,
-                                     struct ar_error *err)
+/* With what its children have left, or have so far, if there may be any. */
+static enum ar_status family_profile(struct ar_profile *p, struct ar_family *family, bool expected,
+                                     int lock, struct ar_error *err)
 {
     enum ar_status status = own_profile(p, err);
 
-    if (status == AR_OK && ar_family_is_expected(&recording.identity))
-        status = ar_family_gather(family, &recording.identity, ar_livemap_path(), p);
+    if (status == AR_OK && expected)
+        status = ar_family_gather(family, &recording.identity, lock, ar_livemap_path(), p);
     return status;
 }
 
@@ -205,7 +205,8 @@ static void leave_nothing(size_t n_running)
 static void end_root(void)
 {
     const struct ar_identity *identity = &recording.identity;
-    int lock = ar_family_is_expected(identity) ? ar_family_lock(identity) : -1;
+    bool expected = ar_family_is_expected(identity);
+    int lock = expected ? ar_family_lock(identity) : -1;
     struct ar_error err = {"out of memory"};
     struct ar_profile p = {0};
     struct ar_family family = {0};
@@ -213,7 +214,7 @@ static void end_root(void)
     enum ar_status status;
 
     close_live_file();
-    status = family_profile(&p, &family, &err);
+    status = family_profile(&p, &family, expected, lock, &err);
     if (status == AR_OK)
         status = write_run_to(&p, recording.output, written, &err);
     if (status == AR_OK) {
@@ -285,7 +286,7 @@ static enum ar_status add_to_written(struct ar_profile *p, struct ar_error *err)
 }
 
 /* The last of the family: nobody else will. */
-static void complete(void)
+static void complete(int lock)
 {
     const struct ar_identity *identity = &recording.identity;
     char written[AR_PATH_BYTES];
@@ -295,7 +296,7 @@ static void complete(void)
     enum ar_status status = ar_profile_init(&p);
 
     if (status == AR_OK)
-        status = ar_family_gather(&family, identity, "", &p);
+        status = ar_family_gather(&family, identity, lock, "", &p);
     if (status == AR_OK && add_to_written(&p, &err) < 0)
         status = write_run_to(&p, recording.output, written, &err);
     if (status == AR_OK) {
@@ -315,7 +316,7 @@ static void end_child(void)
     become_run_file();
     if (lock >= 0 && !ar_family_root_is_rank(identity) && ar_family_root_is_done(identity) &&
         !ar_family_runs(identity))
-        complete();
+        complete(lock);
     ar_family_unlock(lock);
 }
 
@@ -440,6 +441,18 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
         recording.linked = abi;
 }
 
+/* Children of ranks never write a run: the lock is not held while other ranks are waited for. */
+static enum ar_status children_profile(struct ar_profile *p, struct ar_family *family,
+                                       struct ar_error *err)
+{
+    bool expected = ar_family_is_expected(&recording.identity);
+    int lock = expected ? ar_family_lock(&recording.identity) : -1;
+    enum ar_status status = family_profile(p, family, expected, lock, err);
+
+    ar_family_unlock(lock);
+    return status;
+}
+
 void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 {
     struct ar_error err = {"a rank ended before the others could merge"};
@@ -455,7 +468,7 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
     else
         hold_timers_back();
     close_live_file();
-    status = family_profile(&p, &family, &err);
+    status = children_profile(&p, &family, &err);
     status = ar_finalize_merge(&abi->link, status == AR_OK ? &p : NULL, write_run_of_ranks, &err);
     abi->link.close();
     if (status == AR_OK) {
