@@ -122,7 +122,7 @@ def wrapper(f: Function) -> str:
             "    if (status == MPI_STATUS_IGNORE)",
             "        status = &own_status;",
         ]
-    lines += ["", f"    bool seen = ar_mpi_enter(&call, AR_MPI_{f.name});", ""]
+    lines += ["", f"    bool seen = ar_mpi_enter(&call, &AR_ABI, AR_MPI_{f.name});", ""]
     if before:
         lines.append(f"    {before}")
     lines += [
@@ -134,8 +134,8 @@ def wrapper(f: Function) -> str:
     if f.out_bytes != "0" or f.in_bytes != "0":
         lines += [
             "    if (seen && rc == 0)",
-            f"        ar_mpi_bytes(&call, {f.out_bytes},",
-            f"                     {f.in_bytes});",
+            f"        ar_mpi_collective(&call, 0, AR_MPI_NO_ROOT, {f.out_bytes},",
+            f"                          {f.in_bytes});",
         ]
     if after:
         lines.append(f"    {after}")

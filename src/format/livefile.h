@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 #define AR_LIVE_MAGIC "ALLRLIVE"
-#define AR_LIVE_VERSION 3
+#define AR_LIVE_VERSION 4
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
@@ -67,7 +67,10 @@ enum ar_live_loss {
     AR_LOST_FRAMES,    /* returns that had to be inferred */
     AR_LOST_REGIONS,   /* ends of regions that were not open */
     AR_LOST_PROCESSES, /* children that could not be recorded */
-    AR_N_LOSSES = 8,
+    AR_LOST_TRAFFIC,   /* messages that are not told apart by peer, size and communicator */
+    AR_LOST_REQUESTS,  /* requests that could not be followed to their end */
+    AR_LOST_SYNCS,     /* synchronising calls whose record found no room: who waited is not known */
+    AR_N_LOSSES = 12,
 };
 
 struct ar_live_header {
@@ -127,6 +130,8 @@ enum ar_record_kind {
     AR_RECORD_FUNCTION = 1,
     AR_RECORD_FACT = 2,    /* name = key, file = value */
     AR_RECORD_PARTIAL = 3, /* function `other` was timed no more from here on */
+    AR_RECORD_COMM = 4, /* a communicator, window or file: struct ar_live_comm follows the name */
+    AR_RECORD_COMM_NAME = 5, /* number `other` has this name from here on */
 };
 
 enum ar_function_kind {
@@ -135,10 +140,11 @@ enum ar_function_kind {
     AR_FUNCTION_THREAD = 3, /* the root of a thread's tree */
     AR_FUNCTION_BUILTIN = 4,
     AR_FUNCTION_REGION = 5,
-    AR_FUNCTION_IMPORT = 6, /* never recorded: made by analysis/fold.c */
-    AR_FUNCTION_TASK = 7,   /* an asyncio task, or all of that name */
-    AR_FUNCTION_OURS = 8,   /* measures the profiler itself: readers leave it out */
-    AR_FUNCTION_PROCESS = 9 /* never recorded: readers make it, for child processes */
+    AR_FUNCTION_IMPORT = 6,     /* never recorded: made by analysis/fold.c */
+    AR_FUNCTION_TASK = 7,       /* an asyncio task, or all of that name */
+    AR_FUNCTION_OURS = 8,       /* measures the profiler itself: readers leave it out */
+    AR_FUNCTION_PROCESS = 9,    /* never recorded: readers make it, for child processes */
+    AR_FUNCTION_OPERATION = 10, /* a method of mpi4py: what MPI calls it makes are one operation */
 };
 
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
@@ -161,7 +167,43 @@ struct ar_record {
     uint32_t spare_word;
 };
 
-/* Functions are numbered from 1 in the order of their records. */
+/* Functions are numbered from 1 in the order of their records, and so are communicators. */
+
+/* Where a communicator comes from; windows and files are kept among them. */
+enum ar_comm_origin {
+    AR_COMM_UNKNOWN = 0, /* its making was not seen */
+    AR_COMM_WORLD = 1,
+    AR_COMM_SELF = 2,
+    AR_COMM_DUP = 3,
+    AR_COMM_SPLIT = 4,
+    AR_COMM_CREATE = 5, /* of a group, by all of the parent */
+    AR_COMM_GROUP = 6,  /* of a group, by its members alone; also from a session */
+    AR_COMM_TOPOLOGY = 7,
+    AR_COMM_INTER = 8, /* of two groups of this run */
+    AR_COMM_MERGE = 9, /* of the two groups of an intercommunicator */
+    AR_COMM_SPAWN = 10,
+    AR_COMM_CONNECT = 11, /* connect, accept, join: with another run */
+    AR_COMM_PARENT = 12,  /* to those who started this run */
+    AR_COMM_WINDOW = 13,
+    AR_COMM_FILE = 14,
+    AR_N_COMM_ORIGINS
+};
+
+/*
+ * `identity` is the same on all members, and another for every communicator of the run, without a
+ * word between them: it is made of the parent's, of how many were made of that before, and of the
+ * new one's first rank. 0: other processes' cannot be told to be the same.
+ */
+struct ar_live_comm {
+    uint64_t identity;
+    uint32_t parent; /* number; 0: none */
+    uint32_t origin; /* enum ar_comm_origin */
+    uint32_t size, remote_size;
+    uint32_t rank;
+    uint32_t made_ref;  /* the node of the call that made it; 0: not known */
+    uint32_t is_hidden; /* 1: mpi4py made it for itself; it is shown as its parent */
+    uint32_t spare;
+};
 
 struct ar_live_thread {
     /* Written at every event: a cache line of its own. */
@@ -211,6 +253,8 @@ enum ar_values_kind {
     AR_VALUES_MEMORY = 3,   /* kept for allocations */
     AR_VALUES_ESTIMATE = 4, /* of a function in C that is looked at now and then */
     AR_VALUES_TASK = 5,
+    AR_VALUES_TRAFFIC = 6,   /* any number of them: one a communicator, peer and size */
+    AR_VALUES_COMPLETED = 7, /* likewise: one a node whose requests were completed here */
 };
 
 struct ar_values {
@@ -219,7 +263,41 @@ struct ar_values {
     uint64_t words[7]; /* by kind: the following */
 };
 
-enum ar_mpi_word { AR_MPI_BYTES_OUT, AR_MPI_BYTES_IN, AR_MPI_MIN_TICKS, AR_MPI_MAX_TICKS };
+/* The last three are of requests that were posted here: how many are done, from post to end, waited. */
+enum ar_mpi_word {
+    AR_MPI_BYTES_OUT,
+    AR_MPI_BYTES_IN,
+    AR_MPI_MIN_TICKS,
+    AR_MPI_MAX_TICKS,
+    AR_MPI_DONE,
+    AR_MPI_FLIGHT_TICKS,
+    AR_MPI_WAITED_TICKS
+};
+/*
+ * WHERE is the node (high half), the communicator (24 bits) and the size (8 bits): 0 for no bytes, k
+ * for 2^(k-1) <= bytes < 2^k. PEER is the rank in the communicator (low half) and in the world (high
+ * half); AR_PEER_… where there is none. TICKS are of the calls whose messages these are, each
+ * counted once.
+ */
+enum ar_traffic_word {
+    AR_TRAFFIC_WHERE,
+    AR_TRAFFIC_PEER,
+    AR_TRAFFIC_N_OUT,
+    AR_TRAFFIC_BYTES_OUT,
+    AR_TRAFFIC_N_IN,
+    AR_TRAFFIC_BYTES_IN,
+    AR_TRAFFIC_TICKS
+};
+#define AR_PEER_ALL UINT32_MAX          /* a collective call that has no root */
+#define AR_PEER_OTHERS (UINT32_MAX - 1) /* of several: there was no room to tell them apart */
+#define AR_PEER_UNKNOWN (UINT32_MAX - 2)
+/* Requests that were posted at the node POSTED, and completed here. */
+enum ar_completed_word {
+    AR_COMPLETED_POSTED, /* ref */
+    AR_COMPLETED_N,
+    AR_COMPLETED_FLIGHT_TICKS,
+    AR_COMPLETED_WAITED_TICKS
+};
 /* Unseen calls and their time, to be added to what was seen; the rest is the writer's. */
 enum ar_estimate_word {
     AR_ESTIMATE_CALLS,

@@ -17,10 +17,11 @@ const enum ar_combine ar_metric_combine[AR_N_METRICS] = {AR_METRIC_LIST(X)};
 const char *ar_function_kind_name(uint32_t kind)
 {
     static const char *const names[] = {
-        [AR_FUNCTION_PYTHON] = "python", [AR_FUNCTION_MPI] = "mpi",
-        [AR_FUNCTION_THREAD] = "thread", [AR_FUNCTION_BUILTIN] = "builtin",
-        [AR_FUNCTION_REGION] = "region", [AR_FUNCTION_IMPORT] = "import",
-        [AR_FUNCTION_TASK] = "task",     [AR_FUNCTION_PROCESS] = "process",
+        [AR_FUNCTION_PYTHON] = "python",       [AR_FUNCTION_MPI] = "mpi",
+        [AR_FUNCTION_THREAD] = "thread",       [AR_FUNCTION_BUILTIN] = "builtin",
+        [AR_FUNCTION_REGION] = "region",       [AR_FUNCTION_IMPORT] = "import",
+        [AR_FUNCTION_TASK] = "task",           [AR_FUNCTION_PROCESS] = "process",
+        [AR_FUNCTION_OPERATION] = "operation",
     };
 
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "other";

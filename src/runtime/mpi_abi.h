@@ -27,11 +27,28 @@ struct ar_mpi_link {
     void (*close)(void);
 };
 
+/* What MPI says of a communicator, window or file. */
+struct ar_comm_facts {
+    uint32_t size, remote_size, rank; /* remote_size is 0 unless it joins two groups */
+    uint32_t first_world_rank;        /* of rank 0; AR_RANK_NONE: it is of another run */
+    char name[128];
+};
+
+/* Questions about handles; each is answered by calls of MPI that are local. */
+struct ar_mpi_questions {
+    bool (*describe)(uint64_t comm, struct ar_comm_facts *out);
+    /* The rank in MPI_COMM_WORLD of a peer; AR_RANK_NONE: it is of another run. */
+    uint32_t (*world_rank)(uint64_t comm, int peer);
+    uint64_t (*world)(void), (*self)(void);
+};
+
 struct ar_mpi_abi {
     const char *name;
     void *const *wrappers; /* by enum ar_mpi_id */
     void *real[AR_N_MPI];  /* what a wrapper calls; NULL: no slot with it was found */
     struct ar_mpi_link link;
+    struct ar_mpi_questions ask;
+    int proc_null, any_source;
     void *library; /* handle for dlsym; NULL: no such library in this process */
 };
 

@@ -45,7 +45,7 @@ static bool is_unseen(struct ar_thread *t)
     return unseen & AR_UNSEEN_CALLS;
 }
 
-bool ar_mpi_enter(struct ar_mpi_call *call, enum ar_mpi_id id)
+bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_id id)
 {
     struct ar_thread *t = ar_thread_self();
 
@@ -61,6 +61,8 @@ bool ar_mpi_enter(struct ar_mpi_call *call, enum ar_mpi_id id)
     uint64_t now = ar_ticks();
 
     call->thread = t;
+    call->abi = abi;
+    call->id = id;
     call->node = ar_tree_enter(t, key, now);
     call->start = now;
     if (call->node)
@@ -82,6 +84,7 @@ void ar_mpi_leave(struct ar_mpi_call *call)
 {
     uint64_t now = ar_ticks();
 
+    call->end = now;
     call->thread = ar_self == call->thread ? ar_self : NULL; /* the recording may be over */
     if (!call->thread)
         return;
@@ -94,7 +97,7 @@ void ar_mpi_leave(struct ar_mpi_call *call)
         note_duration(values, now - call->start);
 }
 
-void ar_mpi_bytes(struct ar_mpi_call *call, uint64_t n_out, uint64_t n_in)
+static void add_bytes(struct ar_mpi_call *call, uint64_t n_out, uint64_t n_in)
 {
     struct ar_values *values =
         call->thread ? ar_tree_values(call->thread, call->node, AR_VALUES_MPI) : NULL;
@@ -103,4 +106,26 @@ void ar_mpi_bytes(struct ar_mpi_call *call, uint64_t n_out, uint64_t n_in)
         return;
     values->words[AR_MPI_BYTES_OUT] += n_out;
     values->words[AR_MPI_BYTES_IN] += n_in;
+}
+
+void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes)
+{
+    (void)comm;
+    (void)peer;
+    add_bytes(call, n_bytes, 0);
+}
+
+void ar_mpi_in(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes)
+{
+    (void)comm;
+    (void)peer;
+    add_bytes(call, 0, n_bytes);
+}
+
+void ar_mpi_collective(struct ar_mpi_call *call, uint64_t comm, int root, uint64_t n_out,
+                       uint64_t n_in)
+{
+    (void)comm;
+    (void)root;
+    add_bytes(call, n_out, n_in);
 }

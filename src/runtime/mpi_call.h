@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include "format/livefile.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,13 +31,78 @@ extern const char *const ar_mpi_names[AR_N_MPI];
 struct ar_mpi_call {
     struct ar_thread *thread;
     struct ar_node *node;
-    uint64_t start;
+    struct ar_mpi_abi *abi;
+    uint64_t start, end;
+    enum ar_mpi_id id;
 };
 
 /* false: this call is not to be recorded, and none of the following is to be called. */
-bool ar_mpi_enter(struct ar_mpi_call *call, enum ar_mpi_id id);
+bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_id id);
 void ar_mpi_leave(struct ar_mpi_call *call);
-void ar_mpi_bytes(struct ar_mpi_call *call, uint64_t n_out, uint64_t n_in);
+
+/*
+ * What a call did, after it was left, and if it succeeded. Handles are passed as words; a
+ * communicator, window or file is known by its handle. Several messages of one call are noted one by
+ * one; the call's time goes with the last of them.
+ */
+void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes);
+void ar_mpi_in(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes);
+/* A collective call; `root` is AR_MPI_NO_ROOT where there is none. */
+#define AR_MPI_NO_ROOT (-0x7fffffff)
+void ar_mpi_collective(struct ar_mpi_call *call, uint64_t comm, int root, uint64_t n_out,
+                       uint64_t n_in);
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+enum ar_request_kind {
+    AR_REQUEST_SEND,
+    AR_REQUEST_RECEIVE, /* its status says how much came, and from whom */
+    AR_REQUEST_COLLECTIVE,
+    AR_REQUEST_RMA,
+    AR_REQUEST_IO,   /* its status says how much */
+    AR_REQUEST_OTHER /* a communicator being made, a generalised request */
+};
+
+struct ar_mpi_post {
+    uint64_t request, comm;
+    int peer; /* or root; AR_MPI_NO_ROOT */
+    enum ar_request_kind kind;
+    bool is_persistent; /* prepared, and not active before it is started */
+    /* What is moved, each time; of what its status tells, only what is not known from that. */
+    uint64_t n_out, n_in;
+};
+
+void ar_mpi_posted(struct ar_mpi_call *call, const struct ar_mpi_post *post);
+void ar_mpi_started(struct ar_mpi_call *call, uint64_t request);
+/* Before the real call, which forgets the handle. */
+void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t request);
+
+/* What is known of a request's end. Of one that was cancelled nothing has moved. */
+struct ar_mpi_done {
+    bool is_cancelled;
+    int source;
+    uint64_t n_bytes;
+};
+
+/* Is anything followed at all? If not, waiting need not look at its requests. */
+bool ar_mpi_follows(void);
+/* A wait or test completed `request`, a handle as it was before; it did so for `n_together`. */
+void ar_mpi_completed(struct ar_mpi_call *call, uint64_t request, const struct ar_mpi_done *done,
+                      uint32_t n_together);
+
+/* ---- communicators, windows and files -------------------------------------------------------- */
+
+/*
+ * `tag` tells apart what members alone make (MPI_Comm_create_group, MPI_Intercomm_create); 0
+ * otherwise.
+ */
+void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t parent,
+                 uint64_t made, uint64_t tag);
+/* Before the real call, which forgets the handle. */
+void ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle);
+void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name);
+
+/* ---- the beginning and the end --------------------------------------------------------------- */
 
 /* Around MPI_Init and MPI_Finalize. */
 void ar_mpi_initialized(struct ar_mpi_abi *abi);
