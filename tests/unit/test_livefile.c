@@ -166,7 +166,7 @@ static void test_headers(void)
     image_header()->magic[7] = 'X';
     check_refused(AR_BAD, "not a live file of allranks");
     build();
-    image_header()->version = 4;
+    image_header()->version = 5;
     check_refused(AR_UNSUPPORTED, "version 5, this allranks reads version 4");
     build();
     image_header()->header_bytes = 8192;
