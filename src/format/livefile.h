@@ -113,7 +113,7 @@ enum ar_extent_kind {
     AR_EXTENT_RECORDS = 2,
     AR_EXTENT_NODES = 3,
     AR_EXTENT_VALUES = 4, /* further values of nodes */
-    AR_EXTENT_STREAM = 5, /* kept for trace and wait records; readers skip kinds they do not know */
+    AR_EXTENT_STREAM = 5, /* struct ar_sync; readers skip kinds they do not know */
     AR_EXTENT_GONE = 6, /* the parent's, which a forked child has no use for; a hole in the file */
 };
 
@@ -238,12 +238,12 @@ struct ar_node {
     uint32_t parent_ref;
     uint32_t guess_ref;  /* the child likely to be entered next; only the writer uses it */
     uint32_t values_ref; /* chain of struct ar_values, 0: none */
-    uint32_t epoch;      /* synchronisation interval that `interval_ticks` belongs to */
-    uint64_t interval_ticks;
-    uint32_t flags; /* AR_NODE_… */
-    uint32_t spare;
-    uint32_t left_ref;      /* the child that was left last, likewise */
-    uint32_t successor_ref; /* the sibling that followed last time, likewise */
+    uint32_t epoch;      /* interval between two waits in which it ran last; only for the writer */
+    uint64_t interval_ticks; /* its `ticks` when that began, likewise */
+    uint32_t flags;          /* AR_NODE_… */
+    uint32_t cell_ref;       /* of an MPI call: where its last message was counted, likewise */
+    uint32_t left_ref;       /* the child that was left last, likewise */
+    uint32_t successor_ref;  /* the sibling that followed last time, likewise */
 };
 
 /* Values beyond calls and time; one 64-byte block a kind, chained. */
@@ -263,16 +263,7 @@ struct ar_values {
     uint64_t words[7]; /* by kind: the following */
 };
 
-/* The last three are of requests that were posted here: how many are done, from post to end, waited. */
-enum ar_mpi_word {
-    AR_MPI_BYTES_OUT,
-    AR_MPI_BYTES_IN,
-    AR_MPI_MIN_TICKS,
-    AR_MPI_MAX_TICKS,
-    AR_MPI_DONE,
-    AR_MPI_FLIGHT_TICKS,
-    AR_MPI_WAITED_TICKS
-};
+enum ar_mpi_word { AR_MPI_BYTES_OUT, AR_MPI_BYTES_IN, AR_MPI_MIN_TICKS, AR_MPI_MAX_TICKS };
 /*
  * WHERE is the node (high half), the communicator (24 bits) and the size (8 bits): 0 for no bytes, k
  * for 2^(k-1) <= bytes < 2^k. PEER is the rank in the communicator (low half) and in the world (high
@@ -290,12 +281,14 @@ enum ar_traffic_word {
 };
 #define AR_PEER_ALL UINT32_MAX          /* a collective call that has no root */
 #define AR_PEER_OTHERS (UINT32_MAX - 1) /* of several: there was no room to tell them apart */
-#define AR_PEER_UNKNOWN (UINT32_MAX - 2)
-/* Requests that were posted at the node POSTED, and completed here. */
+#define AR_PEER_NULL (UINT32_MAX - 2)   /* MPI_PROC_NULL: nothing moves */
+#define AR_PEER_UNKNOWN (UINT32_MAX - 3)
+/* Requests that were posted at the node POSTED, and completed here. WHERE is the node (high half). */
 enum ar_completed_word {
+    AR_COMPLETED_WHERE,
     AR_COMPLETED_POSTED, /* ref */
     AR_COMPLETED_N,
-    AR_COMPLETED_FLIGHT_TICKS,
+    AR_COMPLETED_FLIGHT_TICKS, /* from post to end */
     AR_COMPLETED_WAITED_TICKS
 };
 /* Unseen calls and their time, to be added to what was seen; the rest is the writer's. */
@@ -308,6 +301,47 @@ enum ar_estimate_word {
 };
 enum ar_task_word { AR_TASK_AWAITED_TICKS };
 
+/*
+ * What a thread waited for: one record a synchronising call, in extents of kind STREAM, in the order
+ * in which the calls ended. `n_parts` of struct ar_sync_part follow: on what the thread spent its
+ * time since the last record that had any, its few largest nodes by what they did themselves. A
+ * record without is part of the interval of the next one that has some.
+ */
+enum ar_sync_kind {
+    AR_SYNC_NONE = 0,
+    AR_SYNC_BARRIER = 1,
+    AR_SYNC_ALL = 2, /* everybody waits for everybody */
+    AR_SYNC_FROM_ROOT = 3,
+    AR_SYNC_TO_ROOT = 4,
+    AR_SYNC_SCAN = 5,
+    AR_SYNC_SEND = 6,
+    AR_SYNC_RECEIVE = 7,
+    AR_SYNC_PROBE = 8, /* waits for a message that a later call receives */
+    AR_N_SYNC_KINDS
+};
+
+#define AR_SYNC_NONBLOCKING 1u /* it was posted, and waited for later */
+
+struct ar_sync {
+    uint8_t kind; /* enum ar_sync_kind */
+    uint8_t n_parts;
+    uint8_t flags; /* AR_SYNC_… */
+    uint8_t spare;
+    uint32_t comm;       /* number */
+    uint32_t sequence;   /* which of the collective calls on it, from 0; the tag of a message */
+    uint32_t peer;       /* root, source or destination in the communicator; AR_PEER_ALL: none */
+    uint32_t node_ref;   /* the call that waited */
+    uint32_t posted_ref; /* where it was posted; 0: it blocked */
+    uint64_t enter_ticks, exit_ticks;
+    uint64_t post_ticks;
+};
+
+struct ar_sync_part {
+    uint32_t node_ref;
+    float ticks;
+};
+
+_Static_assert(sizeof(struct ar_sync) == 48, "no holes");
 _Static_assert(sizeof(struct ar_live_header) <= AR_LIVE_HEADER_BYTES, "header is one page");
 _Static_assert(sizeof(struct ar_extent) == 64, "extents keep cache lines aligned");
 _Static_assert(sizeof(struct ar_live_thread) == 128, "two cache lines");

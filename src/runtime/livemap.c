@@ -472,6 +472,30 @@ void ar_extent_publish(struct ar_extent *extent, size_t n_bytes)
     __atomic_store_n(&extent->n_bytes_used, extent->n_bytes_used + n_bytes, __ATOMIC_RELEASE);
 }
 
+/* A thread that calls little takes a page; later extents grow with what it does. */
+#define FIRST_EXTENT_BYTES ((size_t)4000)
+#define LARGEST_EXTENT_BYTES ((size_t)256 << 10)
+
+void *ar_extent_take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t owner,
+                     size_t n_bytes)
+{
+    void *room = ar_extent_reserve(*extent, n_bytes);
+
+    if (room)
+        return room;
+
+    size_t n = *extent ? 2 * (*extent)->n_bytes : FIRST_EXTENT_BYTES;
+    struct ar_extent *next =
+        ar_livemap_extent(kind, owner, n < LARGEST_EXTENT_BYTES ? n : LARGEST_EXTENT_BYTES);
+
+    if (!next)
+        next = ar_livemap_extent(kind, owner, n_bytes); /* the last pages of the file */
+    if (!next)
+        return NULL;
+    *extent = next;
+    return ar_extent_reserve(next, n_bytes);
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 static struct ar_record *reserve_record(size_t n_bytes)
@@ -521,9 +545,8 @@ uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const
     uint32_t number = 0;
 
     pthread_mutex_lock(&map.lock);
-    if (ar_live_base && append_record(head, name, file, linetable) &&
-        head->kind == AR_RECORD_FUNCTION)
-        number = ++map.n_functions;
+    if (ar_live_base && append_record(head, name, file, linetable))
+        number = head->kind == AR_RECORD_FUNCTION ? ++map.n_functions : 1;
     pthread_mutex_unlock(&map.lock);
     errno = saved_errno;
     return number;

@@ -66,8 +66,14 @@ struct ar_extent *ar_livemap_extent(enum ar_extent_kind kind, uint32_t owner, si
  */
 void *ar_extent_reserve(struct ar_extent *extent, size_t n_bytes);
 void ar_extent_publish(struct ar_extent *extent, size_t n_bytes);
+/* Room in `*extent`, or in a new one of that kind, twice as large, which takes its place. */
+void *ar_extent_take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t owner,
+                     size_t n_bytes);
 
-/* Adds a record; functions get the next number, from 1. Returns it, or 0 when there was no room. */
+/*
+ * Adds a record; functions get the next number, from 1, which is returned; for others 1 is. 0: there
+ * was no room.
+ */
 uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const char *file,
                            const void *linetable);
 void ar_livemap_fact(const char *key, const char *value);

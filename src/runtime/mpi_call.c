@@ -2,12 +2,24 @@
 #include "runtime/mpi_call.h"
 
 #include "runtime/functions.h"
+#include "runtime/mpi_abi.h"
+#include "runtime/mpi_requests.h"
+#include "runtime/mpi_traffic.h"
 #include "runtime/pyframe.h"
 #include "runtime/quiet.h"
 #include "runtime/tree.h"
 
-#define X(id, name, class) name,
+#include <string.h>
+
+#define X(id, name, class, sync) name,
 const char *const ar_mpi_names[AR_N_MPI] = {
+#include "mpi_functions.inc"
+};
+#undef X
+
+/* What kind of waiting there may be in a call, or in one that completes what it posted. */
+#define X(id, name, class, sync) AR_SYNC_##sync,
+static const uint8_t syncs[AR_N_MPI] = {
 #include "mpi_functions.inc"
 };
 #undef X
@@ -51,6 +63,8 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
 
     if (!t || t->in_mpi || is_unseen(t))
         return false;
+    if (__builtin_expect(!t->mpi, 0) && !ar_mpi_thread_make(t))
+        return false;
 
     uint32_t function = function_number(id);
 
@@ -63,11 +77,22 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     call->thread = t;
     call->abi = abi;
     call->id = id;
+    call->has_counted = false;
     call->node = ar_tree_enter(t, key, now);
     call->start = now;
     if (call->node)
         t->in_mpi = true;
     return call->node != NULL;
+}
+
+/* Always its first ones; see mpi_traffic.c. */
+static inline struct ar_values *mpi_values(struct ar_thread *t, struct ar_node *node)
+{
+    struct ar_values *first = ar_live_ptr(node->values_ref);
+
+    if (__builtin_expect(node->values_ref && first->kind == AR_VALUES_MPI, 1))
+        return first;
+    return ar_tree_values(t, node, AR_VALUES_MPI);
 }
 
 static void note_duration(struct ar_values *values, uint64_t ticks)
@@ -91,41 +116,328 @@ void ar_mpi_leave(struct ar_mpi_call *call)
     call->thread->in_mpi = false;
     ar_tree_leave(call->thread, call->node, now);
 
-    struct ar_values *values = ar_tree_values(call->thread, call->node, AR_VALUES_MPI);
+    struct ar_values *values = mpi_values(call->thread, call->node);
 
     if (values)
         note_duration(values, now - call->start);
 }
 
-static void add_bytes(struct ar_mpi_call *call, uint64_t n_out, uint64_t n_in)
-{
-    struct ar_values *values =
-        call->thread ? ar_tree_values(call->thread, call->node, AR_VALUES_MPI) : NULL;
+/* ---- what was moved -------------------------------------------------------------------------- */
 
-    if (!values)
+static struct ar_comm *comm_of(struct ar_mpi_call *call, uint64_t handle)
+{
+    return ar_comm_of(&call->thread->mpi->comms, call->abi, handle);
+}
+
+static inline void add_to(uint64_t *word, uint64_t n)
+{
+    __atomic_store_n(word, *word + n, __ATOMIC_RELAXED);
+}
+
+struct amounts {
+    uint64_t n_out, bytes_out, n_in, bytes_in, ticks;
+};
+
+static inline void count(struct ar_thread *t, struct ar_node *node,
+                         const struct ar_message *message, const struct amounts *amounts)
+{
+    struct ar_values *values = mpi_values(t, node);
+    struct ar_values *cell = ar_traffic_cell(t, node, message);
+
+    if (values) {
+        add_to(&values->words[AR_MPI_BYTES_OUT], amounts->bytes_out);
+        add_to(&values->words[AR_MPI_BYTES_IN], amounts->bytes_in);
+    }
+    if (cell) {
+        add_to(&cell->words[AR_TRAFFIC_N_OUT], amounts->n_out);
+        add_to(&cell->words[AR_TRAFFIC_BYTES_OUT], amounts->bytes_out);
+        add_to(&cell->words[AR_TRAFFIC_N_IN], amounts->n_in);
+        add_to(&cell->words[AR_TRAFFIC_BYTES_IN], amounts->bytes_in);
+        add_to(&cell->words[AR_TRAFFIC_TICKS], amounts->ticks);
+    }
+}
+
+static uint32_t peer_of(const struct ar_mpi_abi *abi, int peer)
+{
+    if (peer >= 0)
+        return (uint32_t)peer;
+    return peer == AR_MPI_NO_ROOT   ? AR_PEER_ALL
+           : peer == abi->proc_null ? AR_PEER_NULL
+                                    : AR_PEER_UNKNOWN;
+}
+
+static uint64_t take_time(struct ar_mpi_call *call)
+{
+    uint64_t ticks = call->has_counted ? 0 : call->end - call->start;
+
+    call->has_counted = true;
+    return ticks;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+/* Nobody waits for himself, nor for nobody. */
+static bool may_wait(const struct ar_comm *comm, uint32_t peer)
+{
+    if (comm->size + comm->remote_size <= 1 || peer == AR_PEER_NULL)
+        return false;
+    return comm->remote_size || peer != comm->rank;
+}
+
+static void note_sync(struct ar_mpi_call *call, const struct ar_comm *comm, struct ar_sync sync)
+{
+    struct ar_syncs *own = &call->thread->mpi->syncs;
+
+    if (!own->deltas)
+        ar_syncs_begin(call->thread, own, call->start);
+    sync.comm = comm->number;
+    sync.node_ref = ar_live_ref(call->node);
+    sync.enter_ticks = call->start;
+    sync.exit_ticks = call->end;
+    ar_sync_add(call->thread, own, &sync);
+}
+
+static void note_message(struct ar_mpi_call *call, const struct ar_comm *comm,
+                         enum ar_sync_kind kind, uint32_t peer, int tag)
+{
+    if (may_wait(comm, peer))
+        note_sync(call, comm,
+                  (struct ar_sync){.kind = kind, .peer = peer, .sequence = (uint32_t)tag});
+}
+
+static uint32_t next_in_sequence(struct ar_comm *comm)
+{
+    return __atomic_fetch_add(&comm->sequence, 1, __ATOMIC_RELAXED);
+}
+
+static void note_collective(struct ar_mpi_call *call, struct ar_comm *comm, uint32_t root)
+{
+    enum ar_sync_kind kind = syncs[call->id];
+
+    if (kind == AR_SYNC_NONE || comm->size + comm->remote_size <= 1)
         return;
-    values->words[AR_MPI_BYTES_OUT] += n_out;
-    values->words[AR_MPI_BYTES_IN] += n_in;
+    note_sync(call, comm,
+              (struct ar_sync){.kind = kind, .peer = root, .sequence = next_in_sequence(comm)});
 }
 
-void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes)
+/* ---- what wrappers tell ---------------------------------------------------------------------- */
+
+void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uint64_t n_bytes)
 {
-    (void)comm;
-    (void)peer;
-    add_bytes(call, n_bytes, 0);
+    if (!call->thread)
+        return;
+
+    struct ar_comm *comm = comm_of(call, handle);
+    struct ar_message message = {comm, peer_of(call->abi, peer), n_bytes};
+
+    count(call->thread, call->node, &message,
+          &(struct amounts){.n_out = 1, .bytes_out = n_bytes, .ticks = take_time(call)});
+    if (syncs[call->id] == AR_SYNC_SEND || syncs[call->id] == AR_SYNC_RECEIVE)
+        note_message(call, comm, AR_SYNC_SEND, message.peer, tag);
 }
 
-void ar_mpi_in(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes)
+void ar_mpi_in(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uint64_t n_bytes)
 {
-    (void)comm;
-    (void)peer;
-    add_bytes(call, 0, n_bytes);
+    if (!call->thread)
+        return;
+
+    struct ar_comm *comm = comm_of(call, handle);
+    struct ar_message message = {comm, peer_of(call->abi, peer), n_bytes};
+
+    count(call->thread, call->node, &message,
+          &(struct amounts){.n_in = 1, .bytes_in = n_bytes, .ticks = take_time(call)});
+    if (syncs[call->id] == AR_SYNC_RECEIVE)
+        note_message(call, comm, AR_SYNC_RECEIVE, message.peer, tag);
 }
 
-void ar_mpi_collective(struct ar_mpi_call *call, uint64_t comm, int root, uint64_t n_out,
+void ar_mpi_probed(struct ar_mpi_call *call, uint64_t handle, int peer, int tag)
+{
+    if (call->thread)
+        note_message(call, comm_of(call, handle), syncs[call->id], peer_of(call->abi, peer), tag);
+}
+
+void ar_mpi_collective(struct ar_mpi_call *call, uint64_t handle, int root, uint64_t n_out,
                        uint64_t n_in)
 {
-    (void)comm;
-    (void)root;
-    add_bytes(call, n_out, n_in);
+    if (!call->thread)
+        return;
+
+    struct ar_comm *comm = comm_of(call, handle);
+    struct ar_message message = {comm, peer_of(call->abi, root), n_out > n_in ? n_out : n_in};
+
+    count(call->thread, call->node, &message,
+          &(struct amounts){.n_out = n_out > 0,
+                            .bytes_out = n_out,
+                            .n_in = n_in > 0,
+                            .bytes_in = n_in,
+                            .ticks = take_time(call)});
+    note_collective(call, comm, message.peer);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+bool ar_mpi_follows(void)
+{
+    return ar_requests_followed() > 0;
+}
+
+/* What is known when it is posted, or started: all but what its status tells. */
+static void count_posted(struct ar_mpi_call *call, const struct ar_request *r)
+{
+    uint64_t n_bytes = r->n_out > r->n_in ? r->n_out : r->n_in;
+    struct ar_message message = {r->comm, peer_of(call->abi, r->peer), n_bytes};
+
+    if (r->kind == AR_REQUEST_IO || (r->kind == AR_REQUEST_RECEIVE && !r->n_out))
+        return;
+    count(call->thread, call->node, &message,
+          &(struct amounts){.n_out = r->kind == AR_REQUEST_SEND || r->n_out,
+                            .bytes_out = r->n_out,
+                            .n_in = r->n_in > 0,
+                            .bytes_in = r->n_in,
+                            .ticks = take_time(call)});
+    if (r->kind == AR_REQUEST_SEND && may_wait(r->comm, message.peer))
+        note_sync(call, r->comm,
+                  (struct ar_sync){.kind = AR_SYNC_SEND,
+                                   .flags = AR_SYNC_NONBLOCKING,
+                                   .peer = message.peer,
+                                   .sequence = (uint32_t)r->tag});
+}
+
+void ar_mpi_posted(struct ar_mpi_call *call, const struct ar_mpi_post *post)
+{
+    if (!call->thread)
+        return;
+
+    struct ar_comm *comm = comm_of(call, post->comm);
+    struct ar_request request = {
+        .handle = post->request,
+        .comm = comm,
+        .thread = call->thread,
+        .node = call->node,
+        .post_ticks = call->end,
+        .n_out = post->n_out,
+        .n_in = post->n_in,
+        .peer = post->peer,
+        .tag = post->tag,
+        .kind = (uint8_t)post->kind,
+        .sync = syncs[call->id],
+        .is_persistent = post->is_persistent,
+        .is_active = !post->is_persistent,
+    };
+
+    if (post->kind == AR_REQUEST_COLLECTIVE && !post->is_persistent)
+        request.sequence = next_in_sequence(comm);
+    if (!post->is_persistent)
+        count_posted(call, &request);
+    if (!ar_request_add(&request))
+        ar_livemap_lost(AR_LOST_REQUESTS, 1);
+}
+
+void ar_mpi_started(struct ar_mpi_call *call, uint64_t handle)
+{
+    struct ar_request r;
+
+    if (call->thread && ar_request_start(handle, call->thread, call->node, call->end, &r))
+        count_posted(call, &r);
+}
+
+void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t handle)
+{
+    (void)call;
+    ar_request_forget(handle);
+}
+
+/* How long it took, and where: at the node that completed it. */
+static void count_completed(struct ar_mpi_call *call, const struct ar_request *r,
+                            uint32_t n_together)
+{
+    struct ar_values *cell = ar_completed_cell(call->thread, call->node, ar_live_ref(r->node));
+    uint64_t flight = call->end > r->post_ticks ? call->end - r->post_ticks : 0;
+
+    if (!cell)
+        return;
+    add_to(&cell->words[AR_COMPLETED_N], 1);
+    add_to(&cell->words[AR_COMPLETED_FLIGHT_TICKS], flight);
+    add_to(&cell->words[AR_COMPLETED_WAITED_TICKS], (call->end - call->start) / n_together);
+}
+
+/*
+ * What its status told, where it was posted. Another thread's nodes are not ours to write: then it is
+ * counted where it was completed.
+ */
+static void count_received(struct ar_mpi_call *call, const struct ar_request *r, uint32_t peer,
+                           uint64_t n_bytes)
+{
+    struct ar_node *node = r->thread == call->thread ? r->node : call->node;
+    struct ar_message message = {r->comm, peer, n_bytes};
+    bool is_out = r->kind == AR_REQUEST_IO && r->n_out;
+
+    count(call->thread, node, &message,
+          &(struct amounts){.n_out = is_out,
+                            .bytes_out = is_out ? n_bytes : 0,
+                            .n_in = !is_out,
+                            .bytes_in = is_out ? 0 : n_bytes});
+}
+
+static void sync_completed(struct ar_mpi_call *call, const struct ar_request *r, uint32_t peer,
+                           int tag)
+{
+    struct ar_sync sync = {.kind = r->sync,
+                           .flags = AR_SYNC_NONBLOCKING,
+                           .peer = peer,
+                           .posted_ref = ar_live_ref(r->node),
+                           .post_ticks = r->post_ticks};
+
+    if (r->kind == AR_REQUEST_RECEIVE && may_wait(r->comm, peer)) {
+        sync.sequence = (uint32_t)tag;
+        note_sync(call, r->comm, sync);
+    } else if (r->kind == AR_REQUEST_COLLECTIVE && r->sync != AR_SYNC_NONE &&
+               r->comm->size + r->comm->remote_size > 1) {
+        sync.sequence = r->sequence;
+        note_sync(call, r->comm, sync);
+    }
+}
+
+void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar_mpi_done *done,
+                      uint32_t n_together)
+{
+    struct ar_request r;
+
+    if (!call->thread || !ar_request_end(handle, &r))
+        return;
+    count_completed(call, &r, n_together ? n_together : 1);
+    if (done->is_cancelled)
+        return;
+
+    bool told = r.kind == AR_REQUEST_RECEIVE;
+    uint32_t peer = peer_of(call->abi, told ? done->source : r.peer);
+
+    if (told || r.kind == AR_REQUEST_IO)
+        count_received(call, &r, peer, done->n_bytes);
+    sync_completed(call, &r, peer, done->tag);
+}
+
+/* ---- communicators --------------------------------------------------------------------------- */
+
+void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t parent,
+                 uint64_t made, uint64_t tag)
+{
+    struct ar_comm_making making = {.origin = origin, .parent = parent, .made = made, .tag = tag};
+
+    if (!call->thread)
+        return;
+    making.node = call->node;
+    ar_comm_made(&call->thread->mpi->comms, call->abi, &making);
+    if (parent)
+        note_collective(call, comm_of(call, parent), AR_PEER_ALL);
+}
+
+void ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle)
+{
+    ar_comm_unmade(abi, handle);
+}
+
+void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name)
+{
+    ar_comm_named(abi, handle, name);
 }

@@ -20,7 +20,7 @@ struct ar_node;
 struct ar_thread;
 
 enum ar_mpi_id {
-#define X(id, name, class) AR_MPI_##id,
+#define X(id, name, class, sync) AR_MPI_##id,
 #include "mpi_functions.inc"
 #undef X
     AR_N_MPI
@@ -33,6 +33,7 @@ struct ar_mpi_call {
     struct ar_node *node;
     struct ar_mpi_abi *abi;
     uint64_t start, end;
+    bool has_counted; /* its time is with one of its messages */
     enum ar_mpi_id id;
 };
 
@@ -45,8 +46,10 @@ void ar_mpi_leave(struct ar_mpi_call *call);
  * communicator, window or file is known by its handle. Several messages of one call are noted one by
  * one; the call's time goes with the last of them.
  */
-void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes);
-void ar_mpi_in(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes);
+void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, int tag, uint64_t n_bytes);
+void ar_mpi_in(struct ar_mpi_call *call, uint64_t comm, int peer, int tag, uint64_t n_bytes);
+/* A message was found that is not received yet. */
+void ar_mpi_probed(struct ar_mpi_call *call, uint64_t comm, int peer, int tag);
 /* A collective call; `root` is AR_MPI_NO_ROOT where there is none. */
 #define AR_MPI_NO_ROOT (-0x7fffffff)
 void ar_mpi_collective(struct ar_mpi_call *call, uint64_t comm, int root, uint64_t n_out,
@@ -66,6 +69,7 @@ enum ar_request_kind {
 struct ar_mpi_post {
     uint64_t request, comm;
     int peer; /* or root; AR_MPI_NO_ROOT */
+    int tag;
     enum ar_request_kind kind;
     bool is_persistent; /* prepared, and not active before it is started */
     /* What is moved, each time; of what its status tells, only what is not known from that. */
@@ -80,7 +84,7 @@ void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t request);
 /* What is known of a request's end. Of one that was cancelled nothing has moved. */
 struct ar_mpi_done {
     bool is_cancelled;
-    int source;
+    int source, tag;
     uint64_t n_bytes;
 };
 

@@ -13,10 +13,12 @@
 
 #include <stdlib.h>
 
-static void close_node(struct ar_node *node, uint64_t now)
+static void close_node(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
-    if (node->ticks < 0)
-        __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
+    if (node->ticks >= 0)
+        return;
+    ar_tree_touch(t, node);
+    __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
 }
 
 static struct ar_node *parent_of(const struct ar_node *node)
@@ -57,6 +59,7 @@ static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
 
     if (!node)
         return;
+    ar_tree_touch(t, node);
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks - now), __ATOMIC_RELAXED);
     ar_tree_move(t, node, now);
 }
@@ -78,7 +81,7 @@ static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
     uint64_t n_missed = 0;
 
     for (struct ar_node *open = t->current; open != node; open = parent_of(open)) {
-        close_node(open, now);
+        close_node(t, open, now);
         drop(t, open, &n_missed, now);
     }
     ar_livemap_lost(AR_LOST_FRAMES, n_missed);
@@ -88,7 +91,7 @@ static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
 void ar_tree_unwind_all(struct ar_thread *t, uint64_t now)
 {
     unwind_to(t, t->root, now);
-    close_node(t->root, now);
+    close_node(t, t->root, now);
 }
 
 typedef bool keeps_fn(const struct ar_node *node, const struct ar_node *outermost);
@@ -126,7 +129,7 @@ static void take_out(struct ar_thread *t, struct ar_node *outermost, keeps_fn *k
     uint64_t *keys = malloc((n_open + 1) * sizeof *keys);
 
     for (struct ar_node *node = t->current; node != parent; node = parent_of(node)) {
-        close_node(node, now);
+        close_node(t, node, now);
         if (keys && keeps(node, outermost)) /* a place in a function that is left says nothing */
             keys[n_keys++] = keeps == keeps_regions ? (uint32_t)node->key : node->key;
         else if (node != outermost)
@@ -157,7 +160,7 @@ static bool has_region_inside(const struct ar_thread *t, const struct ar_node *n
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
     if (!is_above(node, t->current)) {
-        close_node(node, now);
+        close_node(t, node, now);
         if (!t->has_moved)
             return;
         node = ar_tree_find_open(t, (uint32_t)node->key);
@@ -172,7 +175,7 @@ void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now
         suspend_regions(t, node);
     }
     unwind_to(t, node, now);
-    close_node(node, now);
+    close_node(t, node, now);
     ar_tree_move(t, parent_of(node), now);
 }
 

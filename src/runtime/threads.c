@@ -13,6 +13,8 @@
 
 #define THREADS_BYTES ((size_t)4000)
 
+void (*ar_thread_forgets_mpi)(struct ar_thread *t);
+
 __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
 /* This thread found no room: it is not tried again at each event. */
 static __thread bool refused __attribute__((tls_model("initial-exec")));
@@ -109,9 +111,16 @@ void ar_threads_pause(bool pause, uint32_t paused_function)
 
 /* ---- life of a thread ------------------------------------------------------------------------ */
 
+static void forget_mpi(struct ar_thread *t)
+{
+    if (t->mpi)
+        ar_thread_forgets_mpi(t);
+}
+
 static void free_thread(struct ar_thread *t)
 {
     ar_node_table_free(&t->children);
+    forget_mpi(t);
     free(t->suspended);
     free(t);
 }
@@ -358,6 +367,7 @@ static bool open_path(struct ar_thread *t, uint64_t now)
 static void begin_again(struct ar_thread *t, uint64_t now)
 {
     ar_node_table_free(&t->children);
+    forget_mpi(t);
     t->nodes = t->values = NULL;
     t->n_suspended = 0;
     t->quiet = (struct ar_quiet){0};

@@ -3,9 +3,6 @@
 
 #include <pthread.h>
 
-/* A thread that calls little takes a page; later extents grow with the tree. */
-#define FIRST_NODES_BYTES ((size_t)4000)
-#define LARGEST_NODES_BYTES ((size_t)256 << 10)
 /*
  * From here on new nodes are for calls from all places together; 3 MiB of them are more than
  * anybody reads.
@@ -22,27 +19,6 @@ static struct {
 } marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
-
-/* Takes room in the thread's current extent of a kind, or in a new one twice as large. */
-static void *take(struct ar_extent **extent, enum ar_extent_kind kind, uint32_t owner,
-                  size_t n_bytes)
-{
-    void *room = ar_extent_reserve(*extent, n_bytes);
-
-    if (room)
-        return room;
-
-    size_t n = *extent ? 2 * (*extent)->n_bytes : FIRST_NODES_BYTES;
-    struct ar_extent *next =
-        ar_livemap_extent(kind, owner, n < LARGEST_NODES_BYTES ? n : LARGEST_NODES_BYTES);
-
-    if (!next)
-        next = ar_livemap_extent(kind, owner, n_bytes); /* the last pages of the file */
-    if (!next)
-        return NULL;
-    *extent = next;
-    return ar_extent_reserve(next, n_bytes);
-}
 
 void ar_tree_mark(uint32_t function, uint32_t new_marks)
 {
@@ -75,7 +51,8 @@ void ar_tree_forking(enum ar_fork_step step)
 
 static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent)
 {
-    struct ar_node *node = take(&t->nodes, AR_EXTENT_NODES, t->slot->number, sizeof *node);
+    struct ar_node *node =
+        ar_extent_take(&t->nodes, AR_EXTENT_NODES, t->slot->number, sizeof *node);
 
     if (!node)
         return NULL;
@@ -186,6 +163,22 @@ struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64
     return ar_tree_child(t, key);
 }
 
+/* In front of what `*link` leads to; a reader sees all of it or nothing. */
+static struct ar_values *link_values(struct ar_thread *t, uint32_t *link,
+                                     const struct ar_values *from)
+{
+    struct ar_values *values =
+        ar_extent_take(&t->values, AR_EXTENT_VALUES, t->slot->number, sizeof *values);
+
+    if (!values)
+        return NULL;
+    *values = *from;
+    values->next_ref = *link;
+    ar_extent_publish(t->values, sizeof *values);
+    __atomic_store_n(link, ar_live_ref(values), __ATOMIC_RELEASE);
+    return values;
+}
+
 struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
                                  enum ar_values_kind kind)
 {
@@ -197,12 +190,11 @@ struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
         ref = values->next_ref;
     }
 
-    struct ar_values *values = take(&t->values, AR_EXTENT_VALUES, t->slot->number, sizeof *values);
+    return link_values(t, &node->values_ref, &(struct ar_values){.kind = kind});
+}
 
-    if (!values)
-        return NULL;
-    *values = (struct ar_values){.kind = kind, .next_ref = node->values_ref};
-    ar_extent_publish(t->values, sizeof *values);
-    __atomic_store_n(&node->values_ref, ar_live_ref(values), __ATOMIC_RELEASE);
-    return values;
+struct ar_values *ar_tree_values_add(struct ar_thread *t, struct ar_values *first,
+                                     const struct ar_values *values)
+{
+    return link_values(t, &first->next_ref, values);
 }

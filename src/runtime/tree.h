@@ -90,7 +90,13 @@ struct ar_thread {
     struct ar_node *resumed_in; /* see AR_UNSEEN_RETURNS */
     uint32_t n_unreturned;
     struct ar_quiet quiet;
+    struct ar_mpi_thread *mpi; /* what it knows of MPI; NULL: nothing yet */
+    /* The nodes that ran since it last waited for another rank; see mpi_syncs.h. 0: nobody asks. */
+    uint32_t epoch, n_touched;
+    uint32_t *touched; /* refs, as a ring of AR_MAX_TOUCHED */
 };
+
+#define AR_MAX_TOUCHED 4096u
 
 #define AR_UNSEEN_PAUSED 0x80000000u   /* nothing is recorded until it is resumed */
 #define AR_UNSEEN_ASKED 0x40000000u    /* that is wanted, or wanted no more, by another thread */
@@ -108,6 +114,8 @@ struct ar_thread {
 extern AR_HIDDEN __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
 
 struct ar_thread *ar_thread_attach(void);
+/* Frees `mpi`, if there is one. Set by mpi_traffic.c. */
+extern void (*ar_thread_forgets_mpi)(struct ar_thread *t);
 /* Ends this thread's record; called by the system when a thread ends. */
 void ar_thread_detach(struct ar_thread *t);
 void ar_thread_name(struct ar_thread *t, const char *name);
@@ -152,6 +160,9 @@ extern void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 /* The values of that kind of a node, made if need be; NULL when the file is full. */
 struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
                                  enum ar_values_kind kind);
+/* Adds `values` to a node, after `first`, which is its own. Of one kind there may be many. */
+struct ar_values *ar_tree_values_add(struct ar_thread *t, struct ar_values *first,
+                                     const struct ar_values *values);
 /* Leaves a node that is not the innermost one. */
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now);
 /* The innermost open node of that function, or NULL. */
@@ -244,9 +255,20 @@ static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t 
     return NULL;
 }
 
+/* Before its `ticks` change: what it has had so far is of earlier intervals. */
+static inline void ar_tree_touch(struct ar_thread *t, struct ar_node *node)
+{
+    if (__builtin_expect(node->epoch != t->epoch, 0)) {
+        node->epoch = t->epoch;
+        node->interval_ticks = (uint64_t)node->ticks;
+        t->touched[t->n_touched++ % AR_MAX_TOUCHED] = ar_live_ref(node);
+    }
+}
+
 /* A call of a child of the current node begins. */
 static inline void ar_tree_open(struct ar_thread *t, struct ar_node *child, uint64_t now)
 {
+    ar_tree_touch(t, child);
     __atomic_store_n(&child->n_calls, child->n_calls + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&child->ticks, (int64_t)((uint64_t)child->ticks - now), __ATOMIC_RELAXED);
     ar_tree_move(t, child, now);
@@ -257,6 +279,7 @@ static inline void ar_tree_close(struct ar_thread *t, struct ar_node *node, uint
 {
     struct ar_node *parent = ar_live_ptr(node->parent_ref);
 
+    ar_tree_touch(t, node);
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
     parent->guess_ref = node->successor_ref;
     parent->left_ref = ar_live_ref(node);

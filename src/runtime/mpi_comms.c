@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/mpi_comms.h"
+
+#include "base/idmap.h"
+#include "runtime/livemap.h"
+#include "runtime/mpi_abi.h"
+
+#include <string.h>
+
+#define MAX_COMMS 1024    /* at a time */
+#define MAX_RECORDS 16384 /* ever: 2 MiB of the live file */
+
+uint64_t ar_comm_generation = 1;
+
+/* What there is no room for; it has no number, and nobody waits on it. */
+static struct ar_comm nameless;
+
+static struct {
+    pthread_mutex_t lock;
+    struct ar_idmap by_handle; /* index in `comms`; AR_NO_ID: freed */
+    struct ar_idmap repeated;  /* how often members alone made one of the same kind */
+    struct ar_comm comms[MAX_COMMS];
+    uint32_t free_ones[MAX_COMMS];
+    uint32_t n_comms, n_free;
+    uint32_t n_records, n_names;
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static uint64_t key_of(const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    return ar_pair_key(handle, (uint64_t)(uintptr_t)abi);
+}
+
+static struct ar_comm *find(const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    uint32_t i = ar_idmap_get(&known.by_handle, key_of(abi, handle), AR_NO_ID);
+
+    return i == AR_NO_ID ? NULL : &known.comms[i];
+}
+
+/* A slot for a handle, with whatever it meant before forgotten; NULL: there are too many. */
+static struct ar_comm *take_slot(const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    struct ar_comm *old = find(abi, handle);
+    uint32_t i = old            ? (uint32_t)(old - known.comms)
+                 : known.n_free ? known.free_ones[known.n_free - 1]
+                                : known.n_comms;
+
+    if (i == MAX_COMMS || ar_idmap_put(&known.by_handle, key_of(abi, handle), i) < 0)
+        return NULL;
+    if (!old && known.n_free)
+        known.n_free--;
+    else if (!old)
+        known.n_comms++;
+    return &known.comms[i];
+}
+
+static void changed(void)
+{
+    __atomic_fetch_add(&ar_comm_generation, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+static uint32_t record(const struct ar_comm *comm, const char *name, uint32_t parent,
+                       const struct ar_comm_making *making)
+{
+    struct ar_live_comm facts = {
+        .identity = comm->identity,
+        .parent = parent,
+        .origin = making->origin,
+        .size = comm->size,
+        .remote_size = comm->remote_size,
+        .rank = comm->rank,
+        .made_ref = making->node ? ar_live_ref(making->node) : 0,
+        .is_hidden = making->is_hidden,
+    };
+    struct ar_record head = {
+        .kind = AR_RECORD_COMM, .n_name = (uint32_t)strlen(name), .n_linetable = sizeof facts};
+
+    if (known.n_records == MAX_RECORDS || !ar_livemap_record(&head, name, "", &facts))
+        return 0;
+    return ++known.n_records;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    return ar_pair_key(a, b);
+}
+
+/* Members alone make these: what they have in common is who they are, and how often they did it. */
+static uint64_t identity_of_members(const struct ar_comm *comm, uint64_t seed, uint64_t tag)
+{
+    uint64_t kind = mix(mix(seed, tag), mix(comm->first_world_rank, comm->size));
+    uint32_t n = ar_idmap_get(&known.repeated, kind, 0) + 1;
+
+    return ar_idmap_put(&known.repeated, kind, n) < 0 ? 0 : mix(kind, n);
+}
+
+/* Both sides have to come to the same: the lower of the two first ranks goes first. */
+static uint64_t identity_of_two(const struct ar_comm *comm, uint64_t tag)
+{
+    uint32_t here = comm->first_world_rank, there = ar_comm_world_rank(comm, 0);
+    uint64_t pair = here < there ? mix(here, there) : mix(there, here);
+    uint64_t kind = mix(pair, mix(tag, (uint64_t)comm->size + comm->remote_size));
+    uint32_t n = ar_idmap_get(&known.repeated, kind, 0) + 1;
+
+    if (here == AR_RANK_NONE || there == AR_RANK_NONE)
+        return 0;
+    return ar_idmap_put(&known.repeated, kind, n) < 0 ? 0 : mix(kind, n);
+}
+
+static uint64_t identity_of(const struct ar_comm *comm, const struct ar_comm *parent,
+                            const struct ar_comm_making *making)
+{
+    switch (making->origin) {
+    case AR_COMM_WORLD:
+        return mix(AR_COMM_WORLD, 1);
+    case AR_COMM_SELF:
+        return mix(AR_COMM_SELF, comm->first_world_rank);
+    case AR_COMM_GROUP:
+        return identity_of_members(comm, parent ? parent->identity : 0, making->tag);
+    case AR_COMM_INTER:
+        return identity_of_two(comm, making->tag);
+    case AR_COMM_UNKNOWN:
+    case AR_COMM_SPAWN:
+    case AR_COMM_CONNECT:
+    case AR_COMM_PARENT:
+        return 0;
+    default:
+        if (!parent || !parent->identity)
+            return 0;
+        return mix(mix(parent->identity, parent->n_made), comm->first_world_rank);
+    }
+}
+
+/*
+ * A duplicate is as its parent, and may not be there yet (MPI_Comm_idup); windows and files have
+ * their communicator's members.
+ */
+static bool is_like_parent(enum ar_comm_origin origin)
+{
+    return origin == AR_COMM_DUP || origin == AR_COMM_WINDOW || origin == AR_COMM_FILE;
+}
+
+static const char *describe(struct ar_comm *comm, struct ar_mpi_abi *abi,
+                            const struct ar_comm *parent, const struct ar_comm_making *making,
+                            struct ar_comm_facts *facts)
+{
+    bool is_comm = making->origin != AR_COMM_WINDOW && making->origin != AR_COMM_FILE;
+
+    *comm = (struct ar_comm){.abi = abi, .members = is_comm ? making->made : making->parent};
+    comm->first_world_rank = AR_RANK_NONE;
+    facts->name[0] = '\0';
+    if (parent && is_like_parent(making->origin)) {
+        comm->size = parent->size;
+        comm->remote_size = parent->remote_size;
+        comm->rank = parent->rank;
+        comm->first_world_rank = parent->first_world_rank;
+    } else if (is_comm && abi->ask.describe(making->made, facts)) {
+        comm->size = facts->size;
+        comm->remote_size = facts->remote_size;
+        comm->rank = facts->rank;
+        comm->first_world_rank = facts->first_world_rank;
+    }
+    return facts->name;
+}
+
+static struct ar_comm *add(struct ar_mpi_abi *abi, struct ar_comm *parent,
+                           const struct ar_comm_making *making)
+{
+    struct ar_comm *comm = take_slot(abi, making->made);
+    struct ar_comm_facts facts;
+
+    if (!comm)
+        return &nameless;
+
+    const char *name = describe(comm, abi, parent, making, &facts);
+
+    comm->identity = identity_of(comm, parent, making);
+    comm->number = record(comm, name, parent ? parent->number : 0, making);
+    changed();
+    return comm;
+}
+
+/* ---- what others call ------------------------------------------------------------------------ */
+
+static struct ar_comm *find_or_add(struct ar_mpi_abi *abi, uint64_t handle)
+{
+    struct ar_comm *comm = find(abi, handle);
+    struct ar_comm_making first_seen = {.made = handle};
+
+    if (comm)
+        return comm;
+    if (handle == abi->ask.world())
+        first_seen.origin = AR_COMM_WORLD;
+    else if (handle == abi->ask.self())
+        first_seen.origin = AR_COMM_SELF;
+    return add(abi, NULL, &first_seen);
+}
+
+struct ar_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
+                                uint64_t handle)
+{
+    size_t i = (handle ^ handle >> 6 ^ handle >> 12) % AR_COMM_CACHE;
+    uint64_t generation;
+
+    if (!handle)
+        return &nameless;
+    pthread_mutex_lock(&known.lock);
+    struct ar_comm *comm = find_or_add(abi, handle);
+    generation = ar_comm_generation;
+    pthread_mutex_unlock(&known.lock);
+    if (cache->generation != generation)
+        *cache = (struct ar_comm_cache){.generation = generation};
+    cache->slots[i].handle = handle;
+    cache->slots[i].comm = comm == &nameless ? NULL : comm;
+    return comm;
+}
+
+uint32_t ar_comm_world_rank(const struct ar_comm *comm, int peer)
+{
+    if (!comm->abi || !comm->members || peer < 0)
+        return AR_RANK_NONE;
+    return comm->abi->ask.world_rank(comm->members, peer);
+}
+
+void ar_comm_made(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
+                  const struct ar_comm_making *making)
+{
+    struct ar_comm *parent = making->parent ? ar_comm_of(cache, abi, making->parent) : NULL;
+
+    pthread_mutex_lock(&known.lock);
+    if (making->made)
+        add(abi, parent, making);
+    /* Also where this process is not a member: others count it. */
+    if (parent && making->origin != AR_COMM_GROUP && making->origin != AR_COMM_INTER)
+        parent->n_made++;
+    pthread_mutex_unlock(&known.lock);
+}
+
+void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
+{
+    pthread_mutex_lock(&known.lock);
+    struct ar_comm *comm = find(abi, handle);
+
+    if (comm && ar_idmap_put(&known.by_handle, key_of(abi, handle), AR_NO_ID) == AR_OK) {
+        known.free_ones[known.n_free++] = (uint32_t)(comm - known.comms);
+        changed();
+    }
+    pthread_mutex_unlock(&known.lock);
+}
+
+void ar_comm_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name)
+{
+    struct ar_comm_cache cache = {0};
+    struct ar_comm *comm = ar_comm_of(&cache, abi, handle);
+    struct ar_record head = {
+        .kind = AR_RECORD_COMM_NAME, .other = comm->number, .n_name = (uint32_t)strlen(name)};
+
+    pthread_mutex_lock(&known.lock);
+    if (comm->number && known.n_names < MAX_RECORDS && ar_livemap_record(&head, name, "", NULL))
+        known.n_names++;
+    pthread_mutex_unlock(&known.lock);
+}
+
+void ar_comms_forking(enum ar_fork_step step)
+{
+    ar_fork_lock(&known.lock, step);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * mpi_requests: requests from their post to their end.
+ *
+ * A handle is what MPI gives; several requests may have the same one at a time, since libraries
+ * return one and the same for everything that was done at once. They end in the order in which they
+ * were posted then.
+ *
+ * Threads: any; what is posted by one may be completed by another.
+ * Memory:  bounded; requests beyond it are counted and not followed.
+ */
+#pragma once
+
+#include "runtime/forking.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ar_comm;
+struct ar_node;
+struct ar_thread;
+
+struct ar_request {
+    uint64_t handle;
+    struct ar_comm *comm;
+    struct ar_thread *thread; /* that posted it */
+    struct ar_node *node;     /* where; of a persistent one: where it was started last */
+    uint64_t post_ticks;
+    uint64_t n_out, n_in;
+    int peer, tag;
+    uint32_t next; /* of the same bucket, plus 1 */
+    uint8_t kind;  /* enum ar_request_kind */
+    uint8_t sync;  /* enum ar_sync_kind */
+    bool is_persistent, is_active;
+    uint32_t sequence; /* of a collective call on its communicator */
+};
+
+/* false: there are too many. */
+bool ar_request_add(const struct ar_request *request);
+/*
+ * The active one that was posted first with that handle: it has ended. A persistent one stays, and
+ * is not active any more. false: it is not followed.
+ */
+bool ar_request_end(uint64_t handle, struct ar_request *out);
+/* A persistent one is started by that call. false: it is not followed. */
+bool ar_request_start(uint64_t handle, struct ar_thread *t, struct ar_node *node, uint64_t ticks,
+                      struct ar_request *out);
+/* The program has no use for it any more. */
+void ar_request_forget(uint64_t handle);
+/* How many are followed; a look without a lock. */
+uint32_t ar_requests_followed(void);
+void ar_requests_forking(enum ar_fork_step step);
