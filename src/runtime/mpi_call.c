@@ -6,7 +6,7 @@
 #include "runtime/quiet.h"
 #include "runtime/tree.h"
 
-#define X(id, name, class) name,
+#define X(id, name, class, sync) name,
 const char *const ar_mpi_names[AR_N_MPI] = {
 #include "mpi_functions.inc"
 };
