@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 NAMED = re.compile(r"(class|list|rule)\s+(\w+)\s*=\s*(.*)$")
@@ -234,6 +234,15 @@ def note_bytes(f: Function) -> list[str]:
     return []
 
 
+def counted_once(f: Function) -> tuple[list[str], Function]:
+    """What goes out and what comes in is often the same."""
+    out = f.keys.get("out")
+    if not out or out != f.keys.get("in"):
+        return [], f
+    keys = {**f.keys, "out": "n_bytes", "in": "n_bytes"}
+    return [f"    uint64_t n_bytes = {out};", ""], replace(f, keys=keys)
+
+
 def made_handle(p: Parameter) -> str:
     base = p.kind.rstrip("*")
     return f"made_word(*{p.name})" if base == "comm" else f"{WORDS[base]}(*{p.name})"
@@ -261,9 +270,9 @@ def note_made(f: Function) -> list[str]:
 
 def note(f: Function) -> list[str]:
     """The body of the function that notes what a call did; empty if that is nothing."""
+    first, f = counted_once(f)
     posts = "posts" in f.keys or "prepares" in f.keys
-    lines = note_post(f) if posts else note_bytes(f)
-    lines += note_made(f)
+    lines = first + (note_post(f) if posts else note_bytes(f)) + note_made(f)
     if "names" in f.keys and "makes" not in f.keys:
         lines.append(f"    ar_mpi_named(call->abi, {where_it_works(f)}, {f.keys['names']});")
     if "matches" in f.keys:

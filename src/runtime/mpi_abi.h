@@ -59,3 +59,7 @@ extern struct ar_mpi_abi ar_mpi_openmpi, ar_mpi_mpich, ar_mpi_standard;
 
 /* Address of a function of the library, past any wrapper. */
 void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name);
+
+/* Where messages of ours go that there is no room for. */
+#define AR_MPI_PIECE_BYTES (1 << 20)
+extern char ar_mpi_thrown_away[AR_MPI_PIECE_BYTES];
