@@ -2,38 +2,69 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes C of src/format/mpi.def.
 
-    gen_mpi.py functions DEF OUT    the list of functions: X(id, name, class), one a line
+    gen_mpi.py functions DEF OUT    the list of functions: X(id, name, class, sync), one a line
+    gen_mpi.py classes   DEF OUT    the list of classes: X(class, what it is), one a line
     gen_mpi.py wrappers  DEF OUT    the wrappers; compiled once for each handle ABI, which gives the types
 
 A wrapper stops the clock before it counts bytes, and passes everything on as it came; a status that the caller does not want
-is taken into one of our own where bytes are read from it.
+is taken into one of our own where bytes are read from it. What a call did is noted by a function of its own, after it.
 """
+
+from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-LINE = re.compile(r"(\w+)\s+(\w+)\s+([c-])\s+\((.*?)\)\s*(?:out:\s*(.*?))?\s*(?:\bin:\s*(.*))?$")
+NAMED = re.compile(r"(class|list|rule)\s+(\w+)\s*=\s*(.*)$")
+LINE = re.compile(r"(\w+)\s+(\w+)\s+([c-])\s+(\w+)\s+\((.*?)\)\s*(.*)$")
+KEY = re.compile(r"\b(out|in|to|from|on|posts|prepares|makes|finds|frees|names|matches|matched): *")
+SYNCS = ("none", "barrier", "all", "from_root", "to_root", "scan")
+REQUESTS = ("send", "receive", "collective", "rma", "partitioned", "read", "write", "other")
+
 SCALARS = {
     "int": "int",
     "rank": "int",
     "tag": "int",
+    "ints": "const int *",
     "char": "char",
+    "text": "const char *",
     "buf": "void *",
     "cbuf": "const void *",
+    "fn": "void *",
+    "tool": "void *",
+    "aint": "MPI_Aint",
+    "aints": "const MPI_Aint *",
+    "offset": "MPI_Offset",
+    "long": "MPI_Count",
+    "pcount": "MPI_Count",
     "type": "MPI_Datatype",
+    "types": "const MPI_Datatype *",
     "comm": "MPI_Comm",
+    "win": "MPI_Win",
+    "file": "MPI_File",
+    "group": "MPI_Group",
+    "session": "MPI_Session",
+    "info": "MPI_Info",
+    "infos": "const MPI_Info *",
+    "errhandler": "MPI_Errhandler",
     "op": "MPI_Op",
     "request": "MPI_Request",
+    "requests": "const MPI_Request *",
     "message": "MPI_Message",
     "status": "MPI_Status",
+    "cstatus": "const MPI_Status",
 }
 COUNTS = {  # as int, and in the large-count form
     "count": ("int", "MPI_Count"),
     "counts": ("const int *", "const MPI_Count *"),
     "displs": ("const int *", "const MPI_Aint *"),
+    "unit": ("int", "MPI_Aint"),
+    "size": ("MPI_Aint", "MPI_Count"),
+    "sizes": ("const MPI_Aint *", "const MPI_Count *"),
 }
+WORDS = {"comm": "word", "win": "window_word", "file": "file_word"}  # how their handles become words
 HOOKS = {  # what happens around the call besides measuring it
     "Init": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
     "Init_thread": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
@@ -43,6 +74,7 @@ HOOKS = {  # what happens around the call besides measuring it
 
 @dataclass
 class Parameter:
+    kind: str  # as in the table, with its stars
     ctype: str
     name: str
 
@@ -51,9 +83,27 @@ class Parameter:
 class Function:
     name: str
     kind: str
+    sync: str
     parameters: list[Parameter]
-    out_bytes: str
-    in_bytes: str
+    by_hand: bool
+    keys: dict[str, str]
+
+    def parameter(self, *kinds: str) -> Parameter | None:
+        return next((p for p in self.parameters if p.kind in kinds), None)
+
+    def named(self, name: str) -> Parameter:
+        return next(p for p in self.parameters if p.name == name)
+
+
+@dataclass
+class Table:
+    classes: dict[str, str] = field(default_factory=dict)
+    lists: dict[str, str] = field(default_factory=dict)
+    rules: dict[str, str] = field(default_factory=dict)
+    functions: list[Function] = field(default_factory=list)
+
+
+# ---- reading the table ----
 
 
 def fail(where: str, what: str) -> None:
@@ -70,92 +120,285 @@ def parse_parameter(text: str, large: bool, where: str) -> Parameter:
         ctype = SCALARS[base]
     else:
         fail(where, f"unknown kind of parameter {kind!r}")
-    return Parameter(f"{ctype} {stars}".strip(), name)
+    return Parameter(kind, f"{ctype} {stars}".strip(), name)
 
 
-def parse_line(text: str, where: str) -> list[Function]:
+def parse_words(text: str, rules: dict[str, str], where: str) -> tuple[bool, dict[str, str]]:
+    """Names of rules, and then keys with their values."""
+    head, *rest = KEY.split(text)
+    by_hand = False
+    keys: dict[str, str] = {}
+    for word in head.split():
+        if word == "by_hand":
+            by_hand = True
+        elif word in rules:
+            keys.update(parse_words(rules[word], {}, where)[1])
+        else:
+            fail(where, f"unknown rule {word!r}")
+    keys.update((key, value.strip()) for key, value in zip(rest[::2], rest[1::2]))
+    for key in ("posts", "prepares"):
+        if keys.get(key, "other") not in REQUESTS:
+            fail(where, f"unknown kind of request {keys[key]!r}")
+    return by_hand, keys
+
+
+def parse_function(text: str, table: Table, where: str) -> list[Function]:
     match = LINE.match(text)
     if not match:
         fail(where, "not a function")
-    name, kind, has_large, parameters, out_bytes, in_bytes = match.groups()
+    name, kind, has_large, sync, parameters, words = match.groups()
+    if kind not in table.classes or sync not in SYNCS:
+        fail(where, f"unknown class or sync: {kind} {sync}")
+    parameters = re.sub(r"\$(\w+)", lambda m: table.lists[m[1]], parameters)
+    by_hand, keys = parse_words(words, table.rules, where)
     forms = [(name, False)] + ([(name + "_c", True)] if has_large == "c" else [])
     return [
         Function(
             form,
             kind,
+            sync,
             [parse_parameter(p, large, where) for p in parameters.split(",") if p.strip()],
-            out_bytes or "0",
-            in_bytes or "0",
+            by_hand,
+            keys,
         )
         for form, large in forms
     ]
 
 
-def parse(path: Path) -> list[Function]:
-    functions: list[Function] = []
+def parse(path: Path) -> Table:
+    table = Table()
     for number, line in enumerate(path.read_text().splitlines(), 1):
         text = line.split("#", 1)[0].strip()
-        if text:
-            functions += parse_line(text, f"{path}:{number}")
-    return functions
+        if match := NAMED.match(text):
+            what, name, value = match.groups()
+            {"class": table.classes, "list": table.lists, "rule": table.rules}[what][name] = value
+        elif text:
+            table.functions += parse_function(text, table, f"{path}:{number}")
+    return table
+
+
+# ---- what a call did ----
 
 
 def declare(p: Parameter) -> str:
     return f"{p.ctype}{'' if p.ctype.endswith('*') else ' '}{p.name}"
 
 
+def where_it_works(f: Function) -> str:
+    """The communicator, window or file, as a word."""
+    if "matched" in f.keys:
+        return "matched_on"
+    if "on" in f.keys:
+        return f"{WORDS[f.named(f.keys['on']).kind]}({f.keys['on']})"
+    p = f.parameter(*WORDS)
+    return f"{WORDS[p.kind]}({p.name})" if p else "0"
+
+
+def root_of(f: Function) -> str:
+    return "root" if f.sync in ("from_root", "to_root") else "AR_MPI_NO_ROOT"
+
+
+def tag_out(f: Function) -> str:
+    """Of what goes out; 0 where there are no tags."""
+    return next((p.name for p in f.parameters if p.name in ("tag", "sendtag")), "0")
+
+
+def tag_in(f: Function) -> str:
+    if f.keys.get("from") == "status->source":
+        return "status->tag"
+    return next((p.name for p in f.parameters if p.name in ("tag", "recvtag")), "0")
+
+
+def note_post(f: Function) -> list[str]:
+    kind = f.keys.get("posts") or f.keys["prepares"]
+    out, into = f.keys.get("out", "0"), f.keys.get("in", "0")
+    lines = []
+    if kind == "receive" and "to" in f.keys:  # it has two peers
+        lines.append(f"    ar_mpi_out(call, {where_it_works(f)}, {f.keys['to']}, {tag_out(f)}, {out});")
+        out = "0"
+    peer = f.keys.get("from") or f.keys.get("to") or root_of(f)
+    return [
+        *lines,
+        "    ar_mpi_posted(call, &(struct ar_mpi_post){",
+        "                            .request = word(*request),",
+        f"                            .comm = {where_it_works(f)},",
+        f"                            .peer = {peer},",
+        f"                            .tag = {tag_in(f) if kind == 'receive' else tag_out(f)},",
+        f"                            .kind = AR_REQUEST_{kind.upper()},",
+        f"                            .is_persistent = {'true' if 'prepares' in f.keys else 'false'},",
+        f"                            .n_out = {out},",
+        f"                            .n_in = {into},",
+        "                        });",
+    ]
+
+
+def note_bytes(f: Function) -> list[str]:
+    out, into = f.keys.get("out", "0"), f.keys.get("in", "0")
+    if "to" in f.keys or "from" in f.keys:
+        lines = []
+        if "to" in f.keys:
+            lines.append(f"    ar_mpi_out(call, {where_it_works(f)}, {f.keys['to']}, {tag_out(f)}, {out});")
+        if "from" in f.keys:
+            lines.append(f"    ar_mpi_in(call, {where_it_works(f)}, {f.keys['from']}, {tag_in(f)}, {into});")
+        return lines
+    if f.sync != "none" or "out" in f.keys or "in" in f.keys:
+        return [f"    ar_mpi_collective(call, {where_it_works(f)}, {root_of(f)}, {out}, {into});"]
+    return []
+
+
+def counted_once(f: Function) -> tuple[list[str], Function]:
+    """What goes out and what comes in is often the same."""
+    out = f.keys.get("out")
+    if not out or out != f.keys.get("in"):
+        return [], f
+    keys = {**f.keys, "out": "n_bytes", "in": "n_bytes"}
+    return [f"    uint64_t n_bytes = {out};", ""], replace(f, keys=keys)
+
+
+def made_handle(p: Parameter) -> str:
+    base = p.kind.rstrip("*")
+    return f"made_word(*{p.name})" if base == "comm" else f"{WORDS[base]}(*{p.name})"
+
+
+def note_made(f: Function) -> list[str]:
+    text = f.keys.get("makes") or f.keys.get("finds")
+    if not text:
+        return []
+    origin, name, rest = re.match(r"(\w+) (\w+) ?(.*)", text).groups()
+    parent = re.match(r"of (\w+)", rest)
+    tag = re.search(r"\btag (.*)", rest)
+    p = f.named(name)
+    told = (
+        f"ar_mpi_made(call, AR_COMM_{origin}, {f'word({parent[1]})' if parent else '0'},\n"
+        f"                {made_handle(p)}, {f'(uint64_t)({tag[1]})' if tag else '0'});"
+    )
+    if "finds" in f.keys:
+        return [f"    if (is_first_sight({made_handle(p)}))", f"        {told}"]
+    lines = [f"    {told}"]
+    if "names" in f.keys:
+        lines.append(f"    ar_mpi_named(call->abi, {made_handle(p)}, {f.keys['names']});")
+    return lines
+
+
+def note(f: Function) -> list[str]:
+    """The body of the function that notes what a call did; empty if that is nothing."""
+    first, f = counted_once(f)
+    posts = "posts" in f.keys or "prepares" in f.keys
+    lines = first + (note_post(f) if posts else note_bytes(f)) + note_made(f)
+    if waits_for_message(f):
+        lines.append(f"    ar_mpi_probed(call, {where_it_works(f)}, status->source, status->tag);")
+    if "names" in f.keys and "makes" not in f.keys:
+        lines.append(f"    ar_mpi_named(call->abi, {where_it_works(f)}, {f.keys['names']});")
+    if "matches" in f.keys:
+        lines += [f"    if ({f.keys['matches']})", f"        note_message(*message, {where_it_works(f)});"]
+    return lines
+
+
+def used_parameters(f: Function, body: list[str]) -> list[Parameter]:
+    text = "\n".join(body)
+    used = [p for p in f.parameters if re.search(rf"(?<![.>\w]){p.name}\b(?!\()", text)]
+    if "matched" in f.keys:
+        used.append(Parameter("", "uint64_t", "matched_on"))
+    return used
+
+
+# ---- writing ----
+
+
+def waits_for_message(f: Function) -> bool:
+    return f.kind == "probe" and not f.parameter("int*")
+
+
+def reads_status(f: Function) -> bool:
+    return waits_for_message(f) or "received(status)" in (f.keys.get("in", "") + f.keys.get("out", ""))
+
+
+def note_function(f: Function) -> str:
+    body = note(f)
+    if not body:
+        return ""
+    parameters = ["struct ar_mpi_call *call", *(declare(p) for p in used_parameters(f, body))]
+    return "\n".join([f"static void note_{f.name}({', '.join(parameters)})", "{", *body, "}", ""])
+
+
+def before_all(f: Function) -> list[str]:
+    """Our own work, before the clock starts."""
+    lines = []
+    if "frees" in f.keys:
+        p = f.named(f.keys["frees"])
+        lines += [f"    if ({p.name})", f"        ar_mpi_unmade(&AR_ABI, {WORDS[p.kind.rstrip('*')]}(*{p.name}));"]
+    if "matched" in f.keys:
+        lines.append("    uint64_t matched_on = message ? take_message(*message) : 0;")
+    return [*lines, ""] if lines else []
+
+
+def before_call(f: Function) -> list[str]:
+    lines = []
+    if reads_status(f):
+        lines += ["    if (seen && status == MPI_STATUS_IGNORE)", "        status = &own_status;"]
+    if hook := HOOKS.get(f.name, ("", ""))[0]:
+        lines.append(f"    {hook}")
+    return [*lines, ""] if lines else []
+
+
+def after_call(f: Function) -> list[str]:
+    body = note(f)
+    lines = [f"    if (seen){' {' if body else ''}", "        ar_mpi_leave(&call);"]
+    if body:
+        arguments = ", ".join(["&call", *(p.name for p in used_parameters(f, body))])
+        lines += ["        if (rc == 0)", f"            note_{f.name}({arguments});", "    }"]
+    if hook := HOOKS.get(f.name, ("", ""))[1]:
+        lines.append(f"    {hook}")
+    return lines
+
+
 def wrapper(f: Function) -> str:
     parameters = ", ".join(declare(p) for p in f.parameters) or "void"
     types = ", ".join(p.ctype for p in f.parameters) or "void"
-    arguments = ", ".join(p.name for p in f.parameters)
-    before, after = HOOKS.get(f.name, ("", ""))
+    own = ["    MPI_Status own_status;"] if reads_status(f) else []
     lines = [
         f"static int wrap_{f.name}({parameters})",
         "{",
         f"    int (*real)({types}) = (int (*)({types}))AR_ABI.real[AR_MPI_{f.name}];",
         "    struct ar_mpi_call call;",
-    ]
-    if "received(status)" in f.in_bytes:
-        lines += [
-            "    MPI_Status own_status;",
-            "",
-            "    if (status == MPI_STATUS_IGNORE)",
-            "        status = &own_status;",
-        ]
-    lines += ["", f"    bool seen = ar_mpi_enter(&call, &AR_ABI, AR_MPI_{f.name});", ""]
-    if before:
-        lines.append(f"    {before}")
-    lines += [
-        f"    int rc = real({arguments});",
+        *own,
         "",
-        "    if (seen)",
-        "        ar_mpi_leave(&call);",
+        *before_all(f),
+        f"    bool seen = ar_mpi_enter(&call, &AR_ABI, AR_MPI_{f.name});",
+        "",
+        *before_call(f),
+        f"    int rc = real({', '.join(p.name for p in f.parameters)});",
+        "",
+        *after_call(f),
+        "    return rc;",
+        "}",
+        "",
     ]
-    if f.out_bytes != "0" or f.in_bytes != "0":
-        lines += [
-            "    if (seen && rc == 0)",
-            f"        ar_mpi_collective(&call, 0, AR_MPI_NO_ROOT, {f.out_bytes},",
-            f"                          {f.in_bytes});",
-        ]
-    if after:
-        lines.append(f"    {after}")
-    lines += ["    return rc;", "}", ""]
     return "\n".join(lines)
 
 
-def write_functions(functions: list[Function]) -> str:
-    rows = [f'X({f.name}, "MPI_{f.name}", "{f.kind}")' for f in functions]
-    return "\n".join(["/* Made by tools/gen_mpi.py from mpi.def. */", *rows, ""])
+def head() -> str:
+    return "/* Made by tools/gen_mpi.py from mpi.def. */"
 
 
-def write_wrappers(functions: list[Function]) -> str:
-    table = [f"    [AR_MPI_{f.name}] = (void *)wrap_{f.name}," for f in functions]
+def write_functions(table: Table) -> str:
+    rows = [f'X({f.name}, "MPI_{f.name}", {f.kind}, {f.sync.upper()})' for f in table.functions]
+    return "\n".join([head(), *rows, ""])
+
+
+def write_classes(table: Table) -> str:
+    return "\n".join([head(), *(f'X({name}, "{what}")' for name, what in table.classes.items()), ""])
+
+
+def write_wrappers(table: Table) -> str:
+    generated = [f for f in table.functions if not f.by_hand]
     return "\n".join(
         [
-            "/* Made by tools/gen_mpi.py from mpi.def. */",
-            *(wrapper(f) for f in functions),
+            head(),
+            *filter(None, map(note_function, generated)),
+            *map(wrapper, generated),
             "static void *const wrappers[AR_N_MPI] = {",
-            *table,
+            *(f"    [AR_MPI_{f.name}] = (void *)wrap_{f.name}," for f in table.functions),
             "};",
             "",
         ]
@@ -164,7 +407,7 @@ def write_wrappers(functions: list[Function]) -> str:
 
 def main() -> None:
     what, source, target = sys.argv[1:4]
-    make = {"functions": write_functions, "wrappers": write_wrappers}[what]
+    make = {"functions": write_functions, "classes": write_classes, "wrappers": write_wrappers}[what]
     Path(target).write_text(make(parse(Path(source))))
 
 

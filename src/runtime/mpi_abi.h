@@ -3,8 +3,8 @@
  * mpi_abi: an MPI library as we use it, whatever its handles look like.
  *
  * MPI fixes its functions but not its types: a communicator is a pointer in Open MPI and an int in
- * MPICH. Each family is a file of its own (mpi_openmpi.c, mpi_mpich.c) that gives the types and
- * includes the generated wrappers and the few calls we make ourselves (mpi_link.inc). Nothing of
+ * MPICH. Each family is a file of its own (mpi_openmpi.c, mpi_mpich.c, mpi_standard.c) that gives
+ * the types and includes the wrappers and the few calls we make ourselves (mpi_link.inc). Nothing of
  * any MPI is needed to build them, and none is linked.
  */
 #pragma once
@@ -34,7 +34,10 @@ struct ar_comm_facts {
     char name[128];
 };
 
-/* Questions about handles; each is answered by calls of MPI that are local. */
+/*
+ * Questions about handles; each is answered by calls of MPI that are local. Of windows and files they
+ * know nothing.
+ */
 struct ar_mpi_questions {
     bool (*describe)(uint64_t comm, struct ar_comm_facts *out);
     /* The rank in MPI_COMM_WORLD of a peer; AR_RANK_NONE: it is of another run. */
@@ -52,7 +55,11 @@ struct ar_mpi_abi {
     void *library; /* handle for dlsym; NULL: no such library in this process */
 };
 
-extern struct ar_mpi_abi ar_mpi_openmpi, ar_mpi_mpich;
+extern struct ar_mpi_abi ar_mpi_openmpi, ar_mpi_mpich, ar_mpi_standard;
 
 /* Address of a function of the library, past any wrapper. */
 void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name);
+
+/* Where messages of ours go that there is no room for. */
+#define AR_MPI_PIECE_BYTES (1 << 20)
+extern char ar_mpi_thrown_away[AR_MPI_PIECE_BYTES];

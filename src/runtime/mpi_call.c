@@ -24,6 +24,18 @@ static const uint8_t syncs[AR_N_MPI] = {
 };
 #undef X
 
+enum function_class {
+#define X(class, what) CLASS_##class,
+#include "mpi_classes.inc"
+#undef X
+};
+
+#define X(id, name, class, sync) CLASS_##class,
+static const uint8_t classes[AR_N_MPI] = {
+#include "mpi_functions.inc"
+};
+#undef X
+
 static uint32_t function_numbers[AR_N_MPI]; /* 0: not seen yet */
 
 static uint32_t function_number(enum ar_mpi_id id)
@@ -232,7 +244,7 @@ void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, ui
 
     count(call->thread, call->node, &message,
           &(struct amounts){.n_out = 1, .bytes_out = n_bytes, .ticks = take_time(call)});
-    if (syncs[call->id] == AR_SYNC_SEND || syncs[call->id] == AR_SYNC_RECEIVE)
+    if (classes[call->id] == CLASS_p2p)
         note_message(call, comm, AR_SYNC_SEND, message.peer, tag);
 }
 
@@ -246,14 +258,14 @@ void ar_mpi_in(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uin
 
     count(call->thread, call->node, &message,
           &(struct amounts){.n_in = 1, .bytes_in = n_bytes, .ticks = take_time(call)});
-    if (syncs[call->id] == AR_SYNC_RECEIVE)
+    if (classes[call->id] == CLASS_p2p)
         note_message(call, comm, AR_SYNC_RECEIVE, message.peer, tag);
 }
 
 void ar_mpi_probed(struct ar_mpi_call *call, uint64_t handle, int peer, int tag)
 {
     if (call->thread)
-        note_message(call, comm_of(call, handle), syncs[call->id], peer_of(call->abi, peer), tag);
+        note_message(call, comm_of(call, handle), AR_SYNC_PROBE, peer_of(call->abi, peer), tag);
 }
 
 void ar_mpi_collective(struct ar_mpi_call *call, uint64_t handle, int root, uint64_t n_out,
@@ -281,13 +293,20 @@ bool ar_mpi_follows(void)
     return ar_requests_followed() > 0;
 }
 
-/* What is known when it is posted, or started: all but what its status tells. */
+/* Its status says how much was moved. */
+static bool tells_later(const struct ar_request *r)
+{
+    return r->kind == AR_REQUEST_RECEIVE || r->kind == AR_REQUEST_READ ||
+           r->kind == AR_REQUEST_WRITE;
+}
+
+/* What is known when it is posted, or started. */
 static void count_posted(struct ar_mpi_call *call, const struct ar_request *r)
 {
     uint64_t n_bytes = r->n_out > r->n_in ? r->n_out : r->n_in;
     struct ar_message message = {r->comm, peer_of(call->abi, r->peer), n_bytes};
 
-    if (r->kind == AR_REQUEST_IO || (r->kind == AR_REQUEST_RECEIVE && !r->n_out))
+    if (tells_later(r))
         return;
     count(call->thread, call->node, &message,
           &(struct amounts){.n_out = r->kind == AR_REQUEST_SEND || r->n_out,
@@ -370,7 +389,7 @@ static void count_received(struct ar_mpi_call *call, const struct ar_request *r,
 {
     struct ar_node *node = r->thread == call->thread ? r->node : call->node;
     struct ar_message message = {r->comm, peer, n_bytes};
-    bool is_out = r->kind == AR_REQUEST_IO && r->n_out;
+    bool is_out = r->kind == AR_REQUEST_WRITE;
 
     count(call->thread, node, &message,
           &(struct amounts){.n_out = is_out,
@@ -382,7 +401,7 @@ static void count_received(struct ar_mpi_call *call, const struct ar_request *r,
 static void sync_completed(struct ar_mpi_call *call, const struct ar_request *r, uint32_t peer,
                            int tag)
 {
-    struct ar_sync sync = {.kind = r->sync,
+    struct ar_sync sync = {.kind = r->kind == AR_REQUEST_RECEIVE ? AR_SYNC_RECEIVE : r->sync,
                            .flags = AR_SYNC_NONBLOCKING,
                            .peer = peer,
                            .posted_ref = ar_live_ref(r->node),
@@ -412,7 +431,7 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
     bool told = r.kind == AR_REQUEST_RECEIVE;
     uint32_t peer = peer_of(call->abi, told ? done->source : r.peer);
 
-    if (told || r.kind == AR_REQUEST_IO)
+    if (tells_later(&r))
         count_received(call, &r, peer, done->n_bytes);
     sync_completed(call, &r, peer, done->tag);
 }
@@ -428,8 +447,6 @@ void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t 
         return;
     making.node = call->node;
     ar_comm_made(&call->thread->mpi->comms, call->abi, &making);
-    if (parent)
-        note_collective(call, comm_of(call, parent), AR_PEER_ALL);
 }
 
 void ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle)

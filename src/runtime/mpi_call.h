@@ -43,9 +43,11 @@ void ar_mpi_leave(struct ar_mpi_call *call);
 
 /*
  * What a call did, after it was left, and if it succeeded. Handles are passed as words; a
- * communicator, window or file is known by its handle. Several messages of one call are noted one by
- * one; the call's time goes with the last of them.
+ * communicator, window or file is known by its handle, 0 where it is not known, and windows and files
+ * by AR_MPI_NOT_COMM. Reading and writing files is told as collective calls are. Several messages of
+ * one call are noted one by one; the call's time goes with the first of them.
  */
+#define AR_MPI_NOT_COMM (UINT64_C(1) << 63)
 void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, int tag, uint64_t n_bytes);
 void ar_mpi_in(struct ar_mpi_call *call, uint64_t comm, int peer, int tag, uint64_t n_bytes);
 /* A message was found that is not received yet. */
@@ -62,8 +64,10 @@ enum ar_request_kind {
     AR_REQUEST_RECEIVE, /* its status says how much came, and from whom */
     AR_REQUEST_COLLECTIVE,
     AR_REQUEST_RMA,
-    AR_REQUEST_IO,   /* its status says how much */
-    AR_REQUEST_OTHER /* a communicator being made, a generalised request */
+    AR_REQUEST_PARTITIONED, /* its status says nothing: what is moved is known before */
+    AR_REQUEST_READ,        /* its status says how much */
+    AR_REQUEST_WRITE,       /* likewise */
+    AR_REQUEST_OTHER        /* a communicator being made, a generalised request */
 };
 
 struct ar_mpi_post {
@@ -81,7 +85,7 @@ void ar_mpi_started(struct ar_mpi_call *call, uint64_t request);
 /* Before the real call, which forgets the handle. */
 void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t request);
 
-/* What is known of a request's end. Of one that was cancelled nothing has moved. */
+/* What is known of a request's end. Of one that was cancelled, or failed, nothing has moved. */
 struct ar_mpi_done {
     bool is_cancelled;
     int source, tag;
@@ -98,11 +102,11 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t request, const struct a
 
 /*
  * `tag` tells apart what members alone make (MPI_Comm_create_group, MPI_Intercomm_create); 0
- * otherwise.
+ * otherwise. `made` is 0 where this process is not a member, and `parent` where there is none.
  */
 void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t parent,
                  uint64_t made, uint64_t tag);
-/* Before the real call, which forgets the handle. */
+/* Before the real call, which forgets the handle; also if that is not recorded. */
 void ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle);
 void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name);
 

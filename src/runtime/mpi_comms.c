@@ -148,7 +148,7 @@ static const char *describe(struct ar_comm *comm, struct ar_mpi_abi *abi,
                             const struct ar_comm *parent, const struct ar_comm_making *making,
                             struct ar_comm_facts *facts)
 {
-    bool is_comm = making->origin != AR_COMM_WINDOW && making->origin != AR_COMM_FILE;
+    bool is_comm = !(making->made & AR_MPI_NOT_COMM);
 
     *comm = (struct ar_comm){.abi = abi, .members = is_comm ? making->made : making->parent};
     comm->first_world_rank = AR_RANK_NONE;

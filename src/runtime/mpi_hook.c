@@ -29,6 +29,8 @@ static struct {
     struct ar_idmap ids; /* hash of a function's name to enum ar_mpi_id */
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+char ar_mpi_thrown_away[AR_MPI_PIECE_BYTES];
+
 void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name)
 {
     return abi->library ? dlsym(abi->library, name) : NULL;
@@ -60,7 +62,7 @@ static const char *library_version(void *handle)
 static struct ar_mpi_abi *recognise(const struct ar_object *object, const char *version)
 {
     if (strstr(base_name(object->name), "mpi_abi"))
-        return NULL; /* handles of the MPI-5 standard, whoever made the library */
+        return &ar_mpi_standard; /* whoever made the library */
     if (strncmp(version, "Open MPI", 8) == 0)
         return &ar_mpi_openmpi;
     if (strstr(version, "MPICH") || strstr(version, "Intel(R) MPI") || strstr(version, "MVAPICH"))
@@ -98,12 +100,22 @@ static void note_library(const struct ar_object *object, const char *version, bo
     ar_livemap_fact("mpi", text);
 }
 
+/* A program without MPI has no use for it. */
+static bool know_functions(void)
+{
+    for (uint32_t id = hook.ids.n_used ? AR_N_MPI : 0; id < AR_N_MPI; id++)
+        if (ar_idmap_put(&hook.ids, ar_hash_bytes(ar_mpi_names[id], strlen(ar_mpi_names[id])), id) <
+            0)
+            return false;
+    return true;
+}
+
 static void add_library(const struct ar_object *object, void *handle)
 {
     const char *version = library_version(handle);
     struct ar_mpi_abi *abi = recognise(object, version);
 
-    if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES))
+    if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES || !know_functions()))
         abi = NULL; /* a second one of its kind: its functions are not those we call */
     note_library(object, version, abi != NULL);
     if (!abi)
@@ -133,11 +145,30 @@ static void look_for_library(const struct ar_object *object)
         dlclose(handle);
 }
 
-/* MPI's own objects call MPI too: the library, its Fortran layer, and the plug-ins of Open MPI. */
+/*
+ * What Fortran programs call (mpi_send_ and its like) is a layer of its own, which converts handles
+ * and then calls the C function: MPICH's under its name, Open MPI's under its PMPI_ name. Those calls
+ * are the program's.
+ */
+static bool is_fortran_layer(const struct ar_object *object)
+{
+    static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpifort",
+                                        "libmpichfort", "libmpichf90"};
+    const char *name = base_name(object->name);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* MPI's own objects call MPI too: the library, and the plug-ins of Open MPI. */
 static bool belongs_to_mpi(const struct ar_object *object)
 {
     const char *name = base_name(object->name);
 
+    if (is_fortran_layer(object))
+        return false;
     return is_known_library(object) || strncmp(name, "mca_", 4) == 0 ||
            strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libopen-", 8) == 0 ||
            strncmp(name, "libpmpi", 7) == 0;
@@ -188,20 +219,31 @@ static void *resolve(const struct ar_object *object, const char *name)
     return target;
 }
 
+/* `context` is the part of the name before that of the function. */
 static void redirect(const struct ar_object *object, const char *name, void **slot, void *context)
 {
+    const char *function = name + strlen(context);
     void *target = *slot;
 
-    (void)context;
-    if (!target || id_of(name) == AR_NO_ID) /* a weak function that this library does not have */
+    if (!target ||
+        id_of(function) == AR_NO_ID) /* a weak function that this library does not have */
         return;
     if (ar_object_contains(object, target))
         target = resolve(object, name);
 
-    void *wrapper = target ? wrapper_for(name, target) : NULL;
+    void *wrapper = target ? wrapper_for(function, target) : NULL;
 
     if (wrapper)
         ar_slot_set(object, slot, wrapper);
+}
+
+static void redirect_all(const struct ar_object *object)
+{
+    static char no_prefix[] = "", profiling[] = "P";
+
+    ar_slots_each(object, "MPI_", redirect, no_prefix);
+    if (is_fortran_layer(object))
+        ar_slots_each(object, "PMPI_", redirect, profiling);
 }
 
 /* ---- dlsym ----------------------------------------------------------------------------------- */
@@ -298,7 +340,7 @@ static void scan(void)
             ar_slots_each(&objects[i], "", redirect_for_python, NULL);
     for (size_t i = 0; i < (hook.n_libraries > n_known ? n_objects : n_new); i++)
         if (hook.n_libraries && !belongs_to_mpi(&objects[i]))
-            ar_slots_each(&objects[i], "MPI_", redirect, NULL);
+            redirect_all(&objects[i]);
     free(objects);
 }
 
@@ -318,10 +360,6 @@ static void look_at_new_objects(void)
 
 void ar_mpi_hook_start(void)
 {
-    for (uint32_t id = 0; id < AR_N_MPI; id++)
-        if (ar_idmap_put(&hook.ids, ar_hash_bytes(ar_mpi_names[id], strlen(ar_mpi_names[id])), id) <
-            0)
-            return;
     look_at_new_objects();
 }
 
