@@ -336,6 +336,21 @@ static const char *kind_word(uint32_t kind)
     }
 }
 
+/* Within a method of mpi4py there are no lines: it is the method's own. */
+static uint32_t line_of_call(const struct ar_profile *p, uint32_t node)
+{
+    while (!p->nodes[node].line && p->nodes[node].parent != AR_NO_ID &&
+           p->functions[p->nodes[p->nodes[node].parent].function].kind == AR_FUNCTION_OPERATION)
+        node = p->nodes[node].parent;
+    return p->nodes[node].line;
+}
+
+static bool is_known_by_its_caller(const struct ar_function *function)
+{
+    return function->kind == AR_FUNCTION_MPI || function->kind == AR_FUNCTION_OPERATION ||
+           function->kind == AR_FUNCTION_IMPORT;
+}
+
 const char *ar_show_place(const struct ar_profile *p, uint32_t node)
 {
     const struct ar_function *function = &p->functions[p->nodes[node].function];
@@ -343,8 +358,8 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node)
     char *text = next_buffer();
 
     snprintf(text, BUFFER_BYTES, "%s", kind_word(function->kind));
-    while (function->kind == AR_FUNCTION_MPI || function->kind == AR_FUNCTION_IMPORT) {
-        line = p->nodes[node].line;
+    while (is_known_by_its_caller(function)) {
+        line = line_of_call(p, node);
         node = calling_node(p, node);
         if (node == AR_NO_ID)
             return text;

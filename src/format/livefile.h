@@ -263,16 +263,7 @@ struct ar_values {
     uint64_t words[7]; /* by kind: the following */
 };
 
-/* The last three are of requests that were posted here: how many are done, from post to end, waited. */
-enum ar_mpi_word {
-    AR_MPI_BYTES_OUT,
-    AR_MPI_BYTES_IN,
-    AR_MPI_MIN_TICKS,
-    AR_MPI_MAX_TICKS,
-    AR_MPI_DONE,
-    AR_MPI_FLIGHT_TICKS,
-    AR_MPI_WAITED_TICKS
-};
+enum ar_mpi_word { AR_MPI_BYTES_OUT, AR_MPI_BYTES_IN, AR_MPI_MIN_TICKS, AR_MPI_MAX_TICKS };
 /*
  * WHERE is the node (high half), the communicator (24 bits) and the size (8 bits): 0 for no bytes, k
  * for 2^(k-1) <= bytes < 2^k. PEER is the rank in the communicator (low half) and in the world (high
@@ -291,11 +282,12 @@ enum ar_traffic_word {
 #define AR_PEER_ALL UINT32_MAX          /* a collective call that has no root */
 #define AR_PEER_OTHERS (UINT32_MAX - 1) /* of several: there was no room to tell them apart */
 #define AR_PEER_UNKNOWN (UINT32_MAX - 2)
-/* Requests that were posted at the node POSTED, and completed here. */
+/* Requests that were posted at the node POSTED, and completed here. WHERE is the node (high half). */
 enum ar_completed_word {
+    AR_COMPLETED_WHERE,
     AR_COMPLETED_POSTED, /* ref */
     AR_COMPLETED_N,
-    AR_COMPLETED_FLIGHT_TICKS,
+    AR_COMPLETED_FLIGHT_TICKS, /* from post to end */
     AR_COMPLETED_WAITED_TICKS
 };
 /* Unseen calls and their time, to be added to what was seen; the rest is the writer's. */
