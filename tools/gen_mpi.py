@@ -144,7 +144,7 @@ def wrapper(f: Function) -> str:
 
 
 def write_functions(functions: list[Function]) -> str:
-    rows = [f'X({f.name}, "MPI_{f.name}", "{f.kind}")' for f in functions]
+    rows = [f'X({f.name}, "MPI_{f.name}", {f.kind})' for f in functions]
     return "\n".join(["/* Made by tools/gen_mpi.py from mpi.def. */", *rows, ""])
 
 
