@@ -61,7 +61,7 @@ options:
   -h, --help           show this help
 """
 
-COMMANDS = ("report", "where", "top", "info", "export", "merge", "recover", "clean")
+COMMANDS = ("report", "mpi", "ranks", "where", "top", "info", "export", "merge", "recover", "clean")
 BUILTINS = ("none", "costly", "all")  # in the order of enum ar_builtins
 CALIBRATION_CALLS = 200
 CALIBRATION = f"""\

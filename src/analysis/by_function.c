@@ -7,6 +7,8 @@
 /* In a profile of caller pairs a function has one node, if it is more than somebody's caller. */
 static bool counts(const struct ar_by_function *b, uint32_t node)
 {
+    if (b->only && !b->only[node])
+        return false;
     if (!b->of_pairs)
         return true;
     return !ar_node_is_pair(b->p, node) && b->calls_rows[node] < b->calls_rows[node + 1];
@@ -84,36 +86,23 @@ void ar_by_function_shares(const struct ar_by_function *b, uint32_t function,
         add_node(b, b->nodes[i], shares);
 }
 
-static void add_to_spread(struct ar_spread *s, uint64_t value, uint32_t process)
-{
-    s->sum += (double)value;
-    if (process == 0 || value < s->min) {
-        s->min = value;
-        s->min_process = process;
-    }
-    if (process == 0 || value > s->max) {
-        s->max = value;
-        s->max_process = process;
-    }
-}
-
 static void sum_up(struct ar_by_function *b, const struct ar_totals *t, uint32_t function,
                    struct ar_share *shares)
 {
     struct ar_function_sums *sums = &b->sums[function];
-    uint32_t n_processes = (uint32_t)b->p->n_roots;
+    struct ar_spreading time = {0}, self = {0}, calls = {0};
 
     ar_by_function_shares(b, function, shares);
-    for (uint32_t i = 0; i < n_processes; i++) {
-        add_to_spread(&sums->time, shares[i].time_ns, i);
-        add_to_spread(&sums->self, shares[i].self_ns, i);
+    for (uint32_t i = 0; i < b->p->n_roots; i++) {
+        ar_spread_add(&time, shares[i].time_ns, i);
+        ar_spread_add(&self, shares[i].self_ns, i);
+        ar_spread_add(&calls, shares[i].n_calls, i);
         sums->n_calls += shares[i].n_calls;
         sums->n_processes += shares[i].n_calls > 0;
     }
-    if (n_processes) {
-        sums->time.mean = sums->time.sum / n_processes;
-        sums->self.mean = sums->self.sum / n_processes;
-    }
+    sums->time = ar_spread_end(&time);
+    sums->self = ar_spread_end(&self);
+    sums->calls = ar_spread_end(&calls);
     for (uint32_t i = b->first_node[function]; i < b->first_node[function + 1]; i++) {
         sums->bytes_out += t->bytes_out[b->nodes[i]];
         sums->bytes_in += t->bytes_in[b->nodes[i]];
@@ -137,11 +126,17 @@ static bool allocate(struct ar_by_function *b)
 enum ar_status ar_by_function_build(struct ar_by_function *out, const struct ar_profile *p,
                                     const struct ar_totals *t)
 {
+    return ar_by_function_build_of(out, p, t, NULL);
+}
+
+enum ar_status ar_by_function_build_of(struct ar_by_function *out, const struct ar_profile *p,
+                                       const struct ar_totals *t, const bool *only)
+{
     uint32_t *n_active = calloc(p->n_functions + 1, sizeof *n_active);
     struct ar_share *shares = calloc(p->n_roots + 1, sizeof *shares);
     enum ar_status status = AR_NOMEM;
 
-    *out = (struct ar_by_function){.p = p, .of_pairs = t->of_pairs};
+    *out = (struct ar_by_function){.p = p, .of_pairs = t->of_pairs, .only = only};
     if (n_active && shares && allocate(out))
         status = ar_totals_self_values(t, p, &out->selves);
     if (status == AR_OK) {

@@ -20,6 +20,7 @@
 
 struct ar_function_sums {
     struct ar_spread time, self; /* over ranks, in nanoseconds */
+    struct ar_spread calls;
     uint64_t n_calls, bytes_out, bytes_in;
     uint32_t n_nodes;     /* call paths */
     uint32_t n_processes; /* that called it */
@@ -36,6 +37,7 @@ struct ar_by_function {
 
     const struct ar_profile *p;
     bool of_pairs;
+    const bool *only;     /* by node: the others do not count; NULL: all of them do */
     uint32_t *nodes;      /* in order of their function; of caller pairs only the functions' own */
     uint32_t *first_node; /* by function: index into `nodes`; one more at the end */
     bool *outermost;      /* by node: no node of its function is above it */
@@ -45,6 +47,10 @@ struct ar_by_function {
 AR_MUST_CHECK enum ar_status ar_by_function_build(struct ar_by_function *out,
                                                   const struct ar_profile *p,
                                                   const struct ar_totals *t);
+/* The same of some nodes only; `only` must outlive it. */
+AR_MUST_CHECK enum ar_status ar_by_function_build_of(struct ar_by_function *out,
+                                                     const struct ar_profile *p,
+                                                     const struct ar_totals *t, const bool *only);
 void ar_by_function_free(struct ar_by_function *b);
 
 /* Fills one share for each process. */

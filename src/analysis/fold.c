@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything but nodes and values, by merging a copy that has none. */
+/* Everything but nodes and what is said of them, by merging a copy that has none. */
 static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profile *p)
 {
     struct ar_profile tables = *p;
@@ -12,6 +12,7 @@ static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profil
     tables.n_nodes = 1;
     for (int m = 0; m < AR_N_METRICS; m++)
         tables.metrics[m].n_values = 0;
+    tables.n_comms = tables.n_traffic = tables.n_completed = 0;
     return ar_profile_merge(out, &tables);
 }
 
@@ -27,6 +28,7 @@ struct folding {
     struct ar_profile *out;
     const struct ar_profile *p;
     uint32_t *ids;      /* what a node became */
+    uint32_t *comms;    /* what a communicator became */
     bool *within;       /* part of the node above it, whose time has it already */
     uint32_t import_id; /* the function that stands for the import system */
 };
@@ -37,6 +39,14 @@ static bool belongs_to_import(const struct ar_profile *p, uint32_t node)
 
     return f->kind == AR_FUNCTION_PYTHON &&
            strncmp(ar_strtab_text(&p->strings, f->file), "<frozen importlib", 17) == 0;
+}
+
+/* Which call of MPI it was is the question, and its line the answer. */
+static bool keeps_line(const struct ar_profile *p, uint32_t node)
+{
+    uint32_t kind = p->functions[p->nodes[node].function].kind;
+
+    return kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_OPERATION;
 }
 
 /* Functions keep their numbers: the copy has all of them, in the same order. */
@@ -52,7 +62,7 @@ static enum ar_status fold_node(struct folding *f, uint32_t i)
             return AR_OK;
         }
         node.function = f->import_id;
-    } else if (f->p->functions[node.function].kind != AR_FUNCTION_MPI) {
+    } else if (!keeps_line(f->p, i)) {
         node.line = 0;
     }
     node.parent = parent;
@@ -71,7 +81,42 @@ static enum ar_status fold_values(struct folding *f)
             if (ar_profile_value(f->out, (enum ar_metric_id)m, value) < 0)
                 return AR_NOMEM;
         }
-    return ar_profile_sort(f->out);
+    return AR_OK;
+}
+
+/* Those that were told apart only by the place that made them may become one. */
+static enum ar_status fold_comms(struct folding *f)
+{
+    for (size_t i = 0; i < f->p->n_comms; i++) {
+        struct ar_comm comm = f->p->comms[i];
+
+        comm.parent = comm.parent ? f->comms[comm.parent - 1] + 1 : 0;
+        comm.made_at = comm.made_at ? f->ids[comm.made_at - 1] + 1 : 0;
+        if (ar_profile_comm(f->out, comm, &f->comms[i]) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+static enum ar_status fold_messages(struct folding *f)
+{
+    for (size_t i = 0; i < f->p->n_traffic; i++) {
+        struct ar_traffic traffic = f->p->traffic[i];
+
+        traffic.node = f->ids[traffic.node];
+        traffic.comm = traffic.comm ? f->comms[traffic.comm - 1] + 1 : 0;
+        if (ar_profile_traffic(f->out, traffic) < 0)
+            return AR_NOMEM;
+    }
+    for (size_t i = 0; i < f->p->n_completed; i++) {
+        struct ar_completed completed = f->p->completed[i];
+
+        completed.node = f->ids[completed.node];
+        completed.posted = f->ids[completed.posted];
+        if (ar_profile_completed(f->out, completed) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
 }
 
 static void fold_stacks(struct folding *f)
@@ -98,7 +143,9 @@ static enum ar_status fold_all(struct folding *f)
     if (status < 0)
         return status;
     fold_stacks(f);
-    return fold_values(f);
+    if (fold_values(f) < 0 || fold_comms(f) < 0 || fold_messages(f) < 0)
+        return AR_NOMEM;
+    return ar_profile_sort(f->out);
 }
 
 enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)
@@ -107,15 +154,17 @@ enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)
         .out = out,
         .p = p,
         .ids = malloc((p->n_nodes + 1) * sizeof *f.ids),
+        .comms = malloc((p->n_comms + 1) * sizeof *f.comms),
         .within = calloc(p->n_nodes + 1, sizeof *f.within),
     };
     enum ar_status status = ar_profile_init(out);
 
-    if (!f.ids || !f.within)
+    if (!f.ids || !f.comms || !f.within)
         status = AR_NOMEM;
     if (status == AR_OK)
         status = ar_profile_of_pairs(p) ? copy_all(out, p) : fold_all(&f);
     free(f.ids);
+    free(f.comms);
     free(f.within);
     if (status < 0)
         ar_profile_free(out);

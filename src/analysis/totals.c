@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/totals.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,37 +13,59 @@ struct row {
     size_t n;
 };
 
-static void add_to_spread(struct ar_spread *s, uint64_t value, uint32_t process, uint32_t n_before)
+/* Welford's way: squares of large numbers would leave nothing of small differences. */
+void ar_spread_add(struct ar_spreading *to, uint64_t value, uint32_t process)
 {
+    struct ar_spread *s = &to->s;
+    double distance = (double)value - s->mean;
+
     s->sum += (double)value;
-    if (n_before == 0 || value < s->min) {
+    if (to->n == 0 || value < s->min) {
         s->min = value;
         s->min_process = process;
     }
-    if (n_before == 0 || value > s->max) {
+    if (to->n == 0 || value > s->max) {
         s->max = value;
         s->max_process = process;
     }
+    to->n++;
+    s->mean += distance / to->n;
+    to->squares += distance * ((double)value - s->mean);
 }
 
-/* Ranks that are not in the row have 0: the first of them is the minimum. */
-static void add_absent(struct ar_spread *s, uint32_t first_absent, uint32_t n_present,
-                       uint32_t n_processes)
+struct ar_spread ar_spread_end(const struct ar_spreading *of)
 {
-    if (n_present < n_processes) {
-        add_to_spread(s, 0, first_absent, n_present);
-        if (s->min == 0 && first_absent < s->min_process)
-            s->min_process = first_absent;
-        if (s->max == 0 && first_absent < s->max_process)
-            s->max_process = first_absent;
-    }
-    s->mean = n_processes ? s->sum / n_processes : 0;
+    struct ar_spread s = of->s;
+
+    s.mean = of->n ? s.sum / of->n : 0;
+    s.sd = of->n ? sqrt(of->squares / of->n) : 0;
+    return s;
+}
+
+/* Ranks that are not in the row have 0, all at once: the first of them is the minimum. */
+static void add_absent(struct ar_spreading *to, uint32_t first_absent, uint32_t n_processes)
+{
+    uint32_t n_present = to->n, n_absent = n_processes - n_present;
+    struct ar_spread *s = &to->s;
+
+    if (n_present >= n_processes)
+        return;
+
+    double squares = to->squares + s->mean * s->mean * n_present * n_absent / n_processes;
+
+    ar_spread_add(to, 0, first_absent);
+    to->squares = squares;
+    if (s->min == 0 && first_absent < s->min_process)
+        s->min_process = first_absent;
+    if (s->max == 0 && first_absent < s->max_process)
+        s->max_process = first_absent;
+    to->n = n_processes;
 }
 
 static struct ar_spread spread_of(const struct ar_profile *p, struct row row)
 {
-    struct ar_spread s = {0};
-    uint32_t n_present = 0, first_absent = 0;
+    struct ar_spreading s = {0};
+    uint32_t first_absent = 0;
 
     for (size_t i = 0; i < row.n;) {
         uint32_t process = ar_profile_root(p, row.values[i].location);
@@ -50,12 +73,12 @@ static struct ar_spread spread_of(const struct ar_profile *p, struct row row)
 
         for (; i < row.n && ar_profile_root(p, row.values[i].location) == process; i++)
             value += row.values[i].value;
-        add_to_spread(&s, value, process, n_present++);
+        ar_spread_add(&s, value, process);
         if (process == first_absent)
             first_absent++;
     }
-    add_absent(&s, first_absent, n_present, (uint32_t)p->n_roots);
-    return s;
+    add_absent(&s, first_absent, (uint32_t)p->n_roots);
+    return ar_spread_end(&s);
 }
 
 /* Fills `spreads` for every node from values that are sorted by node. */

@@ -20,9 +20,20 @@
 
 struct ar_spread {
     double sum, mean;
+    double sd; /* standard deviation: of these ranks, not of what they might be samples of */
     uint64_t min, max;
     uint32_t min_process, max_process; /* the first of them, where several are equal */
 };
+
+/* Value by value, in order of processes; a zeroed struct has none yet. */
+struct ar_spreading {
+    struct ar_spread s;
+    double squares; /* of distances from the mean so far */
+    uint32_t n;
+};
+
+void ar_spread_add(struct ar_spreading *to, uint64_t value, uint32_t process);
+struct ar_spread ar_spread_end(const struct ar_spreading *of);
 
 struct ar_totals {
     bool of_pairs;                 /* the profile is one of caller pairs, see format/profile.h */

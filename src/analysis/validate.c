@@ -35,6 +35,8 @@ struct checking {
     size_t n_trees, n_slots;
     uint8_t *kinds; /* of functions, from 1 */
     size_t n_functions, cap_kinds;
+    size_t n_comms;
+    size_t n_values, n_followed; /* blocks that there are, and that chains have led to */
     uint64_t now_ticks;
     bool now_is_known; /* or else the newest stamp in the file, which an event may be ahead of */
     uint64_t *inside;  /* by ref: time of what a node called */
@@ -62,7 +64,8 @@ static enum ar_status check_header(const struct checking *c)
 
 static bool function_kind_is_known(uint8_t kind)
 {
-    return kind >= AR_FUNCTION_PYTHON && kind <= AR_FUNCTION_OURS && kind != AR_FUNCTION_IMPORT;
+    return kind >= AR_FUNCTION_PYTHON && kind <= AR_FUNCTION_OPERATION &&
+           kind != AR_FUNCTION_IMPORT && kind != AR_FUNCTION_PROCESS;
 }
 
 /* Its length is what its parts come to: nothing is left over, nothing is missing. */
@@ -77,6 +80,18 @@ static bool record_is_whole(const struct ar_record *record, size_t n_left)
            record->n_bytes == ((sizeof *record + n_texts + 7) & ~(uint64_t)7);
 }
 
+/* It is made of one that was known before. */
+static bool comm_makes_sense(const struct checking *c, const struct ar_record *record)
+{
+    struct ar_live_comm comm;
+
+    if ((uint64_t)record->n_file + record->n_linetable != sizeof comm)
+        return false;
+    memcpy(&comm, (const char *)(record + 1) + record->n_name, sizeof comm);
+    return comm.parent <= c->n_comms && comm.origin < AR_N_COMM_ORIGINS && comm.is_hidden <= 1 &&
+           comm.made_ref < c->n_refs;
+}
+
 static bool record_makes_sense(const struct checking *c, const struct ar_record *record)
 {
     switch (record->kind) {
@@ -85,6 +100,10 @@ static bool record_makes_sense(const struct checking *c, const struct ar_record 
                record->linetable_kind <= AR_LINETABLE_PEP657 && record->other <= c->n_functions;
     case AR_RECORD_PARTIAL:
         return record->other > 0 && record->other <= c->n_functions;
+    case AR_RECORD_COMM:
+        return comm_makes_sense(c, record);
+    case AR_RECORD_COMM_NAME:
+        return record->other > 0 && record->other <= c->n_comms;
     default:
         return record->kind == AR_RECORD_FACT;
     }
@@ -92,6 +111,7 @@ static bool record_makes_sense(const struct checking *c, const struct ar_record 
 
 static enum ar_status add_record(struct checking *c, const struct ar_record *record)
 {
+    c->n_comms += record->kind == AR_RECORD_COMM;
     if (record->kind != AR_RECORD_FUNCTION)
         return AR_OK;
     if (ar_grow((void **)&c->kinds, &c->cap_kinds, c->n_functions + 2, sizeof *c->kinds) < 0)
@@ -185,6 +205,7 @@ static enum ar_status place_items(struct checking *c, const struct ar_extent *e,
         if (item == ITEM_NODE && !tree->first_ref)
             tree->first_ref = first + i;
         c->places[first + i] = (struct place){.owner = e->owner, .item = (uint8_t)item};
+        c->n_values += item == ITEM_VALUES;
     }
     return AR_OK;
 }
@@ -257,18 +278,58 @@ static enum ar_status wrong_node(const struct checking *c, uint32_t ref, const c
     return ar_fail(c->err, AR_BAD, "node %u of thread %u: %s", ref, c->places[ref].owner, what);
 }
 
-/* One block of each kind. */
-static bool values_make_sense(const struct checking *c, const struct ar_node *node, uint32_t owner)
+static bool traffic_makes_sense(const struct checking *c, const uint64_t *words, uint32_t node_ref)
 {
+    uint32_t what = (uint32_t)words[AR_TRAFFIC_WHERE];
+
+    return words[AR_TRAFFIC_WHERE] >> 32 == node_ref && what >> 8 <= c->n_comms &&
+           (what & 0xff) <= 64;
+}
+
+/* Whoever posted a request may have done so in another thread. */
+static bool completed_makes_sense(const struct checking *c, const uint64_t *words,
+                                  uint32_t node_ref)
+{
+    uint64_t posted = words[AR_COMPLETED_POSTED];
+
+    return words[AR_COMPLETED_WHERE] >> 32 == node_ref && posted < c->n_refs &&
+           c->places[posted].item == ITEM_NODE;
+}
+
+/* One block of each kind, but for messages and requests, of which there are any number. */
+static bool block_makes_sense(const struct checking *c, const struct ar_values *values,
+                              uint32_t node_ref, unsigned *seen)
+{
+    bool again = values->kind < 32 && *seen & 1u << values->kind;
+
+    switch (values->kind) {
+    case AR_VALUES_TRAFFIC:
+        return traffic_makes_sense(c, values->words, node_ref);
+    case AR_VALUES_COMPLETED:
+        return completed_makes_sense(c, values->words, node_ref);
+    default:
+        *seen |= values->kind < 32 ? 1u << values->kind : 0;
+        return values->kind >= AR_VALUES_MPI && values->kind <= AR_VALUES_TASK && !again;
+    }
+}
+
+/*
+ * No block is in two chains, or in one twice. Messages and requests are put in after the first block:
+ * that may have been copied after the place where the new one was not yet.
+ */
+static bool values_make_sense(struct checking *c, const struct ar_node *node, uint32_t node_ref)
+{
+    uint32_t owner = c->places[node_ref].owner;
     unsigned seen = 0;
 
-    for (uint32_t ref = node->values_ref; ref;) {
+    for (uint32_t ref = node->values_ref, from = 0; ref;) {
         const struct ar_values *values = ar_live_at(c->live, ref);
 
-        if (!is_item(c, ref, owner, ITEM_VALUES) || values->kind < AR_VALUES_MPI ||
-            values->kind > AR_VALUES_TASK || seen & 1u << values->kind || values->next_ref >= ref)
+        if (!is_item(c, ref, owner, ITEM_VALUES))
+            return from && ref > from && !c->trees[owner].at_rest;
+        if (++c->n_followed > c->n_values || !block_makes_sense(c, values, node_ref, &seen))
             return false;
-        seen |= 1u << values->kind;
+        from = ref;
         ref = values->next_ref;
     }
     return true;
@@ -300,14 +361,14 @@ static bool is_in_time(const struct checking *c, const struct ar_node *node)
     return node->n_calls <= c->now_ticks - start + 1;
 }
 
-static enum ar_status check_node(const struct checking *c, const struct ar_node *node, uint32_t ref)
+static enum ar_status check_node(struct checking *c, const struct ar_node *node, uint32_t ref)
 {
     uint32_t function = (uint32_t)node->key, owner = c->places[ref].owner;
     struct place *place = &c->places[ref];
 
     if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS))
         return wrong_node(c, ref, "flags that there are not");
-    if (!values_make_sense(c, node, owner))
+    if (!values_make_sense(c, node, ref))
         return wrong_node(c, ref, "values that are not there");
     if (!node->parent_ref)
         return check_root(c, node, ref);

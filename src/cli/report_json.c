@@ -29,12 +29,13 @@ static void put_rank(struct ar_json *j, const char *key, const struct ar_profile
         ar_json_integer(j, key, p->processes[i].world_rank);
 }
 
-static void put_spread(struct ar_json *j, const char *key, const struct ar_profile *p,
-                       const struct ar_spread *s)
+void ar_json_spread(struct ar_json *j, const char *key, const struct ar_profile *p,
+                    const struct ar_spread *s)
 {
     ar_json_open(j, key, '{');
     ar_json_number(j, "sum", s->sum);
     ar_json_number(j, "mean", s->mean);
+    ar_json_number(j, "sd", s->sd);
     ar_json_integer(j, "min", s->min);
     put_rank(j, "min_rank", p, s->min_process);
     ar_json_integer(j, "max", s->max);
@@ -57,8 +58,8 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
     ar_json_integer(j, "calls", t->n_calls[i]);
     if (t->of_pairs)
         ar_json_integer(j, "primitive_calls", t->n_primitive[i]);
-    put_spread(j, "time_ns", p, &t->time[i]);
-    put_spread(j, "self_ns", p, &t->self[i]);
+    ar_json_spread(j, "time_ns", p, &t->time[i]);
+    ar_json_spread(j, "self_ns", p, &t->self[i]);
     if (p->functions[node->function].kind == AR_FUNCTION_MPI) {
         ar_json_integer(j, "bytes_out", t->bytes_out[i]);
         ar_json_integer(j, "bytes_in", t->bytes_in[i]);

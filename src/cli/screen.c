@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/screen.h"
 
+#include "analysis/place.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
 
@@ -305,21 +306,6 @@ const char *ar_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/*
- * The nearest node above whose function has a place of its own; imports have that of the line that
- * imports.
- */
-static uint32_t calling_node(const struct ar_profile *p, uint32_t node)
-{
-    for (node = p->nodes[node].parent; node != AR_NO_ID; node = p->nodes[node].parent) {
-        uint32_t kind = p->functions[p->nodes[node].function].kind;
-
-        if (kind == AR_FUNCTION_PYTHON || kind == AR_FUNCTION_IMPORT)
-            return node;
-    }
-    return AR_NO_ID;
-}
-
 static const char *kind_word(uint32_t kind)
 {
     switch (kind) {
@@ -336,23 +322,24 @@ static const char *kind_word(uint32_t kind)
     }
 }
 
+static bool is_known_by_its_caller(const struct ar_function *function)
+{
+    return function->kind == AR_FUNCTION_MPI || function->kind == AR_FUNCTION_OPERATION ||
+           function->kind == AR_FUNCTION_IMPORT;
+}
+
 const char *ar_show_place(const struct ar_profile *p, uint32_t node)
 {
     const struct ar_function *function = &p->functions[p->nodes[node].function];
-    uint32_t line = function->first_line;
+    struct ar_place place = {.function = p->nodes[node].function, .line = function->first_line};
     char *text = next_buffer();
 
-    snprintf(text, BUFFER_BYTES, "%s", kind_word(function->kind));
-    while (function->kind == AR_FUNCTION_MPI || function->kind == AR_FUNCTION_IMPORT) {
-        line = p->nodes[node].line;
-        node = calling_node(p, node);
-        if (node == AR_NO_ID)
-            return text;
-        function = &p->functions[p->nodes[node].function];
-    }
-    if (function->file && line)
-        snprintf(text, BUFFER_BYTES, "%s:%u",
-                 ar_file_name(ar_strtab_text(&p->strings, function->file)), line);
+    if (is_known_by_its_caller(function))
+        place = ar_place_of_call(p, node);
+    if (*ar_place_file(p, place) && place.line)
+        snprintf(text, BUFFER_BYTES, "%s:%u", ar_file_name(ar_place_file(p, place)), place.line);
+    else
+        snprintf(text, BUFFER_BYTES, "%s", kind_word(function->kind));
     return text;
 }
 

@@ -38,8 +38,8 @@ size_t ar_count_hosts(const struct ar_profile *p);
 /* "rank 3", or "process 4711" where there are no ranks. */
 const char *ar_show_process(const struct ar_profile *p, uint32_t process);
 /*
- * "solver.py:61": where a function is; for an MPI call or an import the line that made it. What has
- * no place of its own is told by its kind: "C", "region", "task".
+ * "solver.py:61": where a function is; for an MPI call, a method of mpi4py or an import the line that
+ * made it. What has no place of its own is told by its kind: "C", "region", "task".
  */
 const char *ar_show_place(const struct ar_profile *p, uint32_t node);
 /*

@@ -349,6 +349,7 @@ static void put_function(struct page *page, const struct ar_top_row *row, uint64
         : ar_stack_is_import(names_of(view), row->function) ? "(import)"
         : f->kind == AR_FUNCTION_BUILTIN                    ? "C"
         : f->kind == AR_FUNCTION_MPI                        ? "MPI"
+        : f->kind == AR_FUNCTION_OPERATION                  ? "mpi4py"
                                                             : ar_function_kind_name(f->kind));
     ar_arena_free(&arena);
     ar_bytes_free(&name);

@@ -97,6 +97,8 @@ static const char *prefix_of(uint32_t kind)
         return "<region ";
     case AR_FUNCTION_TASK:
         return "<task ";
+    case AR_FUNCTION_OPERATION:
+        return "<mpi4py ";
     default:
         return "<";
     }

@@ -283,9 +283,22 @@ static void keep_what_matters(struct finding *f)
             f->out->n_left_out++;
 }
 
+/* What a method of mpi4py does besides MPI is shown apart, however little it is: pickling. */
+static enum ar_status keep_parts_of_operations(struct finding *f, const struct ar_node *node,
+                                               uint32_t ref, uint32_t thread)
+{
+    const struct ar_node *parent = ar_live_at(f->live, parent_of(node, ref));
+    uint32_t function = parent ? (uint32_t)parent->key : 0;
+
+    if (function && function <= f->n_functions && f->kinds[function] == AR_FUNCTION_OPERATION)
+        return keep(f, node, ref, thread);
+    return AR_OK;
+}
+
 static enum ar_status find_costly(struct finding *f)
 {
-    static visit_fn *const passes[] = {find_costs, add_up_children, find_own_time, add_up_builtins};
+    static visit_fn *const passes[] = {find_costs, add_up_children, find_own_time, add_up_builtins,
+                                       keep_parts_of_operations};
     enum ar_status status = AR_OK;
 
     f->out->cost_of = calloc(f->live->n_bytes / AR_LIVE_REF_BYTES + 1, sizeof *f->out->cost_of);

@@ -6,7 +6,8 @@
  * The writer has looked at some calls and says how many others each stands for. Whether a call was
  * looked at must not change where what it called is found, on one rank or in one second and not in
  * the next: so a function in C has its own time only, and what it called is its caller's. It is kept
- * if that is a hundredth of the time of some thread; the others are their callers' altogether.
+ * if that is a hundredth of the time of some thread, or if a method of mpi4py calls it; the others are
+ * their callers' altogether.
  *
  * Where all calls were recorded it has all of its time, and what it called is below it.
  *

@@ -32,6 +32,13 @@ struct mapped {
     uint32_t python; /* index of the nearest Python function at or above; 0: none */
 };
 
+/* A communicator of the process; with the name that it was given last. */
+struct source_comm {
+    struct ar_live_comm facts;
+    struct ar_str name;
+    uint32_t id; /* in the profile */
+};
+
 struct reading {
     struct ar_profile *p;
     const struct ar_live *live;
@@ -49,6 +56,9 @@ struct reading {
     double overhead_ns;
     bool is_child;                  /* what it says about the run has been said */
     struct ar_str program, command; /* what it was started as, in short and in full */
+    struct source_comm *comms;      /* from 1 */
+    size_t n_comms, cap_comms;
+    uint64_t n_traffic_left_out, n_requests_left_out;
 };
 
 static const char *record_text(const struct ar_record *record)
@@ -82,6 +92,23 @@ static enum ar_status add_fact(struct reading *r, struct ar_str key, struct ar_s
     return r->is_child ? AR_OK : ar_profile_fact(r->p, key, value);
 }
 
+/* One that says nothing sensible keeps its number: those after it are known by theirs. */
+static enum ar_status note_comm(struct reading *r, const struct ar_record *record)
+{
+    struct source_comm comm = {.name = name_of(record), .id = AR_NO_ID};
+
+    if (ar_grow((void **)&r->comms, &r->cap_comms, r->n_comms + 2, sizeof *r->comms) < 0)
+        return AR_NOMEM;
+    if ((uint64_t)record->n_file + record->n_linetable == sizeof comm.facts)
+        memcpy(&comm.facts, record_text(record) + record->n_name, sizeof comm.facts);
+    if (comm.facts.parent > r->n_comms)
+        comm.facts.parent = 0;
+    if (comm.facts.origin >= AR_N_COMM_ORIGINS)
+        comm.facts.origin = AR_COMM_UNKNOWN;
+    r->comms[++r->n_comms] = comm;
+    return AR_OK;
+}
+
 static enum ar_status add_record(struct reading *r, const struct ar_record *record)
 {
     struct ar_str name = name_of(record), file = file_of(record);
@@ -89,6 +116,10 @@ static enum ar_status add_record(struct reading *r, const struct ar_record *reco
 
     if (record->kind == AR_RECORD_FACT)
         return add_fact(r, name, file);
+    if (record->kind == AR_RECORD_COMM)
+        return note_comm(r, record);
+    if (record->kind == AR_RECORD_COMM_NAME && record->other > 0 && record->other <= r->n_comms)
+        r->comms[record->other].name = name;
     if (record->kind == AR_RECORD_PARTIAL && record->other > 0 && record->other <= r->n_functions)
         r->functions[record->other].is_partial = true;
     if (record->kind != AR_RECORD_FUNCTION)
@@ -461,6 +492,106 @@ static enum ar_status read_nodes(struct reading *r)
     return AR_OK;
 }
 
+/* ---- messages and requests -------------------------------------------------------------------- */
+
+/* What a ref became; AR_NO_ID: no node, or one that is not shown. */
+static uint32_t node_of(const struct reading *r, uint64_t ref)
+{
+    if (ref >= r->live->n_bytes / AR_LIVE_REF_BYTES || r->nodes[ref].node == OURS)
+        return AR_NO_ID;
+    return r->nodes[ref].node;
+}
+
+static enum ar_status add_traffic(struct reading *r, const uint64_t *words, uint32_t location)
+{
+    struct ar_traffic traffic = {
+        .node = node_of(r, words[AR_TRAFFIC_WHERE] >> 32),
+        .location = location,
+        .comm = (uint32_t)words[AR_TRAFFIC_WHERE] >> 8,
+        .peer = (uint32_t)words[AR_TRAFFIC_PEER],
+        .world_peer = (uint32_t)(words[AR_TRAFFIC_PEER] >> 32),
+        .size_class = words[AR_TRAFFIC_WHERE] & 0xff,
+        .n_out = words[AR_TRAFFIC_N_OUT],
+        .bytes_out = words[AR_TRAFFIC_BYTES_OUT],
+        .n_in = words[AR_TRAFFIC_N_IN],
+        .bytes_in = words[AR_TRAFFIC_BYTES_IN],
+        .ns = nanoseconds(r, words[AR_TRAFFIC_TICKS]),
+    };
+
+    if (traffic.node == AR_NO_ID || traffic.size_class >= AR_N_SIZE_CLASSES) {
+        r->n_traffic_left_out += traffic.n_out + traffic.n_in;
+        return AR_OK;
+    }
+    traffic.comm = traffic.comm && traffic.comm <= r->n_comms ? r->comms[traffic.comm].id + 1 : 0;
+    return ar_profile_traffic(r->p, traffic);
+}
+
+static enum ar_status add_completed(struct reading *r, const uint64_t *words, uint32_t location)
+{
+    struct ar_completed completed = {
+        .node = node_of(r, words[AR_COMPLETED_WHERE] >> 32),
+        .location = location,
+        .posted = node_of(r, words[AR_COMPLETED_POSTED]),
+        .n = words[AR_COMPLETED_N],
+        .flight_ns = nanoseconds(r, words[AR_COMPLETED_FLIGHT_TICKS]),
+        .waited_ns = nanoseconds(r, words[AR_COMPLETED_WAITED_TICKS]),
+    };
+
+    if (completed.node == AR_NO_ID || completed.posted == AR_NO_ID) {
+        r->n_requests_left_out += completed.n;
+        return AR_OK;
+    }
+    return ar_profile_completed(r->p, completed);
+}
+
+/*
+ * Blocks say themselves whose they are: chains need not be followed, which grow in their middle while
+ * they are copied, and a request may have been posted in any tree.
+ */
+static enum ar_status read_values(struct reading *r)
+{
+    enum ar_status status = AR_OK;
+
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_VALUES));) {
+        uint32_t location = e->owner < r->n_threads ? r->locations[e->owner] : AR_NO_ID;
+        size_t n = location == AR_NO_ID ? 0 : ar_extent_count(e, sizeof(struct ar_values));
+
+        for (size_t i = 0; i < n && status == AR_OK; i++) {
+            const struct ar_values *values = ar_extent_item(e, i, sizeof *values);
+
+            if (values->kind == AR_VALUES_TRAFFIC)
+                status = add_traffic(r, values->words, location);
+            else if (values->kind == AR_VALUES_COMPLETED)
+                status = add_completed(r, values->words, location);
+        }
+    }
+    return status;
+}
+
+/* Parents come before those that are made of them. */
+static enum ar_status add_comms(struct reading *r)
+{
+    for (size_t i = 1; i <= r->n_comms; i++) {
+        struct source_comm *source = &r->comms[i];
+        const struct ar_live_comm *facts = &source->facts;
+        uint32_t made_at = facts->made_ref ? node_of(r, facts->made_ref) : AR_NO_ID;
+        struct ar_comm comm = {
+            .identity = facts->identity,
+            .origin = facts->origin,
+            .size = facts->size,
+            .remote_size = facts->remote_size,
+            .parent = facts->parent ? r->comms[facts->parent].id + 1 : 0,
+            .made_at = made_at == AR_NO_ID ? 0 : made_at + 1,
+            .is_hidden = facts->is_hidden != 0,
+        };
+
+        if (ar_profile_string(r->p, source->name, &comm.name) < 0 ||
+            ar_profile_comm(r->p, comm, &source->id) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
 /* ---- where threads are ------------------------------------------------------------------------ */
 
 /* What is about ourselves lies below something that is not. */
@@ -541,6 +672,8 @@ static void finish_process(struct reading *r, uint32_t process)
     bool is_sound = r->overhead_ns >= 0 && r->overhead_ns < 0x1p62;
 
     r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
+    r->p->processes[process].n_lost[AR_LOST_TRAFFIC] += r->n_traffic_left_out;
+    r->p->processes[process].n_lost[AR_LOST_REQUESTS] += r->n_requests_left_out;
     r->p->processes[process].overhead_ns = is_sound ? (uint64_t)r->overhead_ns : 0;
     r->p->processes[process].n_cheap_builtins = r->costly.n_left_out;
 }
@@ -589,6 +722,10 @@ static enum ar_status read_tree(struct reading *r, uint32_t process)
 
     if (status == AR_OK)
         status = read_nodes(r);
+    if (status == AR_OK)
+        status = add_comms(r);
+    if (status == AR_OK)
+        status = read_values(r);
     if (status == AR_OK && r->live->header->state == AR_LIVE_RUNNING)
         status = each_thread(r, note_current);
     if (status == AR_OK)
@@ -630,6 +767,7 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
     ar_costly_free(&r.costly);
     free(r.kinds);
     free(r.functions);
+    free(r.comms);
     free(r.nodes);
     free(r.locations);
     return status;

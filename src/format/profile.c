@@ -236,8 +236,12 @@ void ar_profile_free(struct ar_profile *p)
     free(p->locations);
     for (int i = 0; i < AR_N_METRICS; i++)
         free(p->metrics[i].values);
+    free(p->comms);
+    free(p->traffic);
+    free(p->completed);
     ar_idmap_free(&p->fact_ids);
     ar_idmap_free(&p->function_ids);
+    ar_idmap_free(&p->comm_ids);
     free(p->node_slots);
     *p = (struct ar_profile){0};
 }
@@ -311,6 +315,7 @@ enum ar_status ar_profile_sort(struct ar_profile *p)
     free(p->node_slots);
     p->node_slots = NULL;
     p->n_node_slots = 0;
+    ar_profile_sort_traffic(p);
     for (int i = 0; i < AR_N_METRICS; i++) {
         struct ar_metric *m = &p->metrics[i];
 

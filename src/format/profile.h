@@ -10,6 +10,9 @@
  *     processes   one a process: rank, host, pid, when, what was lost
  *     locations   one a thread: process and name; the columns of everything measured
  *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value
+ *     comms       communicators, windows and files; the same on all their members
+ *     traffic     messages by node, location, communicator, peer and size
+ *     completed   requests by the node that completed them, location, and the node that posted them
  *
  * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
  * recorded; a thread other than the main one hangs below the root as a node of kind THREAD.
@@ -120,6 +123,38 @@ struct ar_metric {
     bool sorted; /* by node, then location */
 };
 
+/*
+ * A communicator, window or file. Processes that know it by the same identity mean the same one, and
+ * so they do with MPI_COMM_SELF; where there is no identity, those that are alike in all else are one.
+ */
+struct ar_comm {
+    uint64_t identity; /* 0: not known */
+    uint32_t name;     /* string */
+    uint32_t origin;   /* enum ar_comm_origin */
+    uint32_t size, remote_size;
+    uint32_t parent;    /* its number plus 1, which is smaller than its own; 0: none */
+    uint32_t made_at;   /* node plus 1; 0: not known */
+    uint32_t is_hidden; /* 1: mpi4py's own; shown as its parent */
+};
+
+/* Messages are of one class of sizes: 0 is no bytes, k is 2^(k-1) to 2^k - 1 bytes. */
+#define AR_N_SIZE_CLASSES 65
+
+struct ar_traffic {
+    uint32_t node, location;
+    uint32_t comm;             /* its number plus 1; 0: not known */
+    uint32_t peer, world_peer; /* rank there, and in MPI_COMM_WORLD; AR_PEER_… */
+    uint32_t size_class;
+    uint64_t n_out, bytes_out, n_in, bytes_in;
+    uint64_t ns; /* of the calls whose messages these are */
+};
+
+struct ar_completed {
+    uint32_t node, location, posted; /* `posted` is a node, too */
+    uint32_t spare;
+    uint64_t n, flight_ns, waited_ns;
+};
+
 struct ar_profile {
     struct ar_strtab strings;
     struct ar_fact *facts;
@@ -134,7 +169,14 @@ struct ar_profile {
     struct ar_location *locations;
     size_t n_locations, cap_locations;
     struct ar_metric metrics[AR_N_METRICS];
-    struct ar_idmap fact_ids, function_ids; /* hash to id, probing on by one as in strtab */
+    struct ar_comm *comms;
+    size_t n_comms, cap_comms;
+    struct ar_traffic *traffic;
+    size_t n_traffic, cap_traffic;
+    struct ar_completed *completed;
+    size_t n_completed, cap_completed;
+    /* Hash to id, probing on by one as in strtab. */
+    struct ar_idmap fact_ids, function_ids, comm_ids;
     uint32_t *node_slots; /* ids of nodes plus one, by their hash, at most 3/4 full */
     size_t n_node_slots;  /* 0 or a power of two */
 };
@@ -146,6 +188,7 @@ uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b);
 /* As JSON and data frames have them: "python", "mpi" …; "finished", "running" … */
 const char *ar_process_state_name(uint32_t state);
 const char *ar_function_kind_name(uint32_t kind);
+const char *ar_comm_origin_name(uint32_t origin); /* "world", "split" … */
 
 AR_MUST_CHECK enum ar_status ar_profile_init(struct ar_profile *p);
 void ar_profile_free(struct ar_profile *p);
@@ -171,6 +214,15 @@ AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
                                               struct ar_value value);
 
+/* Its name and place are those of the first that has one. */
+AR_MUST_CHECK enum ar_status ar_profile_comm(struct ar_profile *p, struct ar_comm comm,
+                                             uint32_t *id);
+AR_MUST_CHECK enum ar_status ar_profile_traffic(struct ar_profile *p, struct ar_traffic traffic);
+AR_MUST_CHECK enum ar_status ar_profile_completed(struct ar_profile *p,
+                                                  struct ar_completed completed);
+/* The number plus 1 of the one that the user knows: of a hidden one the nearest parent that is not. */
+uint32_t ar_comm_shown(const struct ar_profile *p, uint32_t comm);
+
 /*
  * Children count for the process that the user started, as its threads do: a rank is a family.
  * Brings those to the front, and the threads of a family together. A child whose root is not here
@@ -178,8 +230,9 @@ AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metr
  */
 AR_MUST_CHECK enum ar_status ar_profile_families(struct ar_profile *p);
 /*
- * Puts families together, and every metric in order of node and location, one value each. Linear;
- * encoding and analysis call it.
+ * Puts families together, and every metric in order of node and location, one value each, in linear
+ * time; traffic and completed requests in the order of their first fields. Encoding and analysis call
+ * it.
  */
 AR_MUST_CHECK enum ar_status ar_profile_sort(struct ar_profile *p);
 
@@ -205,3 +258,10 @@ bool ar_node_is_pair(const struct ar_profile *p, uint32_t node);
 
 /* The value of the first fact with that key, or "". */
 const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);
+
+/*
+ * Parts of the above, which are in profile_traffic.c. Numbers of locations become `numbers[location]`;
+ * where that is AR_NO_ID, what it had goes with it.
+ */
+void ar_profile_renumber_traffic(struct ar_profile *p, const uint32_t *numbers);
+void ar_profile_sort_traffic(struct ar_profile *p);

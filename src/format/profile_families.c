@@ -90,6 +90,7 @@ static void renumber_values(struct ar_profile *p, const uint32_t *number)
             metric->values[i].location = number[metric->values[i].location];
         metric->sorted = metric->n_values == 0;
     }
+    ar_profile_renumber_traffic(p, number);
 }
 
 static enum ar_status order_locations(struct ar_profile *p)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 struct remap {
-    uint32_t *string, *function, *node, *process, *location; /* AR_NO_ID: left out */
+    uint32_t *string, *function, *node, *process, *location, *comm; /* AR_NO_ID: left out */
 };
 
 /* ---- processes that are met twice ------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static void remove_values(struct ar_metric *m, const uint32_t *numbers)
     m->n_values = n;
 }
 
-/* With its threads and their values. Its nodes stay: others may have them, too. */
+/* With its threads and their values. Its nodes and communicators stay: others may have them, too. */
 static bool remove_process(struct ar_profile *p, uint32_t process)
 {
     uint32_t *numbers = malloc((p->n_locations + 1) * sizeof *numbers);
@@ -53,6 +53,7 @@ static bool remove_process(struct ar_profile *p, uint32_t process)
 
     for (int m = 0; m < AR_N_METRICS; m++)
         remove_values(&p->metrics[m], numbers);
+    ar_profile_renumber_traffic(p, numbers);
     for (size_t i = 0; i < p->n_locations; i++)
         if (numbers[i] != AR_NO_ID) {
             p->locations[numbers[i]] = p->locations[i];
@@ -187,6 +188,57 @@ static enum ar_status add_values(struct ar_profile *p, const struct ar_profile *
     return AR_OK;
 }
 
+/* Of numbers plus one, where 0 is none. */
+static uint32_t mapped(const uint32_t *map, uint32_t number)
+{
+    return number ? map[number - 1] + 1 : 0;
+}
+
+static enum ar_status add_comms(struct ar_profile *p, const struct ar_profile *other,
+                                struct remap *map)
+{
+    for (size_t i = 0; i < other->n_comms; i++) {
+        struct ar_comm comm = other->comms[i];
+
+        comm.name = map->string[comm.name];
+        comm.parent = mapped(map->comm, comm.parent);
+        comm.made_at = mapped(map->node, comm.made_at);
+        if (ar_profile_comm(p, comm, &map->comm[i]) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+static enum ar_status add_traffic(struct ar_profile *p, const struct ar_profile *other,
+                                  const struct remap *map)
+{
+    for (size_t i = 0; i < other->n_traffic; i++) {
+        struct ar_traffic traffic = other->traffic[i];
+
+        traffic.node = map->node[traffic.node];
+        traffic.location = map->location[traffic.location];
+        traffic.comm = mapped(map->comm, traffic.comm);
+        if (traffic.location != AR_NO_ID && ar_profile_traffic(p, traffic) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+static enum ar_status add_completed(struct ar_profile *p, const struct ar_profile *other,
+                                    const struct remap *map)
+{
+    for (size_t i = 0; i < other->n_completed; i++) {
+        struct ar_completed completed = other->completed[i];
+
+        completed.node = map->node[completed.node];
+        completed.posted = map->node[completed.posted];
+        completed.location = map->location[completed.location];
+        if (completed.location != AR_NO_ID && ar_profile_completed(p, completed) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
 enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other)
 {
     struct remap map = {
@@ -195,10 +247,11 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
         .node = calloc(other->n_nodes + 1, sizeof *map.node),
         .process = calloc(other->n_processes + 1, sizeof *map.process),
         .location = calloc(other->n_locations + 1, sizeof *map.location),
+        .comm = calloc(other->n_comms + 1, sizeof *map.comm),
     };
     enum ar_status status = AR_NOMEM;
 
-    if (!map.string || !map.function || !map.node || !map.process || !map.location)
+    if (!map.string || !map.function || !map.node || !map.process || !map.location || !map.comm)
         goto out;
     status = add_strings(p, other, &map);
     if (status == AR_OK)
@@ -213,11 +266,18 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
         status = add_locations(p, other, &map);
     if (status == AR_OK)
         status = add_values(p, other, &map);
+    if (status == AR_OK)
+        status = add_comms(p, other, &map);
+    if (status == AR_OK)
+        status = add_traffic(p, other, &map);
+    if (status == AR_OK)
+        status = add_completed(p, other, &map);
 out:
     free(map.string);
     free(map.function);
     free(map.node);
     free(map.process);
     free(map.location);
+    free(map.comm);
     return status;
 }

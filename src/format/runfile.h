@@ -20,8 +20,8 @@
 #include "format/profile.h"
 
 #define AR_RUN_MAGIC "ALLRANKS"
-#define AR_RUN_VERSION 3
-#define AR_RUN_OLDEST_VERSION 2 /* that can be read: columns it lacks are zeros */
+#define AR_RUN_VERSION 4
+#define AR_RUN_OLDEST_VERSION 2 /* that can be read: columns and sections it lacks are empty */
 
 /* Into an empty buffer. */
 AR_MUST_CHECK enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out);

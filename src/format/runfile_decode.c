@@ -27,6 +27,11 @@ static void get_column(struct ar_cursor *in, void *items, size_t n, size_t item_
 
 #define ANY ((uint64_t)1 << 32)
 
+/* The same of a field of 64 bits. */
+#define GET_LONG_COLUMN(in, items, n, field)                                                       \
+    for (uint32_t row = 0; row < (n) && !(in)->bad; row++)                                         \
+    (items)[row].field = ar_cursor_varint(in)
+
 /* An array of n zeroed items in a profile, which must not have one yet. */
 static bool make_items(struct ar_cursor *in, void **items, size_t *n_items, size_t *cap, size_t n,
                        size_t item_bytes)
@@ -220,6 +225,90 @@ static void decode_metric(struct ar_profile *p, struct ar_cursor *in)
     m->sorted = true;
 }
 
+/* Those that are made of others come after them. */
+static void decode_comms(struct ar_profile *p, struct ar_cursor *in)
+{
+    uint32_t n = ar_cursor_count(in, 8 + 7);
+
+    if (!make_items(in, (void **)&p->comms, &p->n_comms, &p->cap_comms, n, sizeof *p->comms))
+        return;
+    for (uint32_t i = 0; i < n && !in->bad; i++)
+        p->comms[i].identity = ar_cursor_u64(in);
+    GET_COLUMN(in, p->comms, n, struct ar_comm, name, p->strings.n_strings);
+    GET_COLUMN(in, p->comms, n, struct ar_comm, origin, ANY);
+    GET_COLUMN(in, p->comms, n, struct ar_comm, size, ANY);
+    GET_COLUMN(in, p->comms, n, struct ar_comm, remote_size, ANY);
+    GET_COLUMN(in, p->comms, n, struct ar_comm, parent, ANY);
+    for (uint32_t i = 0; i < n; i++)
+        if (p->comms[i].parent > i)
+            in->bad = true;
+    GET_COLUMN(in, p->comms, n, struct ar_comm, made_at, (uint64_t)p->n_nodes + 1);
+    GET_COLUMN(in, p->comms, n, struct ar_comm, is_hidden, 2);
+}
+
+/* A column of nodes, as distances: they come in order. */
+static void get_nodes(const struct ar_profile *p, struct ar_cursor *in, void *items, size_t n,
+                      size_t item_bytes)
+{
+    uint64_t node = 0;
+
+    for (size_t i = 0; i < n && !in->bad; i++) {
+        node += ar_cursor_varint32(in);
+        if (node >= p->n_nodes)
+            in->bad = true;
+
+        uint32_t field = (uint32_t)node;
+
+        memcpy((char *)items + i * item_bytes, &field, sizeof field);
+    }
+}
+
+_Static_assert(offsetof(struct ar_traffic, node) == 0 && offsetof(struct ar_completed, node) == 0,
+               "nodes come first");
+
+static void decode_traffic(struct ar_profile *p, struct ar_cursor *in)
+{
+    uint32_t n = ar_cursor_count(in, 11);
+    struct ar_traffic *rows;
+
+    if (!make_items(in, (void **)&p->traffic, &p->n_traffic, &p->cap_traffic, n,
+                    sizeof *p->traffic))
+        return;
+    rows = p->traffic;
+    get_nodes(p, in, rows, n, sizeof *rows);
+    GET_COLUMN(in, rows, n, struct ar_traffic, location, p->n_locations);
+    GET_COLUMN(in, rows, n, struct ar_traffic, comm, (uint64_t)p->n_comms + 1);
+    GET_COLUMN(in, rows, n, struct ar_traffic, peer, ANY);
+    GET_COLUMN(in, rows, n, struct ar_traffic, world_peer, ANY);
+    for (uint32_t i = 0; i < n; i++) {
+        rows[i].peer -= AR_PEER_SHIFT;
+        rows[i].world_peer -= AR_PEER_SHIFT;
+    }
+    GET_COLUMN(in, rows, n, struct ar_traffic, size_class, AR_N_SIZE_CLASSES);
+    GET_LONG_COLUMN(in, rows, n, n_out);
+    GET_LONG_COLUMN(in, rows, n, bytes_out);
+    GET_LONG_COLUMN(in, rows, n, n_in);
+    GET_LONG_COLUMN(in, rows, n, bytes_in);
+    GET_LONG_COLUMN(in, rows, n, ns);
+}
+
+static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
+{
+    uint32_t n = ar_cursor_count(in, 6);
+    struct ar_completed *rows;
+
+    if (!make_items(in, (void **)&p->completed, &p->n_completed, &p->cap_completed, n,
+                    sizeof *p->completed))
+        return;
+    rows = p->completed;
+    get_nodes(p, in, rows, n, sizeof *rows);
+    GET_COLUMN(in, rows, n, struct ar_completed, location, p->n_locations);
+    GET_COLUMN(in, rows, n, struct ar_completed, posted, p->n_nodes);
+    GET_LONG_COLUMN(in, rows, n, n);
+    GET_LONG_COLUMN(in, rows, n, flight_ns);
+    GET_LONG_COLUMN(in, rows, n, waited_ns);
+}
+
 static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor *in)
 {
     switch (kind) {
@@ -244,9 +333,37 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
     case AR_SECTION_METRIC:
         decode_metric(p, in);
         break;
+    case AR_SECTION_COMMS:
+        decode_comms(p, in);
+        break;
+    case AR_SECTION_TRAFFIC:
+        decode_traffic(p, in);
+        break;
+    case AR_SECTION_COMPLETED:
+        decode_completed(p, in);
+        break;
     default: /* of a later version */
         break;
     }
+}
+
+/* No two of them are the same. */
+static enum ar_status index_comms(struct ar_profile *p)
+{
+    struct ar_comm *comms = p->comms;
+    size_t n_comms = p->n_comms;
+    enum ar_status status = AR_OK;
+    uint32_t id;
+
+    p->comms = NULL;
+    p->n_comms = p->cap_comms = 0;
+    for (size_t i = 0; i < n_comms && status == AR_OK; i++) {
+        status = ar_profile_comm(p, comms[i], &id);
+        if (status == AR_OK && id != i)
+            status = AR_BAD;
+    }
+    free(comms);
+    return status;
 }
 
 /*
@@ -285,7 +402,7 @@ static enum ar_status index_tables(struct ar_profile *p)
     free(facts);
     free(functions);
     free(nodes);
-    return status;
+    return status == AR_OK ? index_comms(p) : status;
 }
 
 struct entry {

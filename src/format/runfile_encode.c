@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MAX_SECTIONS (AR_SECTION_METRIC - 1 + AR_N_METRICS)
+#define MAX_SECTIONS (AR_SECTION_COMPLETED - 1 + AR_N_METRICS)
 
 struct section {
     uint32_t kind;
@@ -44,6 +44,11 @@ static void put_column(struct ar_bytes *out, const void *items, size_t n, size_t
 
 #define PUT_COLUMN(out, items, n, type, field)                                                     \
     put_column(out, items, n, sizeof(type), offsetof(type, field))
+
+/* The same of a field of 64 bits. */
+#define PUT_LONG_COLUMN(out, items, n, field)                                                      \
+    for (size_t row = 0; row < (n); row++)                                                         \
+    ar_bytes_varint(out, (items)[row].field)
 
 static void encode_strings(struct encoding *e)
 {
@@ -176,9 +181,71 @@ static void encode_metric(struct encoding *e, enum ar_metric_id id)
     end_section(e);
 }
 
+static void encode_comms(struct encoding *e)
+{
+    const struct ar_profile *p = e->p;
+
+    begin_section(e, AR_SECTION_COMMS);
+    ar_bytes_varint(e->out, p->n_comms);
+    for (size_t i = 0; i < p->n_comms; i++)
+        ar_bytes_u64(e->out, p->comms[i].identity); /* as good as random: longer as a varint */
+    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, name);
+    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, origin);
+    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, size);
+    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, remote_size);
+    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, parent);
+    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, made_at);
+    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, is_hidden);
+    end_section(e);
+}
+
+/* In order of nodes, which are stored as distances. */
+static void encode_traffic(struct encoding *e)
+{
+    const struct ar_traffic *rows = e->p->traffic;
+    size_t n = e->p->n_traffic;
+
+    begin_section(e, AR_SECTION_TRAFFIC);
+    ar_bytes_varint(e->out, n);
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, rows[i].node - (i ? rows[i - 1].node : 0));
+    PUT_COLUMN(e->out, rows, n, struct ar_traffic, location);
+    PUT_COLUMN(e->out, rows, n, struct ar_traffic, comm);
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, (uint32_t)(rows[i].peer + AR_PEER_SHIFT));
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, (uint32_t)(rows[i].world_peer + AR_PEER_SHIFT));
+    PUT_COLUMN(e->out, rows, n, struct ar_traffic, size_class);
+    PUT_LONG_COLUMN(e->out, rows, n, n_out);
+    PUT_LONG_COLUMN(e->out, rows, n, bytes_out);
+    PUT_LONG_COLUMN(e->out, rows, n, n_in);
+    PUT_LONG_COLUMN(e->out, rows, n, bytes_in);
+    PUT_LONG_COLUMN(e->out, rows, n, ns);
+    end_section(e);
+}
+
+static void encode_completed(struct encoding *e)
+{
+    const struct ar_completed *rows = e->p->completed;
+    size_t n = e->p->n_completed;
+
+    begin_section(e, AR_SECTION_COMPLETED);
+    ar_bytes_varint(e->out, n);
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, rows[i].node - (i ? rows[i - 1].node : 0));
+    PUT_COLUMN(e->out, rows, n, struct ar_completed, location);
+    PUT_COLUMN(e->out, rows, n, struct ar_completed, posted);
+    PUT_LONG_COLUMN(e->out, rows, n, n);
+    PUT_LONG_COLUMN(e->out, rows, n, flight_ns);
+    PUT_LONG_COLUMN(e->out, rows, n, waited_ns);
+    end_section(e);
+}
+
 static size_t n_sections_of(const struct ar_profile *p)
 {
     size_t n = AR_SECTION_METRIC - 1;
+
+    n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0);
 
     for (int id = 0; id < AR_N_METRICS; id++)
         n += p->metrics[id].n_values > 0;
@@ -243,5 +310,11 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
     for (int id = 0; id < AR_N_METRICS; id++)
         if (p->metrics[id].n_values)
             encode_metric(&e, (enum ar_metric_id)id);
+    if (p->n_comms)
+        encode_comms(&e);
+    if (p->n_traffic)
+        encode_traffic(&e);
+    if (p->n_completed)
+        encode_completed(&e);
     return finish(&e);
 }

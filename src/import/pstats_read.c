@@ -197,6 +197,9 @@ static bool tell_kind(struct reading *r, struct ar_function *f)
     } else if (starts_with(name, "<task ")) {
         f->kind = AR_FUNCTION_TASK;
         n_before = strlen("<task ");
+    } else if (starts_with(name, "<mpi4py ")) {
+        f->kind = AR_FUNCTION_OPERATION;
+        n_before = strlen("<mpi4py ");
     }
     name = (struct ar_str){name.text + n_before, name.n_bytes - n_before - 1};
     f->file = 0;

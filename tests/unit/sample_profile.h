@@ -98,6 +98,30 @@ static inline void sample_value(struct ar_profile *p, enum ar_metric_id metric, 
     sample_must(ar_profile_value(p, metric, (struct ar_value){node, location, value}));
 }
 
+static inline uint32_t sample_comm(struct ar_profile *p, uint64_t identity, const char *name,
+                                   enum ar_comm_origin origin, uint32_t size, uint32_t parent)
+{
+    struct ar_comm comm = {.identity = identity,
+                           .name = sample_text(p, name),
+                           .origin = origin,
+                           .size = size,
+                           .parent = parent};
+    uint32_t id;
+
+    sample_must(ar_profile_comm(p, comm, &id));
+    return id;
+}
+
+static inline void sample_traffic(struct ar_profile *p, struct ar_traffic traffic)
+{
+    sample_must(ar_profile_traffic(p, traffic));
+}
+
+static inline void sample_completed(struct ar_profile *p, struct ar_completed completed)
+{
+    sample_must(ar_profile_completed(p, completed));
+}
+
 /*
  * The value of a node at a location, combined over all entries as a reader would; 0 when there is
  * none.
@@ -197,7 +221,25 @@ static inline bool sample_values_are_sound(const struct ar_profile *p)
     return sound;
 }
 
+static inline bool sample_messages_are_sound(const struct ar_profile *p)
+{
+    bool sound = true;
+
+    for (size_t i = 0; i < p->n_comms; i++)
+        sound = sound && p->comms[i].name < p->strings.n_strings && p->comms[i].parent <= i &&
+                p->comms[i].made_at <= p->n_nodes && p->comms[i].is_hidden <= 1;
+    for (size_t i = 0; i < p->n_traffic; i++)
+        sound = sound && p->traffic[i].node < p->n_nodes &&
+                p->traffic[i].location < p->n_locations && p->traffic[i].comm <= p->n_comms &&
+                p->traffic[i].size_class < AR_N_SIZE_CLASSES;
+    for (size_t i = 0; i < p->n_completed; i++)
+        sound = sound && p->completed[i].node < p->n_nodes &&
+                p->completed[i].location < p->n_locations && p->completed[i].posted < p->n_nodes;
+    return sound;
+}
+
 static inline bool sample_is_sound(const struct ar_profile *p)
 {
-    return sample_tables_are_sound(p) && sample_tree_is_sound(p) && sample_values_are_sound(p);
+    return sample_tables_are_sound(p) && sample_tree_is_sound(p) && sample_values_are_sound(p) &&
+           sample_messages_are_sound(p);
 }

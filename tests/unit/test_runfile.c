@@ -22,6 +22,35 @@ static struct ar_error error;
 
 /* ---- profiles -------------------------------------------------------------------------------- */
 
+static void add_messages(struct ar_profile *p, uint32_t step, uint32_t wait)
+{
+    uint32_t world = sample_comm(p, 0x1234567890abcdef, "MPI_COMM_WORLD", AR_COMM_WORLD, 4, 0);
+    uint32_t row = sample_comm(p, 0, "row", AR_COMM_SPLIT, 2, world + 1);
+
+    p->comms[row].is_hidden = 1;
+    p->comms[row].made_at = step + 1;
+    sample_traffic(p, (struct ar_traffic){.node = wait,
+                                          .location = 1,
+                                          .comm = row + 1,
+                                          .peer = 1,
+                                          .world_peer = 300,
+                                          .size_class = 64,
+                                          .n_out = 3,
+                                          .bytes_out = (uint64_t)1 << 63,
+                                          .n_in = 1,
+                                          .bytes_in = 5,
+                                          .ns = 777});
+    sample_traffic(
+        p, (struct ar_traffic){
+               .node = step, .peer = AR_PEER_ALL, .world_peer = AR_PEER_OTHERS, .n_in = 200});
+    sample_completed(p, (struct ar_completed){.node = wait,
+                                              .location = 1,
+                                              .posted = step,
+                                              .n = 2,
+                                              .flight_ns = 500,
+                                              .waited_ns = 20});
+}
+
 static void make_small(struct ar_profile *p)
 {
     struct ar_process process = {.world_rank = 1,
@@ -55,6 +84,7 @@ static void make_small(struct ar_profile *p)
         sample_value(p, (enum ar_metric_id)m, 0, (uint32_t)m % 2, 7);
     }
     sample_value(p, AR_METRIC_TIME, wait, 0, 9);
+    add_messages(p, step, wait);
 }
 
 static void make_huge(struct ar_profile *p)
@@ -79,6 +109,21 @@ static void make_huge(struct ar_profile *p)
 
     for (int m = 0; m < AR_N_METRICS; m++)
         sample_value(p, (enum ar_metric_id)m, sample_node(p, 0, f, UINT32_MAX), 0, UINT64_MAX);
+    sample_comm(p, UINT64_MAX, "all", (enum ar_comm_origin)UINT32_MAX, UINT32_MAX, 0);
+    sample_traffic(p, (struct ar_traffic){.node = 1,
+                                          .comm = 1,
+                                          .peer = UINT32_MAX,
+                                          .world_peer = UINT32_MAX,
+                                          .n_out = UINT64_MAX,
+                                          .bytes_out = UINT64_MAX,
+                                          .n_in = UINT64_MAX,
+                                          .bytes_in = UINT64_MAX,
+                                          .ns = UINT64_MAX});
+    sample_completed(p, (struct ar_completed){.node = 1,
+                                              .posted = 1,
+                                              .n = UINT64_MAX,
+                                              .flight_ns = UINT64_MAX,
+                                              .waited_ns = UINT64_MAX});
 }
 
 /* Deep and wide, values here and there, strings of any bytes. */
@@ -105,6 +150,25 @@ static void make_random(struct ar_profile *p, uint64_t seed)
         sample_value(p, (enum ar_metric_id)dice_below(&d, AR_N_METRICS),
                      dice_below(&d, (uint32_t)p->n_nodes), dice_below(&d, (uint32_t)p->n_locations),
                      dice_number(&d));
+    for (uint32_t i = 0, n = dice_below(&d, 20); i < n; i++)
+        sample_comm(p, dice_below(&d, 2) ? dice_roll(&d) : 0, "comm", AR_COMM_DUP, i,
+                    dice_below(&d, (uint32_t)p->n_comms + 1));
+    for (uint32_t i = dice_below(&d, 2000); i > 0; i--)
+        sample_traffic(p, (struct ar_traffic){.node = dice_below(&d, (uint32_t)p->n_nodes),
+                                              .location = dice_below(&d, (uint32_t)p->n_locations),
+                                              .comm = dice_below(&d, (uint32_t)p->n_comms + 1),
+                                              .peer = dice_below(&d, 9) - 4,
+                                              .world_peer = dice_below(&d, 9) - 4,
+                                              .size_class = dice_below(&d, 65),
+                                              .n_out = dice_number(&d),
+                                              .ns = dice_number(&d)});
+    for (uint32_t i = dice_below(&d, 2000); i > 0; i--)
+        sample_completed(p,
+                         (struct ar_completed){.node = dice_below(&d, (uint32_t)p->n_nodes),
+                                               .location = dice_below(&d, (uint32_t)p->n_locations),
+                                               .posted = dice_below(&d, (uint32_t)p->n_nodes),
+                                               .n = dice_number(&d),
+                                               .waited_ns = dice_number(&d)});
 }
 
 /* ---- are they the same? ---------------------------------------------------------------------- */
@@ -146,11 +210,27 @@ static bool same_processes(const struct ar_profile *a, const struct ar_profile *
     return same;
 }
 
+static bool same_comms(const struct ar_profile *a, const struct ar_profile *b)
+{
+    bool same = a->n_comms == b->n_comms;
+
+    for (size_t i = 0; same && i < a->n_comms; i++) {
+        const struct ar_comm *x = &a->comms[i], *y = &b->comms[i];
+
+        same = x->identity == y->identity && x->name == y->name && x->origin == y->origin &&
+               x->size == y->size && x->remote_size == y->remote_size && x->parent == y->parent &&
+               x->made_at == y->made_at && x->is_hidden == y->is_hidden;
+    }
+    return same;
+}
+
 static bool same_profile(const struct ar_profile *a, const struct ar_profile *b)
 {
     bool same = same_strings(&a->strings, &b->strings) && SAME_ITEMS(a, b, facts, n_facts) &&
                 SAME_ITEMS(a, b, functions, n_functions) && SAME_ITEMS(a, b, nodes, n_nodes) &&
-                SAME_ITEMS(a, b, locations, n_locations) && same_processes(a, b);
+                SAME_ITEMS(a, b, locations, n_locations) && same_processes(a, b) &&
+                same_comms(a, b) && SAME_ITEMS(a, b, traffic, n_traffic) &&
+                SAME_ITEMS(a, b, completed, n_completed);
 
     for (int m = 0; same && m < AR_N_METRICS; m++)
         same = SAME_ITEMS(&a->metrics[m], &b->metrics[m], values, n_values);
@@ -215,6 +295,8 @@ static void test_merge_after_decoding(void)
            "nothing is there twice");
     tap_ok(q.n_processes == p.n_processes && q.n_locations == p.n_locations,
            "nor are the processes");
+    tap_ok(q.n_comms == p.n_comms && q.n_traffic == p.n_traffic && q.n_completed == p.n_completed,
+           "nor communicators, messages and requests");
     ar_bytes_free(&bytes);
     ar_profile_free(&p);
     ar_profile_free(&q);
@@ -290,6 +372,22 @@ static void test_version_2(void)
     tap_ok(p.locations[1].thread == 2 && p.locations[1].current == 0 &&
                p.locations[1].latest_real_ns == 0,
            "where its threads were is not known");
+    ar_profile_free(&p);
+    ar_bytes_free(&file);
+}
+
+/* Version 3 has no communicators, messages and requests. */
+static void test_version_3(void)
+{
+    struct ar_bytes file = small_file();
+    struct ar_profile p;
+
+    file.data[8] = 3;
+    file.data[12] -= 3; /* they come last */
+    tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK, "version 3 is read");
+    tap_ok(sample_is_sound(&p) && p.processes[1].parent_pid == 76 && p.locations[1].current == 3,
+           "it has parents and stacks");
+    tap_ok(p.n_comms == 0 && p.n_traffic == 0 && p.n_completed == 0, "and no messages");
     ar_profile_free(&p);
     ar_bytes_free(&file);
 }
@@ -455,6 +553,9 @@ static void test_sections_that_cannot_be(void)
            "a metric twice");
     tap_ok(JUDGE(1, "\x01\x03new") == REFUSED, "a string out of turn");
     tap_ok(JUDGE(2, "\xff\xff\xff\xff\x0f") == REFUSED, "a count without items");
+    tap_ok(JUDGE(8, "\x00") == REFUSED, "communicators twice");
+    tap_ok(JUDGE(9, "\x00") == REFUSED, "messages twice");
+    tap_ok(JUDGE(10, "\x00") == REFUSED, "requests twice");
 }
 
 /* No processes, but four thousand million kinds of losses of theirs. */
@@ -510,7 +611,7 @@ static void test_heads(void)
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
         {8, 1, AR_UNSUPPORTED, "version 1"},
-        {8, 4, AR_UNSUPPORTED, "version 4"},
+        {8, 5, AR_UNSUPPORTED, "version 5"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
         {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */
@@ -574,6 +675,7 @@ int main(void)
     test_round_trips();
     test_merge_after_decoding();
     test_version_2();
+    test_version_3();
     test_truncations();
     test_flips();
     test_flips_with_good_checksums();

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * match: what the user names on the command line, and whether something is it.
+ *
+ *     "solver.py:88"   a line: of a call that is made there, or of a function that begins there
+ *     "Solver.step"    a name, whole or its end from a dot on: "step"
+ *     "*step*"         a pattern for all of it
+ *
+ * The same as allranks.load takes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ar_wanted {
+    const char *text; /* NULL: nothing was named, and everything fits */
+    const char *file; /* within it; NULL: it is no place */
+    int n_file;
+    uint32_t line;
+};
+
+struct ar_wanted ar_wanted_parse(const char *text);
+bool ar_wanted_name(const struct ar_wanted *wanted, const char *name);
+/* `file` may have directories before what was named. */
+bool ar_wanted_place(const struct ar_wanted *wanted, const char *file, uint32_t line);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/place.h"
+
+static uint32_t kind_of(const struct ar_profile *p, uint32_t node)
+{
+    return p->functions[p->nodes[node].function].kind;
+}
+
+static uint32_t line_of_call(const struct ar_profile *p, uint32_t node)
+{
+    while (!p->nodes[node].line && p->nodes[node].parent != AR_NO_ID &&
+           kind_of(p, p->nodes[node].parent) == AR_FUNCTION_OPERATION)
+        node = p->nodes[node].parent;
+    return p->nodes[node].line;
+}
+
+/* The nearest node above whose function has lines, or stands for a line that imports. */
+static uint32_t calling_node(const struct ar_profile *p, uint32_t node)
+{
+    do {
+        node = p->nodes[node].parent;
+    } while (node != AR_NO_ID && kind_of(p, node) != AR_FUNCTION_PYTHON &&
+             kind_of(p, node) != AR_FUNCTION_IMPORT);
+    return node;
+}
+
+struct ar_place ar_place_of_call(const struct ar_profile *p, uint32_t node)
+{
+    struct ar_place place = {.function = AR_NO_ID};
+
+    do {
+        place.line = line_of_call(p, node);
+        node = calling_node(p, node);
+    } while (node != AR_NO_ID && kind_of(p, node) == AR_FUNCTION_IMPORT);
+    if (node == AR_NO_ID)
+        return (struct ar_place){.function = AR_NO_ID};
+    place.function = p->nodes[node].function;
+    return place;
+}
+
+const char *ar_place_file(const struct ar_profile *p, struct ar_place place)
+{
+    if (place.function == AR_NO_ID)
+        return "";
+    return ar_strtab_text(&p->strings, p->functions[place.function].file);
+}

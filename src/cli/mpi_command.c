@@ -1,0 +1,763 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * allranks mpi: what MPI costs, where, and who talks to whom. The first screen fits 80 columns and 24
+ * lines; a wider terminal has more room for names.
+ */
+#include "analysis/fold.h"
+#include "analysis/load.h"
+#include "analysis/mpi_tables.h"
+#include "analysis/place.h"
+#include "cli/commands.h"
+#include "cli/mpi_json.h"
+#include "cli/mpi_matrix.h"
+#include "cli/mpi_text.h"
+#include "cli/options.h"
+#include "cli/screen.h"
+#include "cli/sheet.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: allranks mpi [options] RUN [FILE:LINE|FUNCTION]\n"
+    "\n"
+    "Show what MPI costs, and where. A line of the program is a method of mpi4py with all\n"
+    "that it does (pickling, waiting, transferring and unpickling apart), or an MPI call.\n"
+    "With FILE:LINE or the name of a function, of MPI, mpi4py or the program, only what is\n"
+    "called there: allranks mpi heat.allranks halo.py:51\n"
+    "\n"
+    "options:\n"
+    "      --by WHAT      rows are: path (default), function, class, communicator, peer, size\n"
+    "      --matrix[=OF]  who sends how much to whom: bytes (default), messages or time; of\n"
+    "                     point-to-point and one-sided calls\n"
+    "      --requests     where requests were posted and completed; how long one was in\n"
+    "                     flight and waited for, on average\n"
+    "      --ranks LIST   only these ranks: 0-3,8\n"
+    "      --sort WHAT    time (default), calls, bytes, size, spread or name\n"
+    "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
+    "      --csv          the table for spreadsheets, all rows\n"
+    "      --json         everything, for programs\n"
+    "  -h, --help         show this help\n"
+    "\n"
+    "Times are means over ranks, % is of their time; out and in are bytes of all ranks, size\n"
+    "is that of a message. Sizes by decimal units: 1k is 1000 bytes.\n";
+
+#define SCREEN_ROWS 24
+#define DEFAULT_ROWS SIZE_MAX
+#define DETAIL_ROWS 3
+
+enum sort { SORT_TIME, SORT_CALLS, SORT_BYTES, SORT_SIZE, SORT_SPREAD, SORT_NAME };
+
+struct command {
+    struct ar_profile p; /* call sites folded */
+    struct ar_mpi m;
+    const char *path;
+    struct ar_wanted wanted;
+    const char *ranks;
+    int by, sort, matrix; /* -1: not asked for */
+    bool requests, json, csv;
+    size_t n_rows;    /* DEFAULT_ROWS: one screen; 0: all */
+    size_t n_columns; /* of the terminal */
+    size_t n_lines;   /* printed so far */
+    double unit_ns;
+    const char *unit;
+};
+
+/* ---- head ------------------------------------------------------------------------------------- */
+
+static double share_of(const struct command *c, double ns)
+{
+    return c->m.wall_ns > 0 ? ns / c->m.wall_ns : 0;
+}
+
+static void print_program(struct command *c)
+{
+    const struct ar_profile *p = &c->p;
+    const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
+    size_t n_name = ar_count_characters(name, 30);
+
+    printf("%s", ar_bold());
+    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? n_name : 20, AR_KEEP_START);
+    printf("%s   %s on %s   %s", ar_plain(),
+           p->n_processes && p->processes[0].world_rank == AR_RANK_NONE
+               ? ar_show_items(c->m.n_ranks, "process", "processes")
+               : ar_show_items(c->m.n_ranks, "rank", "ranks"),
+           ar_show_items(ar_count_hosts(p), "host", "hosts"), ar_show_duration(c->m.wall_ns));
+    if (c->wanted.text) {
+        printf("   only ");
+        ar_print_text(stdout, c->wanted.text);
+    }
+    printf("\n");
+    c->n_lines++;
+}
+
+/* "in MPI 38 %: collective 20 %, wait 15 %, p2p 3 %"; what is under a percent is left out. */
+static void print_classes(struct command *c, const struct ar_mpi_row *rows, size_t n)
+{
+    const char *before = ": ";
+
+    printf("in MPI %s, %s", ar_show_duration(c->m.mpi_ns), ar_show_share(share_of(c, c->m.mpi_ns)));
+    for (size_t i = 0; i < n && i < 4; i++)
+        if (share_of(c, rows[i].time.mean) >= 0.01) {
+            printf("%s%s %.0f %%", before, rows[i].name, 100 * share_of(c, rows[i].time.mean));
+            before = ", ";
+        }
+    printf("\n");
+    c->n_lines++;
+}
+
+static size_t n_shown_comms(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_comms; i++)
+        n += !p->comms[i].is_hidden;
+    return n;
+}
+
+static void print_volume(struct command *c, const struct ar_mpi_row *rows, size_t n)
+{
+    const struct ar_mpi_parts *parts = &c->m.parts;
+    uint64_t out = 0, in = 0, n_out = 0;
+    double pickling =
+        c->m.n_ranks ? (double)(parts->pickling_ns + parts->unpickling_ns) / (double)c->m.n_ranks
+                     : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        out += rows[i].bytes_out;
+        in += rows[i].bytes_in;
+        n_out += strcmp(rows[i].name, "collective") == 0 ? 0 : rows[i].n_out;
+    }
+    printf("out %s, in %s", ar_show_bytes(out), ar_show_bytes(in));
+    if (n_out)
+        printf(", %s", ar_show_items(n_out, "message", "messages"));
+    if (n_shown_comms(&c->p))
+        printf(", %s", ar_show_items(n_shown_comms(&c->p), "communicator", "communicators"));
+    if (pickling > 0)
+        printf(", pickling %s", ar_show_share(share_of(c, pickling)));
+    printf("\n");
+    c->n_lines++;
+}
+
+static void print_losses(struct command *c)
+{
+    uint64_t n_messages = c->m.t.n_lost[AR_LOST_TRAFFIC];
+    uint64_t n_requests = c->m.t.n_lost[AR_LOST_REQUESTS];
+
+    if (!n_messages && !n_requests)
+        return;
+    printf("no room to tell apart %s, nor to follow %s\n",
+           ar_show_items(n_messages, "message", "messages"),
+           ar_show_items(n_requests, "request", "requests"));
+    c->n_lines++;
+}
+
+static int print_head(struct command *c)
+{
+    struct ar_mpi_row *rows;
+    size_t n;
+
+    if (ar_mpi_table(&c->m, AR_MPI_BY_CLASS, &rows, &n) < 0)
+        return ar_complain("out of memory");
+    print_program(c);
+    print_classes(c, rows, n);
+    print_volume(c, rows, n);
+    print_losses(c);
+    free(rows);
+    return AR_EXIT_OK;
+}
+
+/* ---- order ------------------------------------------------------------------------------------ */
+
+static double mean_size(const struct ar_mpi_row *row)
+{
+    uint64_t n = row->n_out + row->n_in ? row->n_out + row->n_in : row->n_calls;
+
+    return n ? ((double)row->bytes_out + (double)row->bytes_in) / (double)n : 0;
+}
+
+static double sort_key(const struct ar_mpi_row *row, enum sort sort)
+{
+    switch (sort) {
+    case SORT_CALLS:
+        return (double)(row->n_calls ? row->n_calls : row->n_out + row->n_in);
+    case SORT_BYTES:
+        return (double)row->bytes_out + (double)row->bytes_in;
+    case SORT_SIZE:
+        return mean_size(row);
+    case SORT_SPREAD:
+        return (double)(row->time.max - row->time.min);
+    default:
+        return row->time.sum;
+    }
+}
+
+static enum sort sorting_by;
+
+static int in_order(const void *a, const void *b)
+{
+    const struct ar_mpi_row *x = a, *y = b;
+    double kx = sort_key(x, sorting_by), ky = sort_key(y, sorting_by);
+
+    if (sorting_by == SORT_NAME && x->name && y->name && strcmp(x->name, y->name) != 0)
+        return strcmp(x->name, y->name);
+    return (kx < ky) - (kx > ky);
+}
+
+static enum ar_status make_table(const struct command *c, enum ar_mpi_by by,
+                                 struct ar_mpi_row **rows, size_t *n)
+{
+    if (ar_mpi_table(&c->m, by, rows, n) < 0)
+        return AR_NOMEM;
+    sorting_by = c->sort < 0 ? SORT_TIME : (enum sort)c->sort;
+    if (*n && c->sort >= 0)
+        qsort(*rows, *n, sizeof **rows, in_order);
+    return AR_OK;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+/* In both kinds of tables the numbers take so many columns; the rest is for names. */
+#define CALL_COLUMNS 37
+#define MESSAGE_COLUMNS 45
+#define RANGE_COLUMNS 15 /* and as many as a rank has digits */
+#define WIDE_COLUMNS 100
+#define MOST_PLACE_COLUMNS 24
+
+struct table {
+    enum ar_mpi_by by;
+    struct ar_mpi_row *rows;
+    size_t n;
+    size_t n_label, n_place; /* columns; the place is part of the label */
+    bool has_range;
+};
+
+/* "0.020-0.717 (3)": the rank that has most is named where they differ by more than a tenth. */
+static void print_range(const struct command *c, const struct table *t, const struct ar_spread *s)
+{
+    const struct ar_process *most = &c->p.processes[s->max_process];
+    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
+
+    if (!t->has_range)
+        return;
+    printf(" %s-%s", ar_show_time((double)s->min, c->unit_ns),
+           ar_show_time((double)s->max, c->unit_ns));
+    if (differ && most->world_rank != AR_RANK_NONE)
+        printf(" (%u)", most->world_rank);
+}
+
+static const char *place_of(const struct command *c, const struct table *t,
+                            const struct ar_mpi_row *row)
+{
+    if (t->by == AR_MPI_BY_PATH)
+        return ar_show_place(&c->p, row->node);
+    return t->by == AR_MPI_BY_COMM ? ar_show_comm_place(&c->p, row->comm) : "";
+}
+
+static size_t n_rank_digits(const struct command *c)
+{
+    char text[16];
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < c->p.n_roots; i++)
+        if (c->p.processes[i].world_rank != AR_RANK_NONE && c->p.processes[i].world_rank > largest)
+            largest = c->p.processes[i].world_rank;
+    return (size_t)snprintf(text, sizeof text, "%u", largest);
+}
+
+/* A place has as much room as the longest needs, if that is not more than half of it. */
+static void arrange(const struct command *c, struct table *t)
+{
+    size_t n_numbers = t->by < AR_MPI_BY_COMM ? CALL_COLUMNS : MESSAGE_COLUMNS;
+
+    t->has_range = c->m.n_ranks > 1 && (t->by != AR_MPI_BY_COMM || c->n_columns >= WIDE_COLUMNS);
+    n_numbers += t->has_range ? RANGE_COLUMNS + n_rank_digits(c) : 0;
+    t->n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers - 1 : 19;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t n = ar_count_characters(place_of(c, t, &t->rows[i]), MOST_PLACE_COLUMNS);
+
+        if (n > t->n_place)
+            t->n_place = n;
+    }
+    if (t->n_place > t->n_label / 2)
+        t->n_place = t->n_label / 2;
+}
+
+static void print_label(const struct command *c, const struct table *t,
+                        const struct ar_mpi_row *row)
+{
+    const char *text = t->by < AR_MPI_BY_COMM    ? row->name
+                       : t->by == AR_MPI_BY_COMM ? ar_show_comm(&c->p, row->comm)
+                       : t->by == AR_MPI_BY_PEER ? ar_show_peer(&c->p, row)
+                                                 : ar_show_size_class(row->size_class);
+
+    printf(" ");
+    if (t->n_place == 0) {
+        ar_print_fit(text, t->n_label, AR_KEEP_START);
+        return;
+    }
+    ar_print_fit(text, t->n_label - t->n_place - 1, AR_KEEP_START);
+    printf(" ");
+    ar_print_fit(place_of(c, t, row), t->n_place, AR_KEEP_END);
+}
+
+static void print_share(const struct command *c, double ns)
+{
+    double share = 100 * share_of(c, ns);
+
+    if (share > 0 && share < 0.5)
+        printf("  <1");
+    else
+        printf(" %3.0f", share);
+}
+
+static void print_sizes(const struct ar_mpi_row *row)
+{
+    bool moves = row->bytes_out || row->bytes_in;
+
+    printf(" %5s %5s %5s", moves ? ar_show_short_bytes((double)row->bytes_out) : "",
+           moves ? ar_show_short_bytes((double)row->bytes_in) : "",
+           moves ? ar_show_short_bytes(mean_size(row)) : "");
+}
+
+/* What a method's time is made of, in a line of its own. */
+static bool print_parts(const struct command *c, const struct ar_mpi_row *row)
+{
+    const struct ar_mpi_parts *parts = &row->parts;
+    double n = (double)c->m.n_ranks;
+
+    if (!row->is_operation || !(parts->pickling_ns || parts->unpickling_ns))
+        return false;
+    printf("   %spickling %s, waiting %s, transferring %s, unpickling %s%s\n", ar_dim(),
+           ar_show_time((double)parts->pickling_ns / n, c->unit_ns),
+           ar_show_time((double)parts->waiting_ns / n, c->unit_ns),
+           ar_show_time((double)parts->transferring_ns / n, c->unit_ns),
+           ar_show_time((double)parts->unpickling_ns / n, c->unit_ns), ar_plain());
+    return true;
+}
+
+/* Returns how many lines it took. */
+static size_t print_row(const struct command *c, const struct table *t,
+                        const struct ar_mpi_row *row)
+{
+    print_label(c, t, row);
+    if (t->by < AR_MPI_BY_COMM)
+        printf(" %7s", ar_show_short_count(row->n_calls, 7));
+    else
+        printf(" %7s %7s", ar_show_short_count(row->n_out, 7), ar_show_short_count(row->n_in, 7));
+    printf(" %6s", ar_show_time(row->time.mean, c->unit_ns));
+    print_share(c, row->time.mean);
+    print_sizes(row);
+    print_range(c, t, &row->time);
+    printf("\n");
+    return 1 + (t->by == AR_MPI_BY_PATH && print_parts(c, row));
+}
+
+static void print_title(const struct command *c, const struct table *t)
+{
+    static const char *const titles[AR_N_MPI_BY] = {"MPI by line",  "MPI by function",
+                                                    "MPI by class", "by communicator",
+                                                    "by peer",      "by size of message"};
+
+    printf("\n%s", ar_bold());
+    ar_print_fit(titles[t->by], t->n_label + 1, AR_KEEP_START);
+    printf("%s", ar_plain());
+    if (t->by < AR_MPI_BY_COMM)
+        printf(" %7s", "calls");
+    else
+        printf(" %7s %7s", "sent", "recvd");
+    printf(" %6s   %% %5s %5s %5s%s\n", c->unit, "out", "in", "size",
+           t->has_range ? " min-max (rank)" : "");
+}
+
+/* `n_most` lines of rows at most; 0: all. */
+static int print_table(struct command *c, enum ar_mpi_by by, size_t n_most)
+{
+    struct table t = {.by = by};
+    size_t n_used = 0, i = 0;
+
+    if (make_table(c, by, &t.rows, &t.n) < 0)
+        return ar_complain("out of memory");
+    arrange(c, &t);
+    if (t.n) {
+        print_title(c, &t);
+        c->n_lines += 2;
+    }
+    for (; i < t.n && (n_most == 0 || n_used < n_most); i++)
+        n_used += print_row(c, &t, &t.rows[i]);
+    if (i < t.n) {
+        printf(" %s%s: -n 0 shows all%s\n", ar_dim(),
+               ar_show_items(t.n - i, "more row", "more rows"), ar_plain());
+        c->n_lines++;
+    }
+    c->n_lines += n_used;
+    free(t.rows);
+    return AR_EXIT_OK;
+}
+
+/* A screen's, less a line that says how many more there are, and one that may be its parts'. */
+static size_t rows_that_fit(const struct command *c)
+{
+    if (c->n_rows != DEFAULT_ROWS)
+        return c->n_rows;
+    return SCREEN_ROWS - c->n_lines - 2 - 2;
+}
+
+/* ---- requests --------------------------------------------------------------------------------- */
+
+/* "Irecv halo.py:22" */
+static void print_call(const struct command *c, uint32_t node, size_t n_columns)
+{
+    const char *name = ar_mpi_class_of(ar_show_name(&c->p, node, SIZE_MAX)).function;
+    size_t n_name = n_columns / 2 - 1;
+
+    ar_print_fit(strncmp(name, "MPI_", 4) == 0 ? name + 4 : name, n_name, AR_KEEP_START);
+    printf(" ");
+    ar_print_fit(ar_show_place(&c->p, node), n_columns - n_name - 1, AR_KEEP_END);
+}
+
+#define REQUEST_COLUMNS 31
+
+static void print_request(const struct command *c, const struct ar_mpi_request_row *row,
+                          size_t n_label)
+{
+    printf(" ");
+    print_call(c, row->posted, n_label);
+    printf(" ");
+    print_call(c, row->completed, n_label);
+    printf(" %8s %10s %10s\n", ar_show_short_count(row->n, 8),
+           ar_show_duration(row->n ? row->flight_ns / (double)row->n : 0),
+           ar_show_duration(row->n ? row->waited_ns / (double)row->n : 0));
+}
+
+static void print_request_title(size_t n_label)
+{
+    printf("\n%s", ar_bold());
+    ar_print_fit("requests posted by", n_label + 1, AR_KEEP_START);
+    printf(" ");
+    ar_print_fit("completed by", n_label, AR_KEEP_START);
+    printf("%s %8s %10s %10s\n", ar_plain(), "number", "in flight", "waited");
+}
+
+/* Times are those of one request. */
+static int print_requests(struct command *c, size_t n_most)
+{
+    size_t n_label = (c->n_columns - REQUEST_COLUMNS - 2) / 2, n, i = 0;
+    struct ar_mpi_request_row *rows;
+
+    if (ar_mpi_requests(&c->m, &rows, &n) < 0)
+        return ar_complain("out of memory");
+    if (n) {
+        print_request_title(n_label);
+        c->n_lines += 2;
+    }
+    for (; i < n && (n_most == 0 || i < n_most); i++)
+        print_request(c, &rows[i], n_label);
+    if (i < n)
+        printf(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - i, "more row", "more rows"),
+               ar_plain());
+    c->n_lines += i + (i < n);
+    free(rows);
+    return AR_EXIT_OK;
+}
+
+/* ---- all of a line ---------------------------------------------------------------------------- */
+
+static bool has_operations(const struct command *c)
+{
+    for (uint32_t i = 0; i < c->p.n_nodes; i++)
+        if (c->m.is_chosen[i] && c->m.shown[i] != AR_NO_ID && c->m.shown[i] != i)
+            return true;
+    return false;
+}
+
+/* Is there room for a title and a few rows? */
+static bool has_room(const struct command *c)
+{
+    return c->n_rows != DEFAULT_ROWS || c->n_lines + 2 + DETAIL_ROWS < SCREEN_ROWS;
+}
+
+/* What it calls, where its requests come from, with whom it talks, and how much. */
+static int print_details(struct command *c)
+{
+    static const enum ar_mpi_by order[] = {AR_MPI_BY_COMM, AR_MPI_BY_PEER, AR_MPI_BY_SIZE};
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? DETAIL_ROWS : c->n_rows;
+    int status = print_table(c, AR_MPI_BY_PATH, n_most);
+
+    if (status == AR_EXIT_OK && has_operations(c))
+        status = print_table(c, AR_MPI_BY_FUNCTION, n_most);
+    if (status == AR_EXIT_OK && has_room(c))
+        status = print_requests(c, n_most);
+    for (size_t i = 0; i < sizeof order / sizeof *order && status == AR_EXIT_OK; i++)
+        if (has_room(c))
+            status = print_table(c, order[i], n_most);
+    return status;
+}
+
+/* ---- spreadsheets ----------------------------------------------------------------------------- */
+
+static void put_call_cells(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t node)
+{
+    struct ar_place place = ar_place_of_call(p, node);
+
+    ar_sheet_text(sheet, ar_place_file(p, place));
+    ar_sheet_integer(sheet, place.line);
+}
+
+static void put_rank(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t process)
+{
+    if (process >= p->n_processes || p->processes[process].world_rank == AR_RANK_NONE)
+        ar_sheet_nothing(sheet);
+    else
+        ar_sheet_integer(sheet, p->processes[process].world_rank);
+}
+
+static void put_row(struct ar_sheet *sheet, const struct command *c, const struct ar_mpi_row *row)
+{
+    enum ar_mpi_by by = (enum ar_mpi_by)c->by;
+
+    ar_sheet_text(sheet, by < AR_MPI_BY_COMM    ? row->name
+                         : by == AR_MPI_BY_COMM ? ar_show_comm(&c->p, row->comm)
+                         : by == AR_MPI_BY_PEER ? ar_show_peer(&c->p, row)
+                                                : ar_show_size_class(row->size_class));
+    if (by == AR_MPI_BY_PATH)
+        put_call_cells(sheet, &c->p, row->node);
+    if (by < AR_MPI_BY_COMM)
+        ar_sheet_integer(sheet, row->n_calls);
+    ar_sheet_number(sheet, row->time.mean);
+    ar_sheet_integer(sheet, row->time.min);
+    put_rank(sheet, &c->p, row->time.min_process);
+    ar_sheet_integer(sheet, row->time.max);
+    put_rank(sheet, &c->p, row->time.max_process);
+    ar_sheet_integer(sheet, row->bytes_out);
+    ar_sheet_integer(sheet, row->bytes_in);
+    ar_sheet_integer(sheet, row->n_out);
+    ar_sheet_integer(sheet, row->n_in);
+    if (by == AR_MPI_BY_PATH) {
+        ar_sheet_integer(sheet, row->parts.pickling_ns);
+        ar_sheet_integer(sheet, row->parts.waiting_ns);
+        ar_sheet_integer(sheet, row->parts.transferring_ns);
+        ar_sheet_integer(sheet, row->parts.unpickling_ns);
+    }
+    ar_sheet_end_row(sheet);
+}
+
+#define TIME_NAMES                                                                                 \
+    "mean_ns,min_ns,min_rank,max_ns,max_rank,bytes_out,bytes_in,messages_out,messages_in"
+
+static int print_sheet(struct command *c)
+{
+    static const char *const heads[AR_N_MPI_BY] = {
+        "name,file,line,calls," TIME_NAMES ",pickling_ns,waiting_ns,transferring_ns,unpickling_ns",
+        "function,calls," TIME_NAMES,
+        "class,calls," TIME_NAMES,
+        "communicator," TIME_NAMES,
+        "peer," TIME_NAMES,
+        "size," TIME_NAMES};
+    struct ar_sheet sheet = {0};
+    struct ar_mpi_row *rows;
+    size_t n;
+
+    if (make_table(c, (enum ar_mpi_by)c->by, &rows, &n) < 0)
+        return ar_complain("out of memory");
+    ar_sheet_head(&sheet, heads[c->by]);
+    for (size_t i = 0; i < n; i++)
+        put_row(&sheet, c, &rows[i]);
+    free(rows);
+    return ar_sheet_print(&sheet);
+}
+
+static int print_requests_sheet(struct command *c)
+{
+    struct ar_sheet sheet = {0};
+    struct ar_mpi_request_row *rows;
+    size_t n;
+
+    if (ar_mpi_requests(&c->m, &rows, &n) < 0)
+        return ar_complain("out of memory");
+    ar_sheet_head(&sheet, "posted,posted_file,posted_line,completed,completed_file,completed_line,"
+                          "requests,in_flight_ns,waited_ns");
+    for (size_t i = 0; i < n; i++) {
+        uint32_t nodes[] = {rows[i].posted, rows[i].completed};
+
+        for (int k = 0; k < 2; k++) {
+            ar_sheet_text(&sheet,
+                          ar_mpi_class_of(ar_show_name(&c->p, nodes[k], SIZE_MAX)).function);
+            put_call_cells(&sheet, &c->p, nodes[k]);
+        }
+        ar_sheet_integer(&sheet, rows[i].n);
+        ar_sheet_number(&sheet, rows[i].flight_ns);
+        ar_sheet_number(&sheet, rows[i].waited_ns);
+        ar_sheet_end_row(&sheet);
+    }
+    free(rows);
+    return ar_sheet_print(&sheet);
+}
+
+static int print_matrix_sheet(const struct ar_mpi_pair *pairs, size_t n)
+{
+    struct ar_sheet sheet = {0};
+
+    ar_sheet_head(&sheet, "from,to,messages,bytes,time_ns");
+    for (size_t i = 0; i < n; i++) {
+        ar_sheet_integer(&sheet, pairs[i].from);
+        ar_sheet_integer(&sheet, pairs[i].to);
+        ar_sheet_integer(&sheet, pairs[i].n);
+        ar_sheet_integer(&sheet, pairs[i].n_bytes);
+        ar_sheet_integer(&sheet, pairs[i].ns);
+        ar_sheet_end_row(&sheet);
+    }
+    return ar_sheet_print(&sheet);
+}
+
+static int print_matrix(struct command *c)
+{
+    struct ar_mpi_pair *pairs;
+    size_t n;
+    int status = AR_EXIT_OK;
+
+    if (ar_mpi_pairs(&c->m, &pairs, &n) < 0)
+        return ar_complain("out of memory");
+    if (c->csv)
+        status = print_matrix_sheet(pairs, n);
+    else if (n == 0)
+        printf("\n nothing was sent from one rank to another, but by collective calls\n");
+    else
+        status = ar_print_matrix(pairs, n, (enum ar_matrix_of)c->matrix);
+    free(pairs);
+    return status;
+}
+
+/* ---- command ---------------------------------------------------------------------------------- */
+
+static bool needs_messages(const struct command *c)
+{
+    return c->matrix >= 0 || c->requests || c->by >= AR_MPI_BY_COMM;
+}
+
+static int complain_messages(const struct command *c)
+{
+    if (c->m.t.of_pairs)
+        return ar_complain("%s: pstats files do not tell who sent what to whom (record the program "
+                           "with: allranks run)",
+                           c->path);
+    return ar_complain("%s: no messages are in it: the program sent none, or an older allranks "
+                       "recorded it (record it again)",
+                       c->path);
+}
+
+static int choose(struct command *c)
+{
+    if (c->ranks) {
+        enum ar_status status = ar_mpi_choose_ranks(&c->m, c->ranks);
+
+        if (status < 0)
+            return status == AR_NOMEM
+                       ? ar_complain("out of memory")
+                       : ar_complain("--ranks %s: no such ranks (a list is 0-3,8)", c->ranks);
+    }
+    if (c->wanted.text && ar_mpi_choose(&c->m, &c->wanted) == 0)
+        return ar_complain("%s: no MPI call at or below %s (allranks mpi %s shows where they are)",
+                           c->path, c->wanted.text, c->path);
+    return AR_EXIT_OK;
+}
+
+static void choose_unit(struct command *c)
+{
+    c->unit_ns = c->m.wall_ns < 1e9 ? 1e6 : 1e9;
+    c->unit = c->unit_ns == 1e9 ? "sec" : "ms";
+}
+
+static int print_screen(struct command *c)
+{
+    int status;
+
+    choose_unit(c);
+    if (c->csv && c->matrix < 0)
+        return c->requests ? print_requests_sheet(c) : print_sheet(c);
+    status = c->csv ? AR_EXIT_OK : print_head(c);
+    if (status != AR_EXIT_OK)
+        return status;
+    if (c->matrix >= 0)
+        return print_matrix(c);
+    if (c->requests)
+        return print_requests(c, rows_that_fit(c));
+    if (c->wanted.text && c->by < 0)
+        return print_details(c);
+    return print_table(c, c->by < 0 ? AR_MPI_BY_PATH : (enum ar_mpi_by)c->by, rows_that_fit(c));
+}
+
+static int show(struct command *c)
+{
+    bool is_empty = !ar_mpi_has_calls(&c->m);
+    int status;
+
+    if (is_empty && !c->json && !c->csv) {
+        printf("no MPI call was recorded: the program made none, or its MPI is one that allranks "
+               "does not\nknow (allranks info shows what was found)\n");
+        return AR_EXIT_OK;
+    }
+    status = is_empty ? AR_EXIT_OK : choose(c);
+    if (status != AR_EXIT_OK)
+        return status;
+    if (c->json)
+        return ar_mpi_json(&c->m);
+    if (needs_messages(c) && !is_empty && !ar_mpi_has_messages(&c->m) && !c->p.n_completed)
+        return complain_messages(c);
+    if (c->csv && c->by < 0)
+        c->by = AR_MPI_BY_PATH;
+    return print_screen(c);
+}
+
+static int parse(int argc, char **argv, struct command *c)
+{
+    static const char *const bys[] = {"path", "function", "class", "communicator",
+                                      "peer", "size",     NULL};
+    static const char *const matrices[] = {"bytes", "messages", "time", NULL};
+    static const char *const sorts[] = {"time", "calls", "bytes", "size", "spread", "name", NULL};
+    const struct ar_option options[] = {
+        {.name = "by", .kind = AR_OPTION_CHOICE, .to = &c->by, .choices = bys},
+        {.name = "matrix", .kind = AR_OPTION_MAYBE, .to = &c->matrix, .choices = matrices},
+        {.name = "requests", .kind = AR_OPTION_FLAG, .to = &c->requests},
+        {.name = "ranks", .kind = AR_OPTION_TEXT, .to = &c->ranks},
+        {.name = "sort", .kind = AR_OPTION_CHOICE, .to = &c->sort, .choices = sorts},
+        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
+        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+
+    if (status >= 0)
+        return status;
+    if (argc - optind < 1 || argc - optind > 2)
+        return ar_complain_runs(argc - optind, "mpi RUN [FILE:LINE|FUNCTION]");
+    c->path = argv[optind];
+    c->wanted = ar_wanted_parse(argc - optind == 2 ? argv[optind + 1] : NULL);
+    return -1;
+}
+
+int ar_command_mpi(int argc, char **argv)
+{
+    struct command c = {.by = -1,
+                        .sort = -1,
+                        .matrix = -1,
+                        .n_rows = DEFAULT_ROWS,
+                        .n_columns = ar_screen_columns()};
+    struct ar_profile whole;
+    struct ar_error err;
+    int status = parse(argc, argv, &c);
+
+    if (status >= 0)
+        return status;
+    if (ar_load(&whole, c.path, &err) < 0)
+        return ar_complain("%s", err.text);
+    if (ar_fold(&c.p, &whole) < 0 || ar_mpi_open(&c.m, &c.p) < 0)
+        status = ar_complain("out of memory");
+    else
+        status = show(&c);
+    ar_mpi_close(&c.m);
+    ar_profile_free(&c.p);
+    ar_profile_free(&whole);
+    return status;
+}

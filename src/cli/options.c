@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/options.h"
+
+#include "cli/screen.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_OPTIONS 24
+#define FIRST_CODE 256 /* beyond any letter */
+
+static int set_count(const struct ar_option *o)
+{
+    char *end;
+    size_t n = strtoul(optarg, &end, 10);
+
+    if (end == optarg || *end || *optarg == '-')
+        return ar_complain("--%s %s: not a number", o->name, optarg);
+    *(size_t *)o->to = n;
+    return -1;
+}
+
+/* "path, function or class" */
+static void list_choices(const struct ar_option *o, char *text, size_t n_text)
+{
+    size_t n = 0;
+
+    *text = '\0';
+    for (size_t i = 0; o->choices[i] && n < n_text; i++)
+        n += (size_t)snprintf(text + n, n_text - n, "%s%s",
+                              i == 0              ? ""
+                              : o->choices[i + 1] ? ", "
+                                                  : " or ",
+                              o->choices[i]);
+}
+
+static int set_choice(const struct ar_option *o)
+{
+    char words[256];
+
+    for (int i = 0; o->choices[i]; i++)
+        if (!optarg || strcmp(optarg, o->choices[i]) == 0) {
+            *(int *)o->to = i;
+            return -1;
+        }
+    list_choices(o, words, sizeof words);
+    return ar_complain("--%s %s: not one of %s", o->name, optarg, words);
+}
+
+static int set(const struct ar_option *o)
+{
+    switch (o->kind) {
+    case AR_OPTION_FLAG:
+        *(bool *)o->to = true;
+        return -1;
+    case AR_OPTION_TEXT:
+        *(const char **)o->to = optarg;
+        return -1;
+    case AR_OPTION_COUNT:
+        return set_count(o);
+    case AR_OPTION_CHOICE:
+    case AR_OPTION_MAYBE:
+        break;
+    }
+    return set_choice(o);
+}
+
+/* As getopt wants it: words, and letters. */
+static void describe(const struct ar_option *options, size_t n, struct option *words, char *letters)
+{
+    strcpy(letters, ":h");
+    for (size_t i = 0; i < n; i++) {
+        const struct ar_option *o = &options[i];
+        int takes = o->kind == AR_OPTION_FLAG    ? no_argument
+                    : o->kind == AR_OPTION_MAYBE ? optional_argument
+                                                 : required_argument;
+
+        words[i] = (struct option){o->name, takes, NULL, FIRST_CODE + (int)i};
+        if (o->letter) {
+            strncat(letters, &o->letter, 1);
+            strcat(letters, takes == required_argument ? ":" : "");
+        }
+    }
+    words[n] = (struct option){"help", no_argument, NULL, 'h'};
+    words[n + 1] = (struct option){NULL, 0, NULL, 0};
+}
+
+static const struct ar_option *option_of(const struct ar_option *options, size_t n, int c)
+{
+    for (size_t i = 0; i < n; i++)
+        if (c == FIRST_CODE + (int)i || (options[i].letter && c == options[i].letter))
+            return &options[i];
+    return NULL;
+}
+
+int ar_options_parse(int argc, char **argv, const struct ar_option *options, size_t n,
+                     const char *usage)
+{
+    struct option words[MOST_OPTIONS + 2];
+    char letters[2 * MOST_OPTIONS + 3];
+    int status = -1;
+
+    if (n > MOST_OPTIONS)
+        return ar_complain("too many options");
+    describe(options, n, words, letters);
+    for (int c; status < 0 && (c = getopt_long(argc, argv, letters, words, NULL)) != -1;) {
+        const struct ar_option *o = option_of(options, n, c);
+
+        if (o) {
+            status = set(o);
+        } else if (c == 'h') {
+            fputs(usage, stdout);
+            status = AR_EXIT_OK;
+        } else {
+            status = ar_complain_option(c, argv);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * allranks ranks: functions across ranks. Without a name those that differ most between ranks; with
+ * one also what each rank has. All fits 80 columns and 24 lines unless more is asked for.
+ */
+#include "analysis/by_function.h"
+#include "analysis/fold.h"
+#include "analysis/load.h"
+#include "analysis/match.h"
+#include "analysis/mpi_class.h"
+#include "analysis/place.h"
+#include "cli/commands.h"
+#include "cli/mpi_text.h"
+#include "cli/options.h"
+#include "cli/report_json.h"
+#include "cli/screen.h"
+#include "cli/sheet.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: allranks ranks [options] RUN [FUNCTION]\n"
+    "\n"
+    "Show how functions differ between ranks: least, most, mean and standard deviation of\n"
+    "their time, and which rank has them. FUNCTION is any that was recorded, of Python, MPI,\n"
+    "mpi4py, C, or a region: a name (Solver.step), the end of one (step), a pattern ('*step*'),\n"
+    "or FILE:LINE, where it begins or, of MPI, is called. Then each rank is shown, too.\n"
+    "\n"
+    "options:\n"
+    "      --self         time without what it calls (default)\n"
+    "      --inclusive    time with what it calls\n"
+    "      --sort WHAT    spread (most less least; default), sd, time, calls or name\n"
+    "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
+    "      --all          every rank, and every function\n"
+    "      --csv          for spreadsheets: with FUNCTION a row a rank\n"
+    "      --json         everything, for programs\n"
+    "  -h, --help         show this help\n"
+    "\n"
+    "A rank that never was there counts as 0.\n";
+
+#define SCREEN_ROWS 24
+#define DEFAULT_ROWS SIZE_MAX
+#define MOST_MATCHES 4 /* that are shown rank by rank */
+
+enum sort { SORT_SPREAD, SORT_SD, SORT_TIME, SORT_CALLS, SORT_NAME };
+
+struct command {
+    struct ar_profile p; /* call sites folded */
+    struct ar_totals t;
+    struct ar_by_function f;
+    bool *only; /* by node */
+    const char *path;
+    struct ar_wanted wanted;
+    bool self, inclusive, all, csv, json;
+    int sort;
+    size_t n_rows, n_columns;
+    uint32_t *functions; /* that fit, in order */
+    size_t n_functions;
+    struct ar_share *shares; /* by root */
+    double unit_ns;
+    const char *unit;
+};
+
+/* ---- which functions -------------------------------------------------------------------------- */
+
+static bool is_called_by_line(const struct ar_function *f)
+{
+    return f->kind == AR_FUNCTION_MPI || f->kind == AR_FUNCTION_OPERATION;
+}
+
+static const char *full_name(const struct command *c, uint32_t function)
+{
+    return ar_strtab_text(&c->p.strings, c->p.functions[function].name);
+}
+
+static bool name_fits(const struct command *c, uint32_t function)
+{
+    const char *name = full_name(c, function);
+    const char *plain = c->p.functions[function].kind == AR_FUNCTION_MPI
+                            ? ar_mpi_class_of(name).function
+                            : ar_show_function(&c->p, function, SIZE_MAX);
+
+    return ar_wanted_name(&c->wanted, name) || ar_wanted_name(&c->wanted, plain) ||
+           (strncmp(plain, "MPI_", 4) == 0 && ar_wanted_name(&c->wanted, plain + 4));
+}
+
+static bool node_fits(const struct command *c, uint32_t node)
+{
+    const struct ar_function *f = &c->p.functions[c->p.nodes[node].function];
+
+    if (!c->wanted.file)
+        return name_fits(c, c->p.nodes[node].function);
+    if (!is_called_by_line(f))
+        return ar_wanted_place(&c->wanted, ar_strtab_text(&c->p.strings, f->file), f->first_line);
+
+    struct ar_place place = ar_place_of_call(&c->p, node);
+
+    return ar_wanted_place(&c->wanted, ar_place_file(&c->p, place), place.line);
+}
+
+static const struct ar_function_sums *sums_of(const struct command *c, uint32_t function)
+{
+    return &c->f.sums[function];
+}
+
+static const struct ar_spread *spread_of(const struct command *c, uint32_t function)
+{
+    return c->inclusive ? &sums_of(c, function)->time : &sums_of(c, function)->self;
+}
+
+static double sort_key(const struct command *c, uint32_t function)
+{
+    const struct ar_spread *s = spread_of(c, function);
+
+    switch ((enum sort)c->sort) {
+    case SORT_SD:
+        return s->sd;
+    case SORT_TIME:
+        return s->mean;
+    case SORT_CALLS:
+        return (double)sums_of(c, function)->n_calls;
+    default:
+        return c->p.n_roots > 1 ? (double)(s->max - s->min) : s->mean;
+    }
+}
+
+static const struct command *sorting;
+
+static int in_order(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    double kx = sort_key(sorting, x), ky = sort_key(sorting, y);
+    int by_name = strcmp(full_name(sorting, x), full_name(sorting, y));
+
+    if (sorting->sort == SORT_NAME && by_name)
+        return by_name;
+    if (kx == ky) {
+        kx = spread_of(sorting, x)->mean;
+        ky = spread_of(sorting, y)->mean;
+    }
+    if (kx != ky)
+        return kx < ky ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+/* Function 0 is the root's, which is nobody's function. */
+static void list_functions(struct command *c)
+{
+    for (uint32_t i = 1; i < c->p.n_functions; i++)
+        if (sums_of(c, i)->n_nodes && sums_of(c, i)->n_calls)
+            c->functions[c->n_functions++] = i;
+    sorting = c;
+    qsort(c->functions, c->n_functions, sizeof *c->functions, in_order);
+}
+
+static enum ar_status find_functions(struct command *c)
+{
+    c->only = malloc((c->p.n_nodes + 1) * sizeof *c->only);
+    c->functions = malloc((c->p.n_functions + 1) * sizeof *c->functions);
+    c->shares = malloc((c->p.n_processes + 1) * sizeof *c->shares);
+    if (!c->only || !c->functions || !c->shares || ar_totals_build(&c->t, &c->p) < 0)
+        return AR_NOMEM;
+    for (uint32_t i = 0; i < c->p.n_nodes; i++)
+        c->only[i] = node_fits(c, i);
+    if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0)
+        return AR_NOMEM;
+    list_functions(c);
+    return AR_OK;
+}
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+static uint32_t first_node(const struct command *c, uint32_t function)
+{
+    return c->f.nodes[c->f.first_node[function]];
+}
+
+/* In so many columns, half of it for where it is; an MPI function is called in many places. */
+static void print_label(const struct command *c, uint32_t function, size_t n_columns)
+{
+    const struct ar_function *f = &c->p.functions[function];
+    const char *name = f->kind == AR_FUNCTION_MPI
+                           ? ar_mpi_class_of(full_name(c, function)).function
+                           : ar_show_function(&c->p, function, n_columns / 2);
+    bool has_place = !is_called_by_line(f) || sums_of(c, function)->n_nodes == 1 || c->wanted.file;
+    const char *place = has_place ? ar_show_place(&c->p, first_node(c, function)) : "";
+    size_t n_place = n_columns / 2 - 1;
+
+    ar_print_fit(name, n_columns - n_place - 1, AR_KEEP_START);
+    printf(" ");
+    if (has_place)
+        ar_print_fit(place, n_place, AR_KEEP_END);
+    else
+        ar_print_fit(ar_show_items(sums_of(c, function)->n_nodes, "place", "places"), n_place,
+                     AR_KEEP_START);
+}
+
+/* "0.717 (3)"; where all are equal no rank has more or less than another. */
+static const char *show_extreme(const struct command *c, const struct ar_spread *s, bool most)
+{
+    uint64_t ns = most ? s->max : s->min;
+    uint32_t process = most ? s->max_process : s->min_process;
+    static char texts[4][48];
+    static int n;
+    char *text = texts[n++ % 4];
+    uint32_t rank = process < c->p.n_processes ? c->p.processes[process].world_rank : AR_RANK_NONE;
+
+    if (rank == AR_RANK_NONE || s->min == s->max)
+        snprintf(text, sizeof texts[0], "%s", ar_show_time((double)ns, c->unit_ns));
+    else
+        snprintf(text, sizeof texts[0], "%s (%u)", ar_show_time((double)ns, c->unit_ns), rank);
+    return text;
+}
+
+/* Numbers of ranks are as long as the largest. */
+static int extreme_columns(const struct command *c)
+{
+    char rank[16];
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < c->p.n_roots; i++)
+        if (c->p.processes[i].world_rank != AR_RANK_NONE && c->p.processes[i].world_rank > largest)
+            largest = c->p.processes[i].world_rank;
+    return 9 + snprintf(rank, sizeof rank, "%u", largest);
+}
+
+#define NUMBER_COLUMNS 23 /* but for those two */
+
+static void print_head(const struct command *c)
+{
+    const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
+    bool ranks = c->p.n_processes && c->p.processes[0].world_rank != AR_RANK_NONE;
+
+    printf("%s", ar_bold());
+    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_characters(name, 30) : 20,
+                 AR_KEEP_START);
+    printf("%s   %s on %s   %s\n", ar_plain(),
+           ranks ? ar_show_items(c->p.n_roots, "rank", "ranks")
+                 : ar_show_items(c->p.n_roots, "process", "processes"),
+           ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
+           ar_show_duration(c->t.mean_wall_ns));
+}
+
+static void print_functions(const struct command *c)
+{
+    int n_extreme = extreme_columns(c) > 12 ? extreme_columns(c) : 12;
+    size_t n_numbers = NUMBER_COLUMNS + 2 * (size_t)(n_extreme + 1), i = 0;
+    size_t n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 6 : c->n_rows;
+
+    printf("\n%s", ar_bold());
+    ar_print_fit(c->inclusive ? "Functions, with what they call" : "Functions, self time", n_label,
+                 AR_KEEP_START);
+    printf("%s %8s %6s %6s %*s %*s\n", ar_plain(), "calls", c->unit, "sd", n_extreme,
+           "least (rank)", n_extreme, "most (rank)");
+    for (; i < c->n_functions && (n_most == 0 || i < n_most); i++) {
+        const struct ar_spread *s = spread_of(c, c->functions[i]);
+
+        printf(" ");
+        print_label(c, c->functions[i], n_label - 1);
+        printf(" %8s %6s %6s %*s %*s\n",
+               ar_show_short_count(sums_of(c, c->functions[i])->n_calls, 8),
+               ar_show_time(s->mean, c->unit_ns), ar_show_time(s->sd, c->unit_ns), n_extreme,
+               show_extreme(c, s, false), n_extreme, show_extreme(c, s, true));
+    }
+    if (i < c->n_functions)
+        printf(" %s%s: -n 0 shows all%s\n", ar_dim(),
+               ar_show_items(c->n_functions - i, "more function", "more functions"), ar_plain());
+}
+
+/* ---- one function ----------------------------------------------------------------------------- */
+
+static void print_spread(const struct command *c, const char *what, const struct ar_spread *s)
+{
+    printf(" %-20s mean %s, sd %s, least %s, most %s\n", what, ar_show_time(s->mean, c->unit_ns),
+           ar_show_time(s->sd, c->unit_ns), show_extreme(c, s, false), show_extreme(c, s, true));
+}
+
+static void print_calls(const struct command *c, const struct ar_spread *s)
+{
+    uint32_t least = c->p.processes[s->min_process].world_rank;
+    uint32_t most = c->p.processes[s->max_process].world_rank;
+    bool differ = s->min != s->max && least != AR_RANK_NONE && most != AR_RANK_NONE;
+
+    printf(" %-20s mean %.1f, sd %.1f, least %s", "calls", s->mean, s->sd, ar_show_count(s->min));
+    if (differ)
+        printf(" (%u)", least);
+    printf(", most %s", ar_show_count(s->max));
+    if (differ)
+        printf(" (%u)", most);
+    printf("\n");
+}
+
+static uint64_t share_ns(const struct command *c, uint32_t root)
+{
+    return c->inclusive ? c->shares[root].time_ns : c->shares[root].self_ns;
+}
+
+static int most_first(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    uint64_t nx = share_ns(sorting, x), ny = share_ns(sorting, y);
+
+    if (nx != ny)
+        return nx < ny ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+static void print_share(const struct command *c, uint32_t root)
+{
+    const struct ar_process *process = &c->p.processes[root];
+    const struct ar_share *share = &c->shares[root];
+
+    printf(" %-10s ", ar_show_process(&c->p, root));
+    ar_print_fit(ar_strtab_text(&c->p.strings, process->host), 24, AR_KEEP_START);
+    printf(" %10s %10s %10s\n", ar_show_short_count(share->n_calls, 10),
+           ar_show_time((double)share->time_ns, c->unit_ns),
+           ar_show_time((double)share->self_ns, c->unit_ns));
+}
+
+/* In order of rank, or, where there are too many, those that have most. */
+static int print_shares(struct command *c, size_t n_most)
+{
+    uint32_t *order = malloc((c->p.n_roots + 1) * sizeof *order);
+    size_t n = c->p.n_roots;
+    bool cut = n_most && n > n_most;
+
+    if (!order)
+        return ar_complain("out of memory");
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    sorting = c;
+    if (cut)
+        qsort(order, n, sizeof *order, most_first);
+    printf("\n %s%-10s %-24s %10s %10s %10s%s\n", ar_bold(), "", "host", "calls", "total", "self",
+           ar_plain());
+    for (size_t i = 0; i < n && !(cut && i == n_most); i++)
+        print_share(c, order[i]);
+    if (cut)
+        printf(" %sthose that have most; %s: --all shows every one%s\n", ar_dim(),
+               ar_show_items(n - n_most, "more", "more"), ar_plain());
+    free(order);
+    return AR_EXIT_OK;
+}
+
+static int print_function(struct command *c, uint32_t function, size_t n_most)
+{
+    const struct ar_function_sums *sums = sums_of(c, function);
+
+    ar_by_function_shares(&c->f, function, c->shares);
+    printf("\n%s", ar_bold());
+    print_label(c, function, c->n_columns - 20);
+    printf("%s %s\n", ar_plain(), ar_function_kind_name(c->p.functions[function].kind));
+    print_calls(c, &sums->calls);
+    print_spread(c, c->unit_ns == 1e9 ? "total, seconds" : "total, milliseconds", &sums->time);
+    print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
+    return print_shares(c, n_most);
+}
+
+static int print_matches(struct command *c)
+{
+    size_t n = c->n_functions, n_most = c->n_rows;
+    int status = AR_EXIT_OK;
+
+    print_head(c);
+    if (n > MOST_MATCHES && !c->all) {
+        print_functions(c);
+        return status;
+    }
+    if (c->n_rows == DEFAULT_ROWS)
+        n_most = SCREEN_ROWS / n > 10 ? SCREEN_ROWS / n - 9 : 3;
+    for (size_t i = 0; i < n && status == AR_EXIT_OK; i++)
+        status = print_function(c, c->functions[i], c->all ? 0 : n_most);
+    return status;
+}
+
+/* ---- for programs ----------------------------------------------------------------------------- */
+
+static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
+{
+    ar_by_function_shares(&c->f, function, c->shares);
+    ar_json_open(j, "by_rank", '[');
+    for (uint32_t i = 0; i < c->p.n_roots; i++) {
+        ar_json_open(j, NULL, '{');
+        if (c->p.processes[i].world_rank == AR_RANK_NONE)
+            ar_json_null(j, "rank");
+        else
+            ar_json_integer(j, "rank", c->p.processes[i].world_rank);
+        ar_json_text(j, "host", ar_strtab_text(&c->p.strings, c->p.processes[i].host));
+        ar_json_integer(j, "calls", c->shares[i].n_calls);
+        ar_json_integer(j, "time_ns", c->shares[i].time_ns);
+        ar_json_integer(j, "self_ns", c->shares[i].self_ns);
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+}
+
+static void put_function(struct ar_json *j, struct command *c, uint32_t function)
+{
+    const struct ar_function *f = &c->p.functions[function];
+    const struct ar_function_sums *sums = sums_of(c, function);
+
+    ar_json_open(j, NULL, '{');
+    ar_json_text(j, "kind", ar_function_kind_name(f->kind));
+    ar_json_text(j, "name", full_name(c, function));
+    ar_json_text(j, "file", ar_strtab_text(&c->p.strings, f->file));
+    ar_json_integer(j, "line", f->first_line);
+    ar_json_integer(j, "ranks", sums->n_processes);
+    ar_json_spread(j, "calls", &c->p, &sums->calls);
+    ar_json_spread(j, "time_ns", &c->p, &sums->time);
+    ar_json_spread(j, "self_ns", &c->p, &sums->self);
+    if (c->wanted.text)
+        put_shares(j, c, function);
+    ar_json_close(j, '}');
+}
+
+static int print_json(struct command *c)
+{
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+
+    ar_json_open(&j, NULL, '{');
+    ar_json_text(&j, "schema", "allranks.ranks");
+    ar_json_integer(&j, "version", 1);
+    ar_json_facts(&j, &c->p);
+    ar_json_integer(&j, "ranks", c->p.n_roots);
+    ar_json_number(&j, "wall_ns", c->t.mean_wall_ns);
+    ar_json_open(&j, "functions", '[');
+    for (size_t i = 0; i < c->n_functions; i++)
+        put_function(&j, c, c->functions[i]);
+    ar_json_close(&j, ']');
+    ar_json_close(&j, '}');
+    ar_bytes_u8(&bytes, '\n');
+
+    int status = bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
+
+    ar_bytes_free(&bytes);
+    return status;
+}
+
+static void put_identity(struct ar_sheet *sheet, const struct command *c, uint32_t function)
+{
+    const struct ar_function *f = &c->p.functions[function];
+
+    ar_sheet_text(sheet, full_name(c, function));
+    ar_sheet_text(sheet, ar_function_kind_name(f->kind));
+    ar_sheet_text(sheet, ar_strtab_text(&c->p.strings, f->file));
+    ar_sheet_integer(sheet, f->first_line);
+}
+
+static void put_rank(struct ar_sheet *sheet, const struct command *c, uint32_t root)
+{
+    if (root >= c->p.n_processes || c->p.processes[root].world_rank == AR_RANK_NONE)
+        ar_sheet_nothing(sheet);
+    else
+        ar_sheet_integer(sheet, c->p.processes[root].world_rank);
+}
+
+static void put_share_rows(struct ar_sheet *sheet, struct command *c, uint32_t function)
+{
+    ar_by_function_shares(&c->f, function, c->shares);
+    for (uint32_t i = 0; i < c->p.n_roots; i++) {
+        put_identity(sheet, c, function);
+        put_rank(sheet, c, i);
+        ar_sheet_text(sheet, ar_strtab_text(&c->p.strings, c->p.processes[i].host));
+        ar_sheet_integer(sheet, c->shares[i].n_calls);
+        ar_sheet_integer(sheet, c->shares[i].time_ns);
+        ar_sheet_integer(sheet, c->shares[i].self_ns);
+        ar_sheet_end_row(sheet);
+    }
+}
+
+static void put_spread(struct ar_sheet *sheet, const struct command *c, const struct ar_spread *s)
+{
+    ar_sheet_number(sheet, s->mean);
+    ar_sheet_number(sheet, s->sd);
+    ar_sheet_integer(sheet, s->min);
+    put_rank(sheet, c, s->min_process);
+    ar_sheet_integer(sheet, s->max);
+    put_rank(sheet, c, s->max_process);
+}
+
+static int print_sheet(struct command *c)
+{
+    struct ar_sheet sheet = {0};
+
+    ar_sheet_head(&sheet, c->wanted.text
+                              ? "name,kind,file,line,rank,host,calls,time_ns,self_ns"
+                              : "name,kind,file,line,calls,time_mean_ns,time_sd_ns,time_min_ns,"
+                                "time_min_rank,time_max_ns,time_max_rank,self_mean_ns,self_sd_ns,"
+                                "self_min_ns,self_min_rank,self_max_ns,self_max_rank");
+    for (size_t i = 0; i < c->n_functions; i++)
+        if (c->wanted.text) {
+            put_share_rows(&sheet, c, c->functions[i]);
+        } else {
+            put_identity(&sheet, c, c->functions[i]);
+            ar_sheet_integer(&sheet, sums_of(c, c->functions[i])->n_calls);
+            put_spread(&sheet, c, &sums_of(c, c->functions[i])->time);
+            put_spread(&sheet, c, &sums_of(c, c->functions[i])->self);
+            ar_sheet_end_row(&sheet);
+        }
+    return ar_sheet_print(&sheet);
+}
+
+/* ---- command ---------------------------------------------------------------------------------- */
+
+static int show(struct command *c)
+{
+    c->unit_ns = c->t.mean_wall_ns < 1e9 ? 1e6 : 1e9;
+    c->unit = c->unit_ns == 1e9 ? "sec" : "ms";
+    if (c->wanted.text && c->n_functions == 0)
+        return ar_complain("%s: no function %s in it (allranks ranks -n 0 %s shows all)", c->path,
+                           c->wanted.text, c->path);
+    if (c->json)
+        return print_json(c);
+    if (c->csv)
+        return print_sheet(c);
+    if (c->wanted.text)
+        return print_matches(c);
+    print_head(c);
+    print_functions(c);
+    return AR_EXIT_OK;
+}
+
+static int parse(int argc, char **argv, struct command *c)
+{
+    static const char *const sorts[] = {"spread", "sd", "time", "calls", "name", NULL};
+    const struct ar_option options[] = {
+        {.name = "self", .kind = AR_OPTION_FLAG, .to = &c->self},
+        {.name = "inclusive", .kind = AR_OPTION_FLAG, .to = &c->inclusive},
+        {.name = "sort", .kind = AR_OPTION_CHOICE, .to = &c->sort, .choices = sorts},
+        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
+        {.name = "all", .kind = AR_OPTION_FLAG, .to = &c->all},
+        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+
+    if (status >= 0)
+        return status;
+    if (c->self && c->inclusive)
+        return ar_complain("--self and --inclusive: one of them (try: allranks ranks --help)");
+    if (argc - optind < 1 || argc - optind > 2)
+        return ar_complain_runs(argc - optind, "ranks RUN [FUNCTION]");
+    if (c->all)
+        c->n_rows = 0;
+    c->path = argv[optind];
+    c->wanted = ar_wanted_parse(argc - optind == 2 ? argv[optind + 1] : NULL);
+    return -1;
+}
+
+int ar_command_ranks(int argc, char **argv)
+{
+    struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
+    struct ar_profile whole;
+    struct ar_error err;
+    int status = parse(argc, argv, &c);
+
+    if (status >= 0)
+        return status;
+    if (ar_load(&whole, c.path, &err) < 0)
+        return ar_complain("%s", err.text);
+    if (ar_fold(&c.p, &whole) < 0 || find_functions(&c) < 0)
+        status = ar_complain("out of memory");
+    else
+        status = show(&c);
+    ar_by_function_free(&c.f);
+    ar_totals_free(&c.t);
+    free(c.only);
+    free(c.functions);
+    free(c.shares);
+    ar_profile_free(&c.p);
+    ar_profile_free(&whole);
+    return status;
+}
