@@ -58,7 +58,7 @@ struct reading {
     struct ar_str program, command; /* what it was started as, in short and in full */
     struct source_comm *comms;      /* from 1 */
     size_t n_comms, cap_comms;
-    uint64_t n_traffic_left_out, n_requests_left_out;
+    uint64_t n_traffic_left_out, n_requests_left_out, n_syncs_left_out;
 };
 
 static const char *record_text(const struct ar_record *record)
@@ -226,11 +226,13 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
         .root_pid = r->is_child ? h->root_pid : 0,
         .root_start = r->is_child ? h->root_start : 0,
         .start_real_ns = h->start.real_ns,
+        .start_mono_ns = h->start.mono_ns,
         .wall_ns =
             r->now_ticks > h->start.ticks ? nanoseconds(r, r->now_ticks - h->start.ticks) : 0,
     };
 
     memcpy(process.n_lost, h->n_lost, sizeof process.n_lost);
+    memcpy(process.clock_links, h->clock_links, sizeof process.clock_links);
     if (ar_profile_string(r->p, (struct ar_str){h->host, strlen(h->host)}, &process.host) < 0 ||
         ar_profile_string(r->p, r->command, &process.command) < 0)
         return AR_NOMEM;
@@ -568,6 +570,114 @@ static enum ar_status read_values(struct reading *r)
     return status;
 }
 
+/* ---- synchronising calls ---------------------------------------------------------------------- */
+
+static uint64_t since_start(const struct reading *r, uint64_t ticks)
+{
+    uint64_t start = r->live->header->start.ticks;
+
+    return ticks > start ? nanoseconds(r, ticks - start) : 0;
+}
+
+/* What it says of times that cannot be is damage. */
+static bool is_sound_sync(const struct reading *r, const struct ar_sync *sync)
+{
+    uint64_t start = r->live->header->start.ticks;
+
+    if (sync->kind == AR_SYNC_NONE || sync->kind >= AR_N_SYNC_KINDS ||
+        node_of(r, sync->node_ref) == AR_NO_ID || sync->comm > r->n_comms)
+        return false;
+    if (sync->posted_ref && (node_of(r, sync->posted_ref) == AR_NO_ID || sync->post_ticks < start ||
+                             sync->post_ticks > sync->exit_ticks))
+        return false;
+    return start <= sync->enter_ticks && sync->enter_ticks <= sync->exit_ticks;
+}
+
+static uint32_t read_parts(const struct reading *r, const struct ar_sync *sync,
+                           struct ar_profile_part *parts)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < sync->n_parts; i++) {
+        struct ar_sync_part part;
+
+        memcpy(&part, (const char *)(sync + 1) + i * sizeof part, sizeof part);
+        parts[n].node = node_of(r, part.node_ref);
+        parts[n].spare = 0;
+        parts[n].ns =
+            part.ticks > 0 && part.ticks < 0x1p62f ? nanoseconds(r, (uint64_t)part.ticks) : 0;
+        n += parts[n].node != AR_NO_ID;
+    }
+    return n;
+}
+
+static enum ar_status add_sync(struct reading *r, const struct ar_sync *sync, uint32_t location)
+{
+    struct ar_profile_part parts[UINT8_MAX + 1];
+
+    if (!is_sound_sync(r, sync)) {
+        r->n_syncs_left_out++;
+        return AR_OK;
+    }
+
+    struct ar_profile_sync made = {
+        .location = location,
+        .kind = sync->kind,
+        .flags = sync->flags,
+        .comm = sync->comm ? r->comms[sync->comm].id + 1 : 0,
+        .sequence = sync->sequence,
+        .peer = sync->peer,
+        .node = node_of(r, sync->node_ref),
+        .posted = sync->posted_ref ? node_of(r, sync->posted_ref) + 1 : 0,
+        .enter_ns = since_start(r, sync->enter_ticks),
+        .exit_ns = since_start(r, sync->exit_ticks),
+        .post_ns = sync->posted_ref ? since_start(r, sync->post_ticks) : 0,
+    };
+
+    made.n_parts = read_parts(r, sync, parts);
+    return ar_profile_sync(r->p, made, parts);
+}
+
+/* Calls end one after the other: a record that ends before the one before it is damage as well. */
+static enum ar_status read_stream(struct reading *r, const struct ar_extent *e, uint32_t location,
+                                  uint64_t *latest)
+{
+    size_t n_left = e->n_bytes_used - sizeof *e;
+    const char *at = (const char *)(e + 1);
+    enum ar_status status = AR_OK;
+
+    while (n_left >= sizeof(struct ar_sync) && status == AR_OK) {
+        const struct ar_sync *sync = (const struct ar_sync *)at;
+        size_t n_bytes = sizeof *sync + sync->n_parts * sizeof(struct ar_sync_part);
+
+        if (n_bytes > n_left)
+            break;
+        if (sync->exit_ticks > r->now_ticks)
+            break; /* it ended while we read */
+        if (sync->exit_ticks >= *latest)
+            status = add_sync(r, sync, location);
+        else
+            r->n_syncs_left_out++;
+        *latest = sync->exit_ticks > *latest ? sync->exit_ticks : *latest;
+        at += n_bytes;
+        n_left -= n_bytes;
+    }
+    return status;
+}
+
+static enum ar_status read_streams(struct reading *r)
+{
+    uint64_t *latest = calloc(r->n_threads + 1, sizeof *latest); /* by thread */
+    enum ar_status status = latest ? AR_OK : AR_NOMEM;
+
+    for (const struct ar_extent *e = NULL;
+         status == AR_OK && (e = ar_live_next(r->live, e, AR_EXTENT_STREAM));)
+        if (e->owner < r->n_threads && r->locations[e->owner] != AR_NO_ID)
+            status = read_stream(r, e, r->locations[e->owner], &latest[e->owner]);
+    free(latest);
+    return status;
+}
+
 /* Parents come before those that are made of them. */
 static enum ar_status add_comms(struct reading *r)
 {
@@ -674,6 +784,7 @@ static void finish_process(struct reading *r, uint32_t process)
     r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
     r->p->processes[process].n_lost[AR_LOST_TRAFFIC] += r->n_traffic_left_out;
     r->p->processes[process].n_lost[AR_LOST_REQUESTS] += r->n_requests_left_out;
+    r->p->processes[process].n_lost[AR_LOST_SYNCS] += r->n_syncs_left_out;
     r->p->processes[process].overhead_ns = is_sound ? (uint64_t)r->overhead_ns : 0;
     r->p->processes[process].n_cheap_builtins = r->costly.n_left_out;
 }
@@ -726,6 +837,8 @@ static enum ar_status read_tree(struct reading *r, uint32_t process)
         status = add_comms(r);
     if (status == AR_OK)
         status = read_values(r);
+    if (status == AR_OK)
+        status = read_streams(r);
     if (status == AR_OK && r->live->header->state == AR_LIVE_RUNNING)
         status = each_thread(r, note_current);
     if (status == AR_OK)

@@ -73,6 +73,18 @@ enum ar_live_loss {
     AR_N_LOSSES = 12,
 };
 
+/*
+ * This process's clock beside that of rank 0: both are CLOCK_MONOTONIC, which is the same clock on one
+ * host.
+ */
+struct ar_clock_link {
+    uint64_t at_ns;    /* by this process's; 0: not measured */
+    int64_t offset_ns; /* what is to be added to it */
+    uint64_t error_ns; /* and how far off that may be */
+};
+
+enum ar_clock_instant { AR_CLOCK_AT_INIT, AR_CLOCK_AT_FINALIZE, AR_N_CLOCK_INSTANTS };
+
 struct ar_live_header {
     char magic[8];
     uint32_t version;
@@ -106,6 +118,8 @@ struct ar_live_header {
     uint64_t root_start;
     uint32_t root_pid;
     uint32_t is_child; /* 0: this is the root; 1 also for what it became by exec */
+
+    struct ar_clock_link clock_links[AR_N_CLOCK_INSTANTS];
 };
 
 enum ar_extent_kind {

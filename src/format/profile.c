@@ -239,6 +239,8 @@ void ar_profile_free(struct ar_profile *p)
     free(p->comms);
     free(p->traffic);
     free(p->completed);
+    free(p->syncs);
+    free(p->parts);
     ar_idmap_free(&p->fact_ids);
     ar_idmap_free(&p->function_ids);
     ar_idmap_free(&p->comm_ids);
@@ -316,6 +318,8 @@ enum ar_status ar_profile_sort(struct ar_profile *p)
     p->node_slots = NULL;
     p->n_node_slots = 0;
     ar_profile_sort_traffic(p);
+    if (ar_profile_sort_syncs(p) < 0)
+        return AR_NOMEM;
     for (int i = 0; i < AR_N_METRICS; i++) {
         struct ar_metric *m = &p->metrics[i];
 

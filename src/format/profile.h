@@ -12,6 +12,7 @@
  *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value
  *     comms       communicators, windows and files; the same on all their members
  *     traffic     messages by node, location, communicator, peer and size
+ *     syncs       calls that may have waited for other ranks, by location, in the order of their ends
  *     completed   requests by the node that completed them, location, and the node that posted them
  *
  * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
@@ -97,6 +98,8 @@ struct ar_process {
     uint32_t parent_pid, root_pid;
     uint64_t root_start;
     uint64_t start_real_ns;
+    uint64_t start_mono_ns;
+    struct ar_clock_link clock_links[AR_N_CLOCK_INSTANTS];
     uint64_t wall_ns;
     uint64_t n_lost[AR_N_LOSSES];
     uint64_t overhead_ns;      /* what recording added, from what a call costs */
@@ -149,6 +152,25 @@ struct ar_traffic {
     uint64_t ns; /* of the calls whose messages these are */
 };
 
+/* See struct ar_sync in livefile.h. Times are since the process began. */
+struct ar_profile_sync {
+    uint32_t location;
+    uint32_t kind, flags;
+    uint32_t comm; /* its number plus 1; 0: not known */
+    uint32_t sequence, peer;
+    uint32_t node;
+    uint32_t posted; /* node plus 1; 0: it blocked */
+    uint64_t enter_ns, exit_ns;
+    uint64_t post_ns; /* 0: it blocked */
+    uint32_t first_part, n_parts;
+};
+
+/* On what the time before was spent. */
+struct ar_profile_part {
+    uint32_t node, spare;
+    uint64_t ns;
+};
+
 struct ar_completed {
     uint32_t node, location, posted; /* `posted` is a node, too */
     uint32_t spare;
@@ -175,6 +197,10 @@ struct ar_profile {
     size_t n_traffic, cap_traffic;
     struct ar_completed *completed;
     size_t n_completed, cap_completed;
+    struct ar_profile_sync *syncs;
+    size_t n_syncs, cap_syncs;
+    struct ar_profile_part *parts; /* of syncs */
+    size_t n_parts, cap_parts;
     /* Hash to id, probing on by one as in strtab. */
     struct ar_idmap fact_ids, function_ids, comm_ids;
     uint32_t *node_slots; /* ids of nodes plus one, by their hash, at most 3/4 full */
@@ -220,6 +246,9 @@ AR_MUST_CHECK enum ar_status ar_profile_comm(struct ar_profile *p, struct ar_com
 AR_MUST_CHECK enum ar_status ar_profile_traffic(struct ar_profile *p, struct ar_traffic traffic);
 AR_MUST_CHECK enum ar_status ar_profile_completed(struct ar_profile *p,
                                                   struct ar_completed completed);
+/* `parts` are copied; `first_part` is set. */
+AR_MUST_CHECK enum ar_status ar_profile_sync(struct ar_profile *p, struct ar_profile_sync sync,
+                                             const struct ar_profile_part *parts);
 /* The number plus 1 of the one that the user knows: of a hidden one the nearest parent that is not. */
 uint32_t ar_comm_shown(const struct ar_profile *p, uint32_t comm);
 
@@ -265,3 +294,6 @@ const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);
  */
 void ar_profile_renumber_traffic(struct ar_profile *p, const uint32_t *numbers);
 void ar_profile_sort_traffic(struct ar_profile *p);
+/* The same of profile_syncs.c. */
+void ar_profile_renumber_syncs(struct ar_profile *p, const uint32_t *numbers);
+AR_MUST_CHECK enum ar_status ar_profile_sort_syncs(struct ar_profile *p);

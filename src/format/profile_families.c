@@ -91,6 +91,7 @@ static void renumber_values(struct ar_profile *p, const uint32_t *number)
         metric->sorted = metric->n_values == 0;
     }
     ar_profile_renumber_traffic(p, number);
+    ar_profile_renumber_syncs(p, number);
 }
 
 static enum ar_status order_locations(struct ar_profile *p)

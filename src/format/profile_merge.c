@@ -54,6 +54,7 @@ static bool remove_process(struct ar_profile *p, uint32_t process)
     for (int m = 0; m < AR_N_METRICS; m++)
         remove_values(&p->metrics[m], numbers);
     ar_profile_renumber_traffic(p, numbers);
+    ar_profile_renumber_syncs(p, numbers);
     for (size_t i = 0; i < p->n_locations; i++)
         if (numbers[i] != AR_NO_ID) {
             p->locations[numbers[i]] = p->locations[i];
@@ -224,6 +225,32 @@ static enum ar_status add_traffic(struct ar_profile *p, const struct ar_profile 
     return AR_OK;
 }
 
+static enum ar_status add_sync(struct ar_profile *p, const struct ar_profile *other,
+                               const struct remap *map, struct ar_profile_sync sync)
+{
+    struct ar_profile_part parts[UINT8_MAX];
+
+    sync.location = map->location[sync.location];
+    sync.node = map->node[sync.node];
+    sync.posted = mapped(map->node, sync.posted);
+    sync.comm = mapped(map->comm, sync.comm);
+    for (uint32_t i = 0; i < sync.n_parts; i++) {
+        parts[i] = other->parts[sync.first_part + i];
+        parts[i].node = map->node[parts[i].node];
+    }
+    return sync.location == AR_NO_ID ? AR_OK : ar_profile_sync(p, sync, parts);
+}
+
+static enum ar_status add_syncs(struct ar_profile *p, const struct ar_profile *other,
+                                const struct remap *map)
+{
+    enum ar_status status = AR_OK;
+
+    for (size_t i = 0; i < other->n_syncs && status == AR_OK; i++)
+        status = add_sync(p, other, map, other->syncs[i]);
+    return status;
+}
+
 static enum ar_status add_completed(struct ar_profile *p, const struct ar_profile *other,
                                     const struct remap *map)
 {
@@ -272,6 +299,8 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
         status = add_traffic(p, other, &map);
     if (status == AR_OK)
         status = add_completed(p, other, &map);
+    if (status == AR_OK)
+        status = add_syncs(p, other, &map);
 out:
     free(map.string);
     free(map.function);

@@ -107,6 +107,13 @@ static void decode_nodes(struct ar_profile *p, struct ar_cursor *in)
     GET_COLUMN(in, p->nodes, n, struct ar_profile_node, line, ANY);
 }
 
+static void decode_clock_link(struct ar_cursor *in, struct ar_clock_link *link)
+{
+    link->at_ns = ar_cursor_varint(in);
+    link->offset_ns = (int64_t)ar_cursor_u64(in);
+    link->error_ns = ar_cursor_varint(in);
+}
+
 static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
 {
     uint32_t n = ar_cursor_count(in, 7);
@@ -149,6 +156,12 @@ static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
     GET_COLUMN(in, p->processes, n, struct ar_process, root_pid, ANY);
     for (uint32_t i = 0; i < n && !in->bad; i++)
         p->processes[i].root_start = ar_cursor_varint(in);
+    if (!ar_cursor_left(in)) /* version 3 */
+        return;
+    GET_LONG_COLUMN(in, p->processes, n, start_mono_ns);
+    for (uint32_t i = 0; i < n && !in->bad; i++)
+        for (int k = 0; k < AR_N_CLOCK_INSTANTS; k++)
+            decode_clock_link(in, &p->processes[i].clock_links[k]);
 }
 
 static void decode_locations(struct ar_profile *p, struct ar_cursor *in)
@@ -309,6 +322,81 @@ static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
     GET_LONG_COLUMN(in, rows, n, waited_ns);
 }
 
+/* No span is longer than what there has been; what says so is damage. */
+static void decode_sync_times(struct ar_cursor *in, struct ar_profile_sync *rows, uint32_t n)
+{
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        bool goes_on = i && rows[i - 1].location == rows[i].location;
+        uint64_t before = goes_on ? rows[i - 1].exit_ns : 0;
+
+        rows[i].exit_ns = before + ar_cursor_varint(in);
+        if (rows[i].exit_ns < before)
+            in->bad = true;
+    }
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        uint64_t span = ar_cursor_varint(in);
+
+        if (span > rows[i].exit_ns)
+            in->bad = true;
+        rows[i].enter_ns = rows[i].exit_ns - span;
+    }
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        uint64_t span = ar_cursor_varint(in);
+
+        if (span > rows[i].exit_ns)
+            in->bad = true;
+        rows[i].post_ns = rows[i].posted ? rows[i].exit_ns - span : 0;
+    }
+}
+
+static void decode_parts(struct ar_profile *p, struct ar_cursor *in)
+{
+    uint64_t n_expected = 0;
+
+    for (size_t i = 0; i < p->n_syncs; i++) {
+        p->syncs[i].first_part = (uint32_t)n_expected;
+        n_expected += p->syncs[i].n_parts;
+    }
+
+    uint32_t n = ar_cursor_count(in, 2);
+
+    if (n != n_expected)
+        in->bad = true;
+    if (!make_items(in, (void **)&p->parts, &p->n_parts, &p->cap_parts, n, sizeof *p->parts))
+        return;
+    GET_COLUMN(in, p->parts, n, struct ar_profile_part, node, p->n_nodes);
+    GET_LONG_COLUMN(in, p->parts, n, ns);
+}
+
+static void decode_syncs(struct ar_profile *p, struct ar_cursor *in)
+{
+    uint32_t n = ar_cursor_count(in, 12);
+    uint64_t location = 0;
+    struct ar_profile_sync *rows;
+
+    if (!make_items(in, (void **)&p->syncs, &p->n_syncs, &p->cap_syncs, n, sizeof *p->syncs))
+        return;
+    rows = p->syncs;
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        location += ar_cursor_varint32(in);
+        if (location >= p->n_locations)
+            in->bad = true;
+        rows[i].location = (uint32_t)location;
+    }
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, kind, AR_N_SYNC_KINDS);
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, flags, UINT8_MAX + 1);
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, comm, (uint64_t)p->n_comms + 1);
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, sequence, ANY);
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, peer, ANY);
+    for (uint32_t i = 0; i < n; i++)
+        rows[i].peer -= AR_PEER_SHIFT;
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, node, p->n_nodes);
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, posted, (uint64_t)p->n_nodes + 1);
+    decode_sync_times(in, rows, n);
+    GET_COLUMN(in, rows, n, struct ar_profile_sync, n_parts, UINT8_MAX + 1);
+    decode_parts(p, in);
+}
+
 static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor *in)
 {
     switch (kind) {
@@ -341,6 +429,9 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
         break;
     case AR_SECTION_COMPLETED:
         decode_completed(p, in);
+        break;
+    case AR_SECTION_SYNCS:
+        decode_syncs(p, in);
         break;
     default: /* of a later version */
         break;

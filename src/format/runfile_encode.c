@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MAX_SECTIONS (AR_SECTION_COMPLETED - 1 + AR_N_METRICS)
+#define MAX_SECTIONS (AR_SECTION_SYNCS - 1 + AR_N_METRICS)
 
 struct section {
     uint32_t kind;
@@ -99,6 +99,13 @@ static void encode_nodes(struct encoding *e)
     end_section(e);
 }
 
+static void encode_clock_link(struct ar_bytes *out, const struct ar_clock_link *link)
+{
+    ar_bytes_varint(out, link->at_ns);
+    ar_bytes_u64(out, (uint64_t)link->offset_ns);
+    ar_bytes_varint(out, link->error_ns);
+}
+
 /* Ranks are stored plus one, so that "not known" is 0. */
 static void encode_processes(struct encoding *e)
 {
@@ -131,6 +138,11 @@ static void encode_processes(struct encoding *e)
     PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, root_pid);
     for (size_t i = 0; i < p->n_processes; i++)
         ar_bytes_varint(e->out, p->processes[i].root_start);
+    for (size_t i = 0; i < p->n_processes; i++)
+        ar_bytes_varint(e->out, p->processes[i].start_mono_ns);
+    for (size_t i = 0; i < p->n_processes; i++)
+        for (int k = 0; k < AR_N_CLOCK_INSTANTS; k++)
+            encode_clock_link(e->out, &p->processes[i].clock_links[k]);
     end_section(e);
 }
 
@@ -241,12 +253,50 @@ static void encode_completed(struct encoding *e)
     end_section(e);
 }
 
+/* Times go back from the end of a call, and ends go on from the one before, of the same location. */
+static void encode_sync_times(struct encoding *e, const struct ar_profile_sync *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool goes_on = i && rows[i - 1].location == rows[i].location;
+
+        ar_bytes_varint(e->out, rows[i].exit_ns - (goes_on ? rows[i - 1].exit_ns : 0));
+    }
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, rows[i].exit_ns - rows[i].enter_ns);
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, rows[i].posted ? rows[i].exit_ns - rows[i].post_ns : 0);
+}
+
+static void encode_syncs(struct encoding *e)
+{
+    const struct ar_profile_sync *rows = e->p->syncs;
+    size_t n = e->p->n_syncs;
+
+    begin_section(e, AR_SECTION_SYNCS);
+    ar_bytes_varint(e->out, n);
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, rows[i].location - (i ? rows[i - 1].location : 0));
+    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, kind);
+    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, flags);
+    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, comm);
+    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, sequence);
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_varint(e->out, (uint32_t)(rows[i].peer + AR_PEER_SHIFT));
+    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, node);
+    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, posted);
+    encode_sync_times(e, rows, n);
+    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, n_parts);
+    ar_bytes_varint(e->out, e->p->n_parts);
+    PUT_COLUMN(e->out, e->p->parts, e->p->n_parts, struct ar_profile_part, node);
+    PUT_LONG_COLUMN(e->out, e->p->parts, e->p->n_parts, ns);
+    end_section(e);
+}
+
 static size_t n_sections_of(const struct ar_profile *p)
 {
     size_t n = AR_SECTION_METRIC - 1;
 
-    n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0);
-
+    n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0) + (p->n_syncs > 0);
     for (int id = 0; id < AR_N_METRICS; id++)
         n += p->metrics[id].n_values > 0;
     return n;
@@ -316,5 +366,7 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
         encode_traffic(&e);
     if (p->n_completed)
         encode_completed(&e);
+    if (p->n_syncs)
+        encode_syncs(&e);
     return finish(&e);
 }

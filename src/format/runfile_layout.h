@@ -13,12 +13,13 @@ enum ar_section_kind {
     AR_SECTION_COMMS = 8,  /* the following only where there are any */
     AR_SECTION_TRAFFIC = 9,
     AR_SECTION_COMPLETED = 10,
+    AR_SECTION_SYNCS = 11,
 };
 
 enum { AR_CODEC_PLAIN = 0 };
 
 /* What is no rank, AR_PEER_…, becomes the smallest numbers. */
-#define AR_PEER_SHIFT 3u
+#define AR_PEER_SHIFT 4u
 
 #define AR_RUN_HEADER_BYTES 16
 #define AR_RUN_ENTRY_BYTES 40

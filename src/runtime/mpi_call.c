@@ -136,7 +136,7 @@ void ar_mpi_leave(struct ar_mpi_call *call)
 
 /* ---- what was moved -------------------------------------------------------------------------- */
 
-static struct ar_comm *comm_of(struct ar_mpi_call *call, uint64_t handle)
+static struct ar_mpi_comm *comm_of(struct ar_mpi_call *call, uint64_t handle)
 {
     return ar_comm_of(&call->thread->mpi->comms, call->abi, handle);
 }
@@ -189,14 +189,14 @@ static uint64_t take_time(struct ar_mpi_call *call)
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Nobody waits for himself, nor for nobody. */
-static bool may_wait(const struct ar_comm *comm, uint32_t peer)
+static bool may_wait(const struct ar_mpi_comm *comm, uint32_t peer)
 {
     if (comm->size + comm->remote_size <= 1 || peer == AR_PEER_NULL)
         return false;
     return comm->remote_size || peer != comm->rank;
 }
 
-static void note_sync(struct ar_mpi_call *call, const struct ar_comm *comm, struct ar_sync sync)
+static void note_sync(struct ar_mpi_call *call, const struct ar_mpi_comm *comm, struct ar_sync sync)
 {
     struct ar_syncs *own = &call->thread->mpi->syncs;
 
@@ -209,7 +209,7 @@ static void note_sync(struct ar_mpi_call *call, const struct ar_comm *comm, stru
     ar_sync_add(call->thread, own, &sync);
 }
 
-static void note_message(struct ar_mpi_call *call, const struct ar_comm *comm,
+static void note_message(struct ar_mpi_call *call, const struct ar_mpi_comm *comm,
                          enum ar_sync_kind kind, uint32_t peer, int tag)
 {
     if (may_wait(comm, peer))
@@ -217,12 +217,12 @@ static void note_message(struct ar_mpi_call *call, const struct ar_comm *comm,
                   (struct ar_sync){.kind = kind, .peer = peer, .sequence = (uint32_t)tag});
 }
 
-static uint32_t next_in_sequence(struct ar_comm *comm)
+static uint32_t next_in_sequence(struct ar_mpi_comm *comm)
 {
     return __atomic_fetch_add(&comm->sequence, 1, __ATOMIC_RELAXED);
 }
 
-static void note_collective(struct ar_mpi_call *call, struct ar_comm *comm, uint32_t root)
+static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, uint32_t root)
 {
     enum ar_sync_kind kind = syncs[call->id];
 
@@ -239,7 +239,7 @@ void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, ui
     if (!call->thread)
         return;
 
-    struct ar_comm *comm = comm_of(call, handle);
+    struct ar_mpi_comm *comm = comm_of(call, handle);
     struct ar_message message = {comm, peer_of(call->abi, peer), n_bytes};
 
     count(call->thread, call->node, &message,
@@ -253,7 +253,7 @@ void ar_mpi_in(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uin
     if (!call->thread)
         return;
 
-    struct ar_comm *comm = comm_of(call, handle);
+    struct ar_mpi_comm *comm = comm_of(call, handle);
     struct ar_message message = {comm, peer_of(call->abi, peer), n_bytes};
 
     count(call->thread, call->node, &message,
@@ -274,7 +274,7 @@ void ar_mpi_collective(struct ar_mpi_call *call, uint64_t handle, int root, uint
     if (!call->thread)
         return;
 
-    struct ar_comm *comm = comm_of(call, handle);
+    struct ar_mpi_comm *comm = comm_of(call, handle);
     struct ar_message message = {comm, peer_of(call->abi, root), n_out > n_in ? n_out : n_in};
 
     count(call->thread, call->node, &message,
@@ -327,7 +327,7 @@ void ar_mpi_posted(struct ar_mpi_call *call, const struct ar_mpi_post *post)
     if (!call->thread)
         return;
 
-    struct ar_comm *comm = comm_of(call, post->comm);
+    struct ar_mpi_comm *comm = comm_of(call, post->comm);
     struct ar_request request = {
         .handle = post->request,
         .comm = comm,

@@ -13,13 +13,13 @@
 uint64_t ar_comm_generation = 1;
 
 /* What there is no room for; it has no number, and nobody waits on it. */
-static struct ar_comm nameless;
+static struct ar_mpi_comm nameless;
 
 static struct {
     pthread_mutex_t lock;
     struct ar_idmap by_handle; /* index in `comms`; AR_NO_ID: freed */
     struct ar_idmap repeated;  /* how often members alone made one of the same kind */
-    struct ar_comm comms[MAX_COMMS];
+    struct ar_mpi_comm comms[MAX_COMMS];
     uint32_t free_ones[MAX_COMMS];
     uint32_t n_comms, n_free;
     uint32_t n_records, n_names;
@@ -32,7 +32,7 @@ static uint64_t key_of(const struct ar_mpi_abi *abi, uint64_t handle)
     return ar_pair_key(handle, (uint64_t)(uintptr_t)abi);
 }
 
-static struct ar_comm *find(const struct ar_mpi_abi *abi, uint64_t handle)
+static struct ar_mpi_comm *find(const struct ar_mpi_abi *abi, uint64_t handle)
 {
     uint32_t i = ar_idmap_get(&known.by_handle, key_of(abi, handle), AR_NO_ID);
 
@@ -40,9 +40,9 @@ static struct ar_comm *find(const struct ar_mpi_abi *abi, uint64_t handle)
 }
 
 /* A slot for a handle, with whatever it meant before forgotten; NULL: there are too many. */
-static struct ar_comm *take_slot(const struct ar_mpi_abi *abi, uint64_t handle)
+static struct ar_mpi_comm *take_slot(const struct ar_mpi_abi *abi, uint64_t handle)
 {
-    struct ar_comm *old = find(abi, handle);
+    struct ar_mpi_comm *old = find(abi, handle);
     uint32_t i = old            ? (uint32_t)(old - known.comms)
                  : known.n_free ? known.free_ones[known.n_free - 1]
                                 : known.n_comms;
@@ -63,7 +63,7 @@ static void changed(void)
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-static uint32_t record(const struct ar_comm *comm, const char *name, uint32_t parent,
+static uint32_t record(const struct ar_mpi_comm *comm, const char *name, uint32_t parent,
                        const struct ar_comm_making *making)
 {
     struct ar_live_comm facts = {
@@ -90,7 +90,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /* Members alone make these: what they have in common is who they are, and how often they did it. */
-static uint64_t identity_of_members(const struct ar_comm *comm, uint64_t seed, uint64_t tag)
+static uint64_t identity_of_members(const struct ar_mpi_comm *comm, uint64_t seed, uint64_t tag)
 {
     uint64_t kind = mix(mix(seed, tag), mix(comm->first_world_rank, comm->size));
     uint32_t n = ar_idmap_get(&known.repeated, kind, 0) + 1;
@@ -99,7 +99,7 @@ static uint64_t identity_of_members(const struct ar_comm *comm, uint64_t seed, u
 }
 
 /* Both sides have to come to the same: the lower of the two first ranks goes first. */
-static uint64_t identity_of_two(const struct ar_comm *comm, uint64_t tag)
+static uint64_t identity_of_two(const struct ar_mpi_comm *comm, uint64_t tag)
 {
     uint32_t here = comm->first_world_rank, there = ar_comm_world_rank(comm, 0);
     uint64_t pair = here < there ? mix(here, there) : mix(there, here);
@@ -111,7 +111,7 @@ static uint64_t identity_of_two(const struct ar_comm *comm, uint64_t tag)
     return ar_idmap_put(&known.repeated, kind, n) < 0 ? 0 : mix(kind, n);
 }
 
-static uint64_t identity_of(const struct ar_comm *comm, const struct ar_comm *parent,
+static uint64_t identity_of(const struct ar_mpi_comm *comm, const struct ar_mpi_comm *parent,
                             const struct ar_comm_making *making)
 {
     switch (making->origin) {
@@ -144,13 +144,13 @@ static bool is_like_parent(enum ar_comm_origin origin)
     return origin == AR_COMM_DUP || origin == AR_COMM_WINDOW || origin == AR_COMM_FILE;
 }
 
-static const char *describe(struct ar_comm *comm, struct ar_mpi_abi *abi,
-                            const struct ar_comm *parent, const struct ar_comm_making *making,
+static const char *describe(struct ar_mpi_comm *comm, struct ar_mpi_abi *abi,
+                            const struct ar_mpi_comm *parent, const struct ar_comm_making *making,
                             struct ar_comm_facts *facts)
 {
     bool is_comm = !(making->made & AR_MPI_NOT_COMM);
 
-    *comm = (struct ar_comm){.abi = abi, .members = is_comm ? making->made : making->parent};
+    *comm = (struct ar_mpi_comm){.abi = abi, .members = is_comm ? making->made : making->parent};
     comm->first_world_rank = AR_RANK_NONE;
     facts->name[0] = '\0';
     if (parent && is_like_parent(making->origin)) {
@@ -167,10 +167,10 @@ static const char *describe(struct ar_comm *comm, struct ar_mpi_abi *abi,
     return facts->name;
 }
 
-static struct ar_comm *add(struct ar_mpi_abi *abi, struct ar_comm *parent,
-                           const struct ar_comm_making *making)
+static struct ar_mpi_comm *add(struct ar_mpi_abi *abi, struct ar_mpi_comm *parent,
+                               const struct ar_comm_making *making)
 {
-    struct ar_comm *comm = take_slot(abi, making->made);
+    struct ar_mpi_comm *comm = take_slot(abi, making->made);
     struct ar_comm_facts facts;
 
     if (!comm)
@@ -186,9 +186,9 @@ static struct ar_comm *add(struct ar_mpi_abi *abi, struct ar_comm *parent,
 
 /* ---- what others call ------------------------------------------------------------------------ */
 
-static struct ar_comm *find_or_add(struct ar_mpi_abi *abi, uint64_t handle)
+static struct ar_mpi_comm *find_or_add(struct ar_mpi_abi *abi, uint64_t handle)
 {
-    struct ar_comm *comm = find(abi, handle);
+    struct ar_mpi_comm *comm = find(abi, handle);
     struct ar_comm_making first_seen = {.made = handle};
 
     if (comm)
@@ -200,8 +200,8 @@ static struct ar_comm *find_or_add(struct ar_mpi_abi *abi, uint64_t handle)
     return add(abi, NULL, &first_seen);
 }
 
-struct ar_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
-                                uint64_t handle)
+struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
+                                    uint64_t handle)
 {
     size_t i = (handle ^ handle >> 6 ^ handle >> 12) % AR_COMM_CACHE;
     uint64_t generation;
@@ -209,7 +209,7 @@ struct ar_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *
     if (!handle)
         return &nameless;
     pthread_mutex_lock(&known.lock);
-    struct ar_comm *comm = find_or_add(abi, handle);
+    struct ar_mpi_comm *comm = find_or_add(abi, handle);
     generation = ar_comm_generation;
     pthread_mutex_unlock(&known.lock);
     if (cache->generation != generation)
@@ -219,7 +219,7 @@ struct ar_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *
     return comm;
 }
 
-uint32_t ar_comm_world_rank(const struct ar_comm *comm, int peer)
+uint32_t ar_comm_world_rank(const struct ar_mpi_comm *comm, int peer)
 {
     if (!comm->abi || !comm->members || peer < 0)
         return AR_RANK_NONE;
@@ -229,7 +229,7 @@ uint32_t ar_comm_world_rank(const struct ar_comm *comm, int peer)
 void ar_comm_made(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
                   const struct ar_comm_making *making)
 {
-    struct ar_comm *parent = making->parent ? ar_comm_of(cache, abi, making->parent) : NULL;
+    struct ar_mpi_comm *parent = making->parent ? ar_comm_of(cache, abi, making->parent) : NULL;
 
     pthread_mutex_lock(&known.lock);
     if (making->made)
@@ -243,7 +243,7 @@ void ar_comm_made(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
 void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
 {
     pthread_mutex_lock(&known.lock);
-    struct ar_comm *comm = find(abi, handle);
+    struct ar_mpi_comm *comm = find(abi, handle);
 
     if (comm && ar_idmap_put(&known.by_handle, key_of(abi, handle), AR_NO_ID) == AR_OK) {
         known.free_ones[known.n_free++] = (uint32_t)(comm - known.comms);
@@ -255,7 +255,7 @@ void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
 void ar_comm_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name)
 {
     struct ar_comm_cache cache = {0};
-    struct ar_comm *comm = ar_comm_of(&cache, abi, handle);
+    struct ar_mpi_comm *comm = ar_comm_of(&cache, abi, handle);
     struct ar_record head = {
         .kind = AR_RECORD_COMM_NAME, .other = comm->number, .n_name = (uint32_t)strlen(name)};
 

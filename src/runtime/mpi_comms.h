@@ -26,7 +26,7 @@
 struct ar_mpi_abi; /* mpi_abi.h */
 struct ar_node;
 
-struct ar_comm {
+struct ar_mpi_comm {
     uint64_t identity; /* 0: not known to be the same as another process's */
     uint32_t number;   /* in the live file; 0: not recorded */
     uint32_t size, remote_size, rank;
@@ -43,20 +43,20 @@ struct ar_comm {
 struct ar_comm_cache {
     struct {
         uint64_t handle;
-        struct ar_comm *comm;
+        struct ar_mpi_comm *comm;
     } slots[AR_COMM_CACHE];
     uint64_t generation;
 };
 
-struct ar_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
-                                uint64_t handle);
+struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
+                                    uint64_t handle);
 
 /* Raised when any handle changes its meaning. */
 extern uint64_t ar_comm_generation;
 
 /* Never NULL. */
-static inline struct ar_comm *ar_comm_of(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
-                                         uint64_t handle)
+static inline struct ar_mpi_comm *ar_comm_of(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
+                                             uint64_t handle)
 {
     size_t i = (handle ^ handle >> 6 ^ handle >> 12) % AR_COMM_CACHE;
 
@@ -68,7 +68,7 @@ static inline struct ar_comm *ar_comm_of(struct ar_comm_cache *cache, struct ar_
 }
 
 /* The rank in MPI_COMM_WORLD of a peer; AR_RANK_NONE: not known, or of another run. */
-uint32_t ar_comm_world_rank(const struct ar_comm *comm, int peer);
+uint32_t ar_comm_world_rank(const struct ar_mpi_comm *comm, int peer);
 
 struct ar_comm_making {
     enum ar_comm_origin origin;

@@ -16,13 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ar_comm;
+struct ar_mpi_comm;
 struct ar_node;
 struct ar_thread;
 
 struct ar_request {
     uint64_t handle;
-    struct ar_comm *comm;
+    struct ar_mpi_comm *comm;
     struct ar_thread *thread; /* that posted it */
     struct ar_node *node;     /* where; of a persistent one: where it was started last */
     uint64_t post_ticks;

@@ -35,7 +35,7 @@ struct ar_mpi_thread {
 struct ar_mpi_thread *ar_mpi_thread_make(struct ar_thread *t);
 
 struct ar_message {
-    struct ar_comm *comm;
+    struct ar_mpi_comm *comm;
     uint32_t peer; /* rank in the communicator, or AR_PEER_… */
     uint64_t n_bytes;
 };

@@ -48,13 +48,13 @@ static uint64_t self(void)
 static struct ar_mpi_abi abi = {.name = "made up", .ask = {describe, world_rank, world, self}};
 static struct ar_comm_cache cache;
 
-static struct ar_comm *of(uint64_t handle)
+static struct ar_mpi_comm *of(uint64_t handle)
 {
     return ar_comm_of(&cache, &abi, handle);
 }
 
-static struct ar_comm *make(enum ar_comm_origin origin, uint64_t parent, uint64_t made,
-                            struct ar_comm_facts facts, uint64_t tag)
+static struct ar_mpi_comm *make(enum ar_comm_origin origin, uint64_t parent, uint64_t made,
+                                struct ar_comm_facts facts, uint64_t tag)
 {
     struct ar_comm_making making = {.origin = origin, .parent = parent, .made = made, .tag = tag};
 
@@ -199,7 +199,7 @@ static void check_handles_come_again(void)
 static void check_world_ranks(void)
 {
     of(WORLD);
-    struct ar_comm *window = make(AR_COMM_WINDOW, WORLD, 4, (struct ar_comm_facts){0}, 0);
+    struct ar_mpi_comm *window = make(AR_COMM_WINDOW, WORLD, 4, (struct ar_comm_facts){0}, 0);
 
     tap_ok(ar_comm_world_rank(of(WORLD), 3) == 3, "of the world");
     tap_ok(ar_comm_world_rank(window, 2) == 2, "the ranks of a window are its communicator's");

@@ -13,8 +13,8 @@ static uint32_t world_rank(uint64_t comm, int peer)
 }
 
 static struct ar_mpi_abi abi = {.ask = {.world_rank = world_rank}};
-static struct ar_comm comms[] = {{.number = 1, .size = 8, .abi = &abi, .members = 1},
-                                 {.number = 2, .size = 8, .abi = &abi, .members = 2}};
+static struct ar_mpi_comm comms[] = {{.number = 1, .size = 8, .abi = &abi, .members = 1},
+                                     {.number = 2, .size = 8, .abi = &abi, .members = 2}};
 static struct ar_thread *t;
 
 static struct ar_node *node_of(uint32_t function)
