@@ -5,6 +5,7 @@
  */
 #include "analysis/fold.h"
 #include "analysis/load.h"
+#include "analysis/mpi_tables.h"
 #include "analysis/totals.h"
 #include "cli/commands.h"
 #include "cli/report_functions.h"
@@ -40,6 +41,8 @@ struct report {
     bool fits;     /* nobody asked for a number of rows: all of it is one screen */
     double min_share;
     bool json;
+    struct ar_mpi_row *mpi; /* the longest first */
+    size_t n_mpi;
 };
 
 /* ---- head ------------------------------------------------------------------------------------ */
@@ -71,6 +74,35 @@ static size_t n_unfinished(const struct ar_profile *p)
     for (size_t i = 0; i < p->n_processes; i++)
         n += i < p->n_roots && p->processes[i].state != AR_PROCESS_FINISHED;
     return n;
+}
+
+/* Times and sums are right all the same; a cause that is not there cannot be shown. */
+static void print_untold(const struct report *r)
+{
+    static const struct {
+        enum ar_live_loss loss;
+        const char *one, *many;
+    } losses[] = {{AR_LOST_TRAFFIC, "message by peer", "messages by peer"},
+                  {AR_LOST_REQUESTS, "request", "requests"},
+                  {AR_LOST_SYNCS, "synchronising call", "synchronising calls"}};
+    const char *before = "no room was left for details of ";
+
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        uint64_t n = r->t.n_lost[losses[i].loss];
+
+        if (n) {
+            printf("%s%s", before, ar_show_items(n, losses[i].one, losses[i].many));
+            before = ", ";
+        }
+    }
+    if (*before == ',')
+        printf(" (allranks info)\n");
+}
+
+static bool has_untold(const struct report *r)
+{
+    return r->t.n_lost[AR_LOST_TRAFFIC] || r->t.n_lost[AR_LOST_REQUESTS] ||
+           r->t.n_lost[AR_LOST_SYNCS];
 }
 
 /* The tree stopped growing: what came after is found further up than it was. */
@@ -118,6 +150,7 @@ static void print_head(const struct report *r)
         printf("   recorded until MPI_Finalize");
     printf("\n");
     print_full(r);
+    print_untold(r);
 }
 
 /* ---- imbalance ------------------------------------------------------------------------------- */
@@ -331,54 +364,37 @@ static void print_tree(const struct report *r, size_t n_rows)
 
 #define SHORT_MPI_ROWS 3
 
-struct mpi_row {
-    uint32_t node;
-    double ns;
-};
-
-static int longest_first(const void *a, const void *b)
+/* As `allranks mpi` has them: a method of mpi4py stands for the calls that it makes. */
+static void print_mpi_row(const struct report *r, const struct ar_mpi_row *row)
 {
-    double x = ((const struct mpi_row *)a)->ns, y = ((const struct mpi_row *)b)->ns;
-
-    return (x < y) - (x > y);
+    printf(" ");
+    ar_print_fit(row->name, 24, AR_KEEP_START);
+    printf(" ");
+    ar_print_fit(ar_show_place(&r->p, row->node), 16, AR_KEEP_END);
+    printf(" %8s %8s %9s %9s\n", ar_show_count(row->n_calls),
+           ar_show_time(row->time.mean, r->unit_ns), ar_show_bytes(row->bytes_out),
+           ar_show_bytes(row->bytes_in));
 }
 
-static size_t count_mpi(const struct report *r)
+static void print_mpi(const struct report *r)
 {
-    size_t n = 0;
-
-    for (uint32_t node = 0; node < r->p.n_nodes; node++)
-        n += is_mpi(&r->p, node);
-    return n;
-}
-
-static void print_mpi_row(const struct report *r, uint32_t node)
-{
-    const struct ar_spread *time = &r->t.time[node];
-
-    print_label(r, node, 0);
-    printf(" %8s %8s %9s %9s\n", ar_show_count(r->t.n_calls[node]),
-           ar_show_time(time->mean, r->unit_ns), ar_show_bytes(r->t.bytes_out[node]),
-           ar_show_bytes(r->t.bytes_in[node]));
-}
-
-static int print_mpi(const struct report *r)
-{
-    struct mpi_row *rows = malloc((r->p.n_nodes + 1) * sizeof *rows);
-    size_t n = 0;
-
-    if (!rows)
-        return ar_complain("out of memory");
-    for (uint32_t node = 0; node < r->p.n_nodes; node++)
-        if (is_mpi(&r->p, node))
-            rows[n++] = (struct mpi_row){node, r->t.time[node].sum};
-    qsort(rows, n, sizeof *rows, longest_first);
-    if (n)
+    if (r->n_mpi)
         print_title("MPI", r->unit, "calls", "time", "       out        in");
-    for (size_t i = 0; i < n && (r->n_rows == 0 || i < SHORT_MPI_ROWS); i++)
-        print_mpi_row(r, rows[i].node);
-    free(rows);
-    return AR_EXIT_OK;
+    for (size_t i = 0; i < r->n_mpi && (r->n_rows == 0 || i < SHORT_MPI_ROWS); i++)
+        print_mpi_row(r, &r->mpi[i]);
+}
+
+static enum ar_status find_mpi(struct report *r)
+{
+    struct ar_mpi m;
+
+    if (ar_mpi_open(&m, &r->p) < 0)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_mpi_table(&m, AR_MPI_BY_PATH, &r->mpi, &r->n_mpi);
+
+    ar_mpi_close(&m);
+    return status;
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -513,7 +529,7 @@ static void share_screen(const struct report *r, size_t n_imbalance, size_t *n_r
                          size_t *n_tasks)
 {
     size_t taken = HEAD_ROWS + section_rows(n_imbalance, n_imbalance) + TITLE_ROWS +
-                   section_rows(count_mpi(r), SHORT_MPI_ROWS) + 1 + says_cheap(r) +
+                   section_rows(r->n_mpi, SHORT_MPI_ROWS) + 1 + says_cheap(r) + has_untold(r) +
                    (walk_tree(r, r->n_rows, false).marks != 0);
     size_t left = SCREEN_ROWS - taken;
 
@@ -541,8 +557,9 @@ static int print_report(struct report *r)
         share_screen(r, n_imbalance, &n_rows, &n_tasks);
     print_tree(r, n_rows);
     print_tasks(r, tasks, n_tasks);
+    print_mpi(r);
     free(tasks);
-    return print_mpi(r);
+    return AR_EXIT_OK;
 }
 
 int ar_command_report(int argc, char **argv)
@@ -560,10 +577,11 @@ int ar_command_report(int argc, char **argv)
         status = ar_report_json(&whole);
     else if (ar_profile_of_pairs(&whole))
         status = ar_report_functions(&whole, r.path, r.n_rows, r.min_share);
-    else if (ar_fold(&r.p, &whole) < 0 || ar_totals_build(&r.t, &r.p) < 0)
+    else if (ar_fold(&r.p, &whole) < 0 || ar_totals_build(&r.t, &r.p) < 0 || find_mpi(&r) < 0)
         status = ar_complain("out of memory");
     else
         status = print_report(&r);
+    free(r.mpi);
     ar_totals_free(&r.t);
     ar_profile_free(&r.p);
     ar_profile_free(&whole);
