@@ -2,6 +2,7 @@
 #include "analysis/load.h"
 #include "cli/check.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
 
@@ -306,34 +307,25 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
 
 int ar_command_info(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
     bool json = false, only_check = false;
     struct ar_profile p;
     struct ar_totals t;
     struct ar_error err;
-    int status = AR_EXIT_OK;
+    const struct ar_option options[] = {
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &json},
+        {.name = "check", .kind = AR_OPTION_FLAG, .to = &only_check},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
-    for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (c == 'j') {
-            json = true;
-        } else if (c == 'c') {
-            only_check = true;
-        } else if (c == 'h') {
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        } else {
-            return ar_complain_option(c, argv);
-        }
-    }
+    if (status >= 0)
+        return status;
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "info RUN");
     if (only_check)
         return ar_check(argv[optind]);
     if (ar_load(&p, argv[optind], &err) < 0)
         return ar_complain("%s", err.text);
+    status = AR_EXIT_OK;
     if (ar_totals_build(&t, &p) < 0)
         status = ar_complain("out of memory");
     else if (json)

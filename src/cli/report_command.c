@@ -8,6 +8,7 @@
 #include "analysis/mpi_tables.h"
 #include "analysis/totals.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/report_functions.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
@@ -30,6 +31,8 @@ static const char usage[] =
     "      --min PERCENT  leave out calls with less of the run's time (default: 1)\n"
     "      --json         everything, for programs\n"
     "  -h, --help         show this help\n";
+
+#define DEFAULT_ROWS 10
 
 struct report {
     struct ar_profile p; /* call sites folded */
@@ -467,35 +470,23 @@ static void print_tasks(const struct report *r, const struct task_row *rows, siz
 
 static int parse(int argc, char **argv, struct report *r)
 {
-    static const struct option options[] = {{"rows", required_argument, NULL, 'n'},
-                                            {"min", required_argument, NULL, 'm'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    const char *min = NULL;
+    const struct ar_option options[] = {
+        {.name = "rows", .kind = AR_OPTION_COUNT, .to = &r->n_rows},
+        {.name = "min", .kind = AR_OPTION_TEXT, .to = &min},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &r->json},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
     char *end = NULL;
 
-    for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;)
-        switch (c) {
-        case 'n':
-            r->n_rows = strtoul(optarg, &end, 10);
-            if (end == optarg || *end)
-                return ar_complain("--rows %s: not a number", optarg);
-            r->fits = false;
-            break;
-        case 'm':
-            r->min_share = strtod(optarg, &end) / 100;
-            if (end == optarg || *end || !(r->min_share >= 0))
-                return ar_complain("--min %s: not a percentage", optarg);
-            break;
-        case 'j':
-            r->json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        default:
-            return ar_complain_option(c, argv);
-        }
+    if (status >= 0)
+        return status;
+    r->fits = r->n_rows == SIZE_MAX;
+    r->n_rows = r->fits ? DEFAULT_ROWS : r->n_rows;
+    if (min)
+        r->min_share = strtod(min, &end) / 100;
+    if (min && (end == min || *end || !(r->min_share >= 0)))
+        return ar_complain("--min %s: not a percentage", min);
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "report RUN");
     r->path = argv[optind];
@@ -564,7 +555,7 @@ static int print_report(struct report *r)
 
 int ar_command_report(int argc, char **argv)
 {
-    struct report r = {.n_rows = 10, .fits = true, .min_share = 0.01};
+    struct report r = {.n_rows = SIZE_MAX, .min_share = 0.01};
     struct ar_profile whole;
     struct ar_error err;
     int status = parse(argc, argv, &r);
