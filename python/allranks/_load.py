@@ -22,7 +22,17 @@ __all__ = ["LoadError", "Run", "Table", "load"]
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 TableType = TypeVar("TableType", covariant=True)
 
-ROW_NAMES = {"functions": "Function", "tree": "Node", "mpi": "MpiCall", "ranks": "Rank", "processes": "Process", "threads": "Thread"}
+ROW_NAMES = {
+    "functions": "Function",
+    "tree": "Node",
+    "mpi": "MpiCall",
+    "communicators": "Communicator",
+    "traffic": "Traffic",
+    "requests": "Requests",
+    "ranks": "Rank",
+    "processes": "Process",
+    "threads": "Thread",
+}
 NUMPY_TYPES = {"q": "int64", "I": "uint32", "d": "float64", "?": "bool"}
 
 MAX_ROWS_SHOWN = 20
@@ -282,6 +292,21 @@ class Run(Generic[TableType]):
     def mpi(self) -> TableType:
         """A row for each call path that ends in an MPI call; the longest time first."""
         return self._show("mpi")
+
+    @property
+    def communicators(self) -> TableType:
+        """A row for each communicator, window and file of the run; the same on all its members."""
+        return self._show("communicators")
+
+    @property
+    def traffic(self) -> TableType:
+        """A row for each call path, thread, communicator, peer and size of messages."""
+        return self._show("traffic")
+
+    @property
+    def requests(self) -> TableType:
+        """A row for each call path that completed requests, thread, and call path that posted them."""
+        return self._show("requests")
 
     @property
     def ranks(self) -> TableType:

@@ -3,6 +3,7 @@
 #include "analysis/load.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/screen.h"
 #include "export/json.h"
 
@@ -366,39 +367,19 @@ static bool parse_age(const char *text, uint64_t *ns)
 
 static int parse(int argc, char **argv, struct request *request)
 {
-    static const struct option options[] = {{"remove", no_argument, NULL, 'r'},
-                                            {"other-hosts", no_argument, NULL, 'a'},
-                                            {"older-than", required_argument, NULL, 'o'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"dry-run", no_argument, NULL, 'n'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    const char *older_than = NULL;
+    const struct ar_option options[] = {
+        {.name = "remove", .kind = AR_OPTION_FLAG, .to = &request->removes},
+        {.name = "other-hosts", .kind = AR_OPTION_FLAG, .to = &request->other_hosts},
+        {.name = "older-than", .kind = AR_OPTION_TEXT, .to = &older_than},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &request->json},
+        {.name = "dry-run", .letter = 'n', .kind = AR_OPTION_FLAG, .to = &request->is_dry},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
-    for (int c; (c = getopt_long(argc, argv, ":nh", options, NULL)) != -1;)
-        switch (c) {
-        case 'r':
-            request->removes = true;
-            break;
-        case 'a':
-            request->other_hosts = true;
-            break;
-        case 'o':
-            if (!parse_age(optarg, &request->older_than_ns))
-                return ar_complain("--older-than %s: not an age, such as 12h or 2d", optarg);
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'n':
-            request->is_dry = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        default:
-            return ar_complain_option(c, argv);
-        }
-    return -1;
+    if (status < 0 && older_than && !parse_age(older_than, &request->older_than_ns))
+        return ar_complain("--older-than %s: not an age, such as 12h or 2d", older_than);
+    return status;
 }
 
 int ar_command_clean(int argc, char **argv)

@@ -2,6 +2,7 @@
 #include "analysis/load.h"
 #include "cli/check.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
 
@@ -32,6 +33,11 @@ static const struct {
     [AR_LOST_FRAMES] = {"frames", "returns that were inferred"},
     [AR_LOST_REGIONS] = {"regions", "ends of regions that were not open"},
     [AR_LOST_PROCESSES] = {"processes", "child processes that were not recorded"},
+    [AR_LOST_TRAFFIC] = {"traffic",
+                         "messages that are not told apart by peer, size and communicator"},
+    [AR_LOST_REQUESTS] = {"requests", "requests that were not followed to their end"},
+    [AR_LOST_SYNCS] = {"syncs",
+                       "calls that synchronise ranks of which nothing is known but their time"},
 };
 
 static size_t n_values(const struct ar_profile *p)
@@ -191,6 +197,23 @@ static size_t n_pairs(const struct ar_profile *p)
     return n;
 }
 
+/* Those that mpi4py has made for itself are shown as what they are duplicates of. */
+static void print_comms(const struct ar_profile *p)
+{
+    size_t n_hidden = 0;
+
+    for (size_t i = 0; i < p->n_comms; i++)
+        n_hidden += p->comms[i].is_hidden;
+    if (!p->n_comms)
+        return;
+    printf("%-10s %s", "handles",
+           ar_show_items(p->n_comms - n_hidden, "communicator, window or file",
+                         "communicators, windows and files"));
+    if (n_hidden)
+        printf(", and %zu of mpi4py's own", n_hidden);
+    printf("\n");
+}
+
 static bool is_directory(const char *path)
 {
     struct stat st;
@@ -218,6 +241,7 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, co
            t->of_pairs ? ar_show_items(n_pairs(p), "caller pair", "caller pairs")
                        : ar_show_items(p->n_nodes - 1, "call path", "call paths"),
            ar_show_items(n_values(p), "value", "values"));
+    print_comms(p);
     print_processes(p);
     print_losses(p);
 }
@@ -265,6 +289,7 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
     ar_json_integer(&j, "nodes", p->n_nodes - 1);
     ar_json_bool(&j, "call_paths", !t->of_pairs);
     ar_json_integer(&j, "threads", p->n_locations);
+    ar_json_integer(&j, "communicators", p->n_comms);
     ar_json_overhead(&j, t);
     ar_json_integer(&j, "partial_functions", n_partial(p, t));
     ar_json_open(&j, "processes", '[');
@@ -282,34 +307,25 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
 
 int ar_command_info(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
     bool json = false, only_check = false;
     struct ar_profile p;
     struct ar_totals t;
     struct ar_error err;
-    int status = AR_EXIT_OK;
+    const struct ar_option options[] = {
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &json},
+        {.name = "check", .kind = AR_OPTION_FLAG, .to = &only_check},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
-    for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (c == 'j') {
-            json = true;
-        } else if (c == 'c') {
-            only_check = true;
-        } else if (c == 'h') {
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        } else {
-            return ar_complain_option(c, argv);
-        }
-    }
+    if (status >= 0)
+        return status;
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "info RUN");
     if (only_check)
         return ar_check(argv[optind]);
     if (ar_load(&p, argv[optind], &err) < 0)
         return ar_complain("%s", err.text);
+    status = AR_EXIT_OK;
     if (ar_totals_build(&t, &p) < 0)
         status = ar_complain("out of memory");
     else if (json)

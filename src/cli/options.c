@@ -76,14 +76,15 @@ static void describe(const struct ar_option *options, size_t n, struct option *w
                     : o->kind == AR_OPTION_MAYBE ? optional_argument
                                                  : required_argument;
 
-        words[i] = (struct option){o->name, takes, NULL, FIRST_CODE + (int)i};
+        if (o->name)
+            *words++ = (struct option){o->name, takes, NULL, FIRST_CODE + (int)i};
         if (o->letter) {
             strncat(letters, &o->letter, 1);
             strcat(letters, takes == required_argument ? ":" : "");
         }
     }
-    words[n] = (struct option){"help", no_argument, NULL, 'h'};
-    words[n + 1] = (struct option){NULL, 0, NULL, 0};
+    words[0] = (struct option){"help", no_argument, NULL, 'h'};
+    words[1] = (struct option){NULL, 0, NULL, 0};
 }
 
 static const struct ar_option *option_of(const struct ar_option *options, size_t n, int c)

@@ -25,8 +25,8 @@ enum ar_option_kind {
 };
 
 struct ar_option {
-    const char *name;
-    char letter; /* 0: none */
+    const char *name; /* NULL: only the letter */
+    char letter;      /* 0: none */
     enum ar_option_kind kind;
     void *to;
     const char *const *choices; /* NULL ends them */

@@ -5,8 +5,10 @@
  */
 #include "analysis/fold.h"
 #include "analysis/load.h"
+#include "analysis/mpi_tables.h"
 #include "analysis/totals.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/report_functions.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
@@ -30,6 +32,8 @@ static const char usage[] =
     "      --json         everything, for programs\n"
     "  -h, --help         show this help\n";
 
+#define DEFAULT_ROWS 10
+
 struct report {
     struct ar_profile p; /* call sites folded */
     struct ar_totals t;
@@ -40,6 +44,8 @@ struct report {
     bool fits;     /* nobody asked for a number of rows: all of it is one screen */
     double min_share;
     bool json;
+    struct ar_mpi_row *mpi; /* the longest first */
+    size_t n_mpi;
 };
 
 /* ---- head ------------------------------------------------------------------------------------ */
@@ -71,6 +77,35 @@ static size_t n_unfinished(const struct ar_profile *p)
     for (size_t i = 0; i < p->n_processes; i++)
         n += i < p->n_roots && p->processes[i].state != AR_PROCESS_FINISHED;
     return n;
+}
+
+/* Times and sums are right all the same; a cause that is not there cannot be shown. */
+static void print_untold(const struct report *r)
+{
+    static const struct {
+        enum ar_live_loss loss;
+        const char *one, *many;
+    } losses[] = {{AR_LOST_TRAFFIC, "message by peer", "messages by peer"},
+                  {AR_LOST_REQUESTS, "request", "requests"},
+                  {AR_LOST_SYNCS, "synchronising call", "synchronising calls"}};
+    const char *before = "no room was left for details of ";
+
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        uint64_t n = r->t.n_lost[losses[i].loss];
+
+        if (n) {
+            printf("%s%s", before, ar_show_items(n, losses[i].one, losses[i].many));
+            before = ", ";
+        }
+    }
+    if (*before == ',')
+        printf(" (allranks info)\n");
+}
+
+static bool has_untold(const struct report *r)
+{
+    return r->t.n_lost[AR_LOST_TRAFFIC] || r->t.n_lost[AR_LOST_REQUESTS] ||
+           r->t.n_lost[AR_LOST_SYNCS];
 }
 
 /* The tree stopped growing: what came after is found further up than it was. */
@@ -118,6 +153,7 @@ static void print_head(const struct report *r)
         printf("   recorded until MPI_Finalize");
     printf("\n");
     print_full(r);
+    print_untold(r);
 }
 
 /* ---- imbalance ------------------------------------------------------------------------------- */
@@ -331,54 +367,37 @@ static void print_tree(const struct report *r, size_t n_rows)
 
 #define SHORT_MPI_ROWS 3
 
-struct mpi_row {
-    uint32_t node;
-    double ns;
-};
-
-static int longest_first(const void *a, const void *b)
+/* As `allranks mpi` has them: a method of mpi4py stands for the calls that it makes. */
+static void print_mpi_row(const struct report *r, const struct ar_mpi_row *row)
 {
-    double x = ((const struct mpi_row *)a)->ns, y = ((const struct mpi_row *)b)->ns;
-
-    return (x < y) - (x > y);
+    printf(" ");
+    ar_print_fit(row->name, 24, AR_KEEP_START);
+    printf(" ");
+    ar_print_fit(ar_show_place(&r->p, row->node), 16, AR_KEEP_END);
+    printf(" %8s %8s %9s %9s\n", ar_show_count(row->n_calls),
+           ar_show_time(row->time.mean, r->unit_ns), ar_show_bytes(row->bytes_out),
+           ar_show_bytes(row->bytes_in));
 }
 
-static size_t count_mpi(const struct report *r)
+static void print_mpi(const struct report *r)
 {
-    size_t n = 0;
-
-    for (uint32_t node = 0; node < r->p.n_nodes; node++)
-        n += is_mpi(&r->p, node);
-    return n;
-}
-
-static void print_mpi_row(const struct report *r, uint32_t node)
-{
-    const struct ar_spread *time = &r->t.time[node];
-
-    print_label(r, node, 0);
-    printf(" %8s %8s %9s %9s\n", ar_show_count(r->t.n_calls[node]),
-           ar_show_time(time->mean, r->unit_ns), ar_show_bytes(r->t.bytes_out[node]),
-           ar_show_bytes(r->t.bytes_in[node]));
-}
-
-static int print_mpi(const struct report *r)
-{
-    struct mpi_row *rows = malloc((r->p.n_nodes + 1) * sizeof *rows);
-    size_t n = 0;
-
-    if (!rows)
-        return ar_complain("out of memory");
-    for (uint32_t node = 0; node < r->p.n_nodes; node++)
-        if (is_mpi(&r->p, node))
-            rows[n++] = (struct mpi_row){node, r->t.time[node].sum};
-    qsort(rows, n, sizeof *rows, longest_first);
-    if (n)
+    if (r->n_mpi)
         print_title("MPI", r->unit, "calls", "time", "       out        in");
-    for (size_t i = 0; i < n && (r->n_rows == 0 || i < SHORT_MPI_ROWS); i++)
-        print_mpi_row(r, rows[i].node);
-    free(rows);
-    return AR_EXIT_OK;
+    for (size_t i = 0; i < r->n_mpi && (r->n_rows == 0 || i < SHORT_MPI_ROWS); i++)
+        print_mpi_row(r, &r->mpi[i]);
+}
+
+static enum ar_status find_mpi(struct report *r)
+{
+    struct ar_mpi m;
+
+    if (ar_mpi_open(&m, &r->p) < 0)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_mpi_table(&m, AR_MPI_BY_PATH, &r->mpi, &r->n_mpi);
+
+    ar_mpi_close(&m);
+    return status;
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -451,35 +470,23 @@ static void print_tasks(const struct report *r, const struct task_row *rows, siz
 
 static int parse(int argc, char **argv, struct report *r)
 {
-    static const struct option options[] = {{"rows", required_argument, NULL, 'n'},
-                                            {"min", required_argument, NULL, 'm'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    const char *min = NULL;
+    const struct ar_option options[] = {
+        {.name = "rows", .kind = AR_OPTION_COUNT, .to = &r->n_rows},
+        {.name = "min", .kind = AR_OPTION_TEXT, .to = &min},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &r->json},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
     char *end = NULL;
 
-    for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;)
-        switch (c) {
-        case 'n':
-            r->n_rows = strtoul(optarg, &end, 10);
-            if (end == optarg || *end)
-                return ar_complain("--rows %s: not a number", optarg);
-            r->fits = false;
-            break;
-        case 'm':
-            r->min_share = strtod(optarg, &end) / 100;
-            if (end == optarg || *end || !(r->min_share >= 0))
-                return ar_complain("--min %s: not a percentage", optarg);
-            break;
-        case 'j':
-            r->json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        default:
-            return ar_complain_option(c, argv);
-        }
+    if (status >= 0)
+        return status;
+    r->fits = r->n_rows == SIZE_MAX;
+    r->n_rows = r->fits ? DEFAULT_ROWS : r->n_rows;
+    if (min)
+        r->min_share = strtod(min, &end) / 100;
+    if (min && (end == min || *end || !(r->min_share >= 0)))
+        return ar_complain("--min %s: not a percentage", min);
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "report RUN");
     r->path = argv[optind];
@@ -513,7 +520,7 @@ static void share_screen(const struct report *r, size_t n_imbalance, size_t *n_r
                          size_t *n_tasks)
 {
     size_t taken = HEAD_ROWS + section_rows(n_imbalance, n_imbalance) + TITLE_ROWS +
-                   section_rows(count_mpi(r), SHORT_MPI_ROWS) + 1 + says_cheap(r) +
+                   section_rows(r->n_mpi, SHORT_MPI_ROWS) + 1 + says_cheap(r) + has_untold(r) +
                    (walk_tree(r, r->n_rows, false).marks != 0);
     size_t left = SCREEN_ROWS - taken;
 
@@ -541,13 +548,14 @@ static int print_report(struct report *r)
         share_screen(r, n_imbalance, &n_rows, &n_tasks);
     print_tree(r, n_rows);
     print_tasks(r, tasks, n_tasks);
+    print_mpi(r);
     free(tasks);
-    return print_mpi(r);
+    return AR_EXIT_OK;
 }
 
 int ar_command_report(int argc, char **argv)
 {
-    struct report r = {.n_rows = 10, .fits = true, .min_share = 0.01};
+    struct report r = {.n_rows = SIZE_MAX, .min_share = 0.01};
     struct ar_profile whole;
     struct ar_error err;
     int status = parse(argc, argv, &r);
@@ -560,10 +568,11 @@ int ar_command_report(int argc, char **argv)
         status = ar_report_json(&whole);
     else if (ar_profile_of_pairs(&whole))
         status = ar_report_functions(&whole, r.path, r.n_rows, r.min_share);
-    else if (ar_fold(&r.p, &whole) < 0 || ar_totals_build(&r.t, &r.p) < 0)
+    else if (ar_fold(&r.p, &whole) < 0 || ar_totals_build(&r.t, &r.p) < 0 || find_mpi(&r) < 0)
         status = ar_complain("out of memory");
     else
         status = print_report(&r);
+    free(r.mpi);
     ar_totals_free(&r.t);
     ar_profile_free(&r.p);
     ar_profile_free(&whole);

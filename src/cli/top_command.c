@@ -6,6 +6,7 @@
 #include "analysis/look.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
 #include "cli/top_json.h"
@@ -306,29 +307,18 @@ static bool parse_seconds(const char *text, double *seconds)
 /* Returns an exit status, or -1 to go on. */
 static int parse(int argc, char **argv, struct top *t)
 {
-    static const struct option options[] = {{"once", no_argument, NULL, 'o'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    const char *interval = NULL;
+    const struct ar_option options[] = {
+        {.name = "once", .kind = AR_OPTION_FLAG, .to = &t->once},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &t->json},
+        {.letter = 'd', .kind = AR_OPTION_TEXT, .to = &interval},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
-    for (int c; (c = getopt_long(argc, argv, ":d:h", options, NULL)) != -1;)
-        switch (c) {
-        case 'd':
-            if (!parse_seconds(optarg, &t->view.interval_s))
-                return ar_complain("-d %s: not a number of seconds from 0.05 on", optarg);
-            break;
-        case 'o':
-            t->once = true;
-            break;
-        case 'j':
-            t->json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        default:
-            return ar_complain_option(c, argv);
-        }
+    if (status >= 0)
+        return status;
+    if (interval && !parse_seconds(interval, &t->view.interval_s))
+        return ar_complain("-d %s: not a number of seconds from 0.05 on", interval);
     if (argc - optind > 1)
         return ar_complain("one job at a time (usage: allranks top [DIR])");
     if (argc == optind)

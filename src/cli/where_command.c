@@ -7,6 +7,7 @@
 #include "analysis/stacks.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/stack_text.h"
 #include "cli/where_json.h"
@@ -435,35 +436,18 @@ static int print_where(struct where *w)
 /* Returns an exit status, or -1 to go on. */
 static int parse(int argc, char **argv, struct where *w)
 {
-    static const struct option options[] = {
-        {"tree", no_argument, NULL, 't'},       {"main", no_argument, NULL, 'm'},
-        {"rows", required_argument, NULL, 'n'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
-    char *end = NULL;
+    const struct ar_option options[] = {
+        {.name = "tree", .kind = AR_OPTION_FLAG, .to = &w->wants_tree},
+        {.name = "main", .kind = AR_OPTION_FLAG, .to = &w->main_only},
+        {.name = "rows", .kind = AR_OPTION_COUNT, .to = &w->n_rows},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &w->json},
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
-    for (int c; (c = getopt_long(argc, argv, ":h", options, NULL)) != -1;)
-        switch (c) {
-        case 't':
-            w->wants_tree = true;
-            break;
-        case 'm':
-            w->main_only = true;
-            break;
-        case 'n':
-            w->n_rows = strtoul(optarg, &end, 10);
-            if (end == optarg || *end)
-                return ar_complain("--rows %s: not a number", optarg);
-            w->fits = false;
-            break;
-        case 'j':
-            w->json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        default:
-            return ar_complain_option(c, argv);
-        }
+    if (status >= 0)
+        return status;
+    w->fits = w->n_rows == SIZE_MAX;
+    w->n_rows = w->fits ? 0 : w->n_rows;
     if (argc - optind > 1)
         return ar_complain("one job or run at a time (usage: allranks where [DIR|RUN])");
     if (argc == optind)
@@ -482,7 +466,7 @@ static bool is_of_live_files(const char *path)
 
 int ar_command_where(int argc, char **argv)
 {
-    struct where w = {.fits = true, .n_columns = ar_screen_columns()};
+    struct where w = {.n_rows = SIZE_MAX, .n_columns = ar_screen_columns()};
     struct ar_error err;
     int status = parse(argc, argv, &w);
 

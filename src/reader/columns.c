@@ -11,11 +11,14 @@ static struct ar_str text_of(const struct ar_view *v, uint32_t id)
     return ar_strtab_get(&v->p.strings, id);
 }
 
+static struct ar_str plain_text(const char *text)
+{
+    return (struct ar_str){text, strlen(text)};
+}
+
 static struct ar_str kind_name(uint32_t kind)
 {
-    const char *name = ar_function_kind_name(kind);
-
-    return (struct ar_str){name, strlen(name)};
+    return plain_text(ar_function_kind_name(kind));
 }
 
 /* -1: not known. */
@@ -49,6 +52,45 @@ static struct ar_str caller_file(const struct ar_view *v, uint32_t node)
     uint32_t caller = v->caller[node];
 
     return text_of(v, caller == AR_NO_ID ? 0 : function_of(v, caller)->file);
+}
+
+static uint32_t line_of(const struct ar_view *v, uint32_t node)
+{
+    return v->p.nodes[v->site[node]].line;
+}
+
+static struct ar_str class_of(const struct ar_view *v, uint32_t node)
+{
+    const char *class = v->classes[v->p.nodes[node].function].name;
+
+    return plain_text(class ? class : "");
+}
+
+/* The method of mpi4py that it is a part of. */
+static struct ar_str operation_of(const struct ar_view *v, uint32_t node)
+{
+    do {
+        node = v->p.nodes[node].parent;
+    } while (node != AR_NO_ID && (function_of(v, node)->kind == AR_FUNCTION_BUILTIN ||
+                                  function_of(v, node)->kind == AR_FUNCTION_MPI));
+    if (node == AR_NO_ID || function_of(v, node)->kind != AR_FUNCTION_OPERATION)
+        return text_of(v, 0);
+    return text_of(v, function_of(v, node)->name);
+}
+
+/* -1: there is none, or it is not known. */
+static int64_t peer_or_none(uint32_t peer)
+{
+    return peer < AR_PEER_UNKNOWN ? (int64_t)peer : -1;
+}
+
+static struct ar_str peer_kind(const struct ar_traffic *t)
+{
+    if (t->peer < AR_PEER_UNKNOWN || t->world_peer < AR_PEER_UNKNOWN)
+        return plain_text("rank");
+    return plain_text(t->peer == AR_PEER_ALL      ? "all"
+                      : t->peer == AR_PEER_OTHERS ? "several"
+                                                  : "unknown");
 }
 
 static struct ar_str state_of(const struct ar_process *process)
@@ -132,7 +174,56 @@ static uint64_t lost_in_all(const struct ar_process *process)
     REAL(X, "longest_s", seconds((double)v->longest_ns[id]))                                       \
     SPREAD(X, "time", v->t.time[id])                                                               \
     INTEGER(X, "node", id)                                                                         \
-    INTEGER(X, "function_id", node->function)
+    INTEGER(X, "function_id", node->function)                                                      \
+    TEXT(X, "mpi_class", class_of(v, id))                                                          \
+    TEXT(X, "operation", operation_of(v, id))
+
+#define COMMUNICATOR_COLUMNS(X)                                                                    \
+    INTEGER(X, "id", id)                                                                           \
+    TEXT(X, "name", text_of(v, comm->name))                                                        \
+    TEXT(X, "origin", plain_text(ar_comm_origin_name(comm->origin)))                               \
+    INTEGER(X, "size", comm->size)                                                                 \
+    INTEGER(X, "remote_size", comm->remote_size)                                                   \
+    INTEGER(X, "parent", (int64_t)comm->parent - 1)                                                \
+    BOOLEAN(X, "hidden", comm->is_hidden)                                                          \
+    INTEGER(X, "shown", (int64_t)ar_comm_shown(&v->p, id + 1) - 1)                                 \
+    INTEGER(X, "node", (int64_t)comm->made_at - 1)                                                 \
+    TEXT(X, "file", comm->made_at ? caller_file(v, comm->made_at - 1) : text_of(v, 0))             \
+    INTEGER(X, "line", comm->made_at ? line_of(v, comm->made_at - 1) : 0)
+
+#define TRAFFIC_COLUMNS(X)                                                                         \
+    INTEGER(X, "node", t->node)                                                                    \
+    INTEGER(X, "thread", t->location)                                                              \
+    INTEGER(X, "rank", rank_of(v, ar_profile_root(&v->p, t->location)))                            \
+    TEXT(X, "function", text_of(v, function_of(v, t->node)->name))                                 \
+    TEXT(X, "mpi_class", class_of(v, t->node))                                                     \
+    TEXT(X, "file", caller_file(v, t->node))                                                       \
+    INTEGER(X, "line", line_of(v, t->node))                                                        \
+    INTEGER(X, "communicator", (int64_t)t->comm - 1)                                               \
+    TEXT(X, "peer_kind", peer_kind(t))                                                             \
+    INTEGER(X, "peer", peer_or_none(t->peer))                                                      \
+    INTEGER(X, "world_peer", peer_or_none(t->world_peer))                                          \
+    INTEGER(X, "size_class", t->size_class)                                                        \
+    INTEGER(X, "messages_out", t->n_out)                                                           \
+    INTEGER(X, "bytes_out", t->bytes_out)                                                          \
+    INTEGER(X, "messages_in", t->n_in)                                                             \
+    INTEGER(X, "bytes_in", t->bytes_in)                                                            \
+    REAL(X, "time_s", seconds((double)t->ns))
+
+#define REQUEST_COLUMNS(X)                                                                         \
+    INTEGER(X, "node", c->node)                                                                    \
+    INTEGER(X, "thread", c->location)                                                              \
+    INTEGER(X, "rank", rank_of(v, ar_profile_root(&v->p, c->location)))                            \
+    TEXT(X, "function", text_of(v, function_of(v, c->node)->name))                                 \
+    TEXT(X, "file", caller_file(v, c->node))                                                       \
+    INTEGER(X, "line", line_of(v, c->node))                                                        \
+    INTEGER(X, "posted_node", c->posted)                                                           \
+    TEXT(X, "posted_function", text_of(v, function_of(v, c->posted)->name))                        \
+    TEXT(X, "posted_file", caller_file(v, c->posted))                                              \
+    INTEGER(X, "posted_line", line_of(v, c->posted))                                               \
+    INTEGER(X, "requests", c->n)                                                                   \
+    REAL(X, "in_flight_s", seconds((double)c->flight_ns))                                          \
+    REAL(X, "waited_s", seconds((double)c->waited_ns))
 
 #define RANK_COLUMNS(X)                                                                            \
     INTEGER(X, "id", id)                                                                           \
@@ -151,6 +242,9 @@ static uint64_t lost_in_all(const struct ar_process *process)
     INTEGER(X, "lost_frames", process->n_lost[AR_LOST_FRAMES])                                     \
     INTEGER(X, "lost_regions", process->n_lost[AR_LOST_REGIONS])                                   \
     INTEGER(X, "lost_processes", process->n_lost[AR_LOST_PROCESSES])                               \
+    INTEGER(X, "lost_traffic", process->n_lost[AR_LOST_TRAFFIC])                                   \
+    INTEGER(X, "lost_requests", process->n_lost[AR_LOST_REQUESTS])                                 \
+    INTEGER(X, "lost_syncs", process->n_lost[AR_LOST_SYNCS])                                       \
     REAL(X, "overhead_s", seconds((double)process->overhead_ns))
 
 #define PROCESS_COLUMNS(X)                                                                         \
@@ -204,6 +298,27 @@ static void read_mpi(const struct ar_view *v, uint32_t row, union ar_cell *cells
     MPI_COLUMNS(PUT)
 }
 
+static void read_communicator(const struct ar_view *v, uint32_t id, union ar_cell *cells)
+{
+    const struct ar_comm *comm = &v->p.comms[id];
+
+    COMMUNICATOR_COLUMNS(PUT)
+}
+
+static void read_traffic(const struct ar_view *v, uint32_t row, union ar_cell *cells)
+{
+    const struct ar_traffic *t = &v->p.traffic[row];
+
+    TRAFFIC_COLUMNS(PUT)
+}
+
+static void read_request(const struct ar_view *v, uint32_t row, union ar_cell *cells)
+{
+    const struct ar_completed *c = &v->p.completed[row];
+
+    REQUEST_COLUMNS(PUT)
+}
+
 static void read_rank(const struct ar_view *v, uint32_t id, union ar_cell *cells)
 {
     const struct ar_process *process = &v->p.processes[id];
@@ -240,6 +355,21 @@ static size_t n_mpi_nodes(const struct ar_view *v)
     return v->n_mpi_nodes;
 }
 
+static size_t n_communicators(const struct ar_view *v)
+{
+    return v->p.n_comms;
+}
+
+static size_t n_traffic(const struct ar_view *v)
+{
+    return v->p.n_traffic;
+}
+
+static size_t n_requests(const struct ar_view *v)
+{
+    return v->p.n_completed;
+}
+
 static size_t n_ranks(const struct ar_view *v)
 {
     return v->p.n_roots;
@@ -262,6 +392,9 @@ static size_t n_locations(const struct ar_view *v)
 static const struct ar_column function_columns[] = {FUNCTION_COLUMNS(DESCRIBE)};
 static const struct ar_column tree_columns[] = {TREE_COLUMNS(DESCRIBE)};
 static const struct ar_column mpi_columns[] = {MPI_COLUMNS(DESCRIBE)};
+static const struct ar_column communicator_columns[] = {COMMUNICATOR_COLUMNS(DESCRIBE)};
+static const struct ar_column traffic_columns[] = {TRAFFIC_COLUMNS(DESCRIBE)};
+static const struct ar_column request_columns[] = {REQUEST_COLUMNS(DESCRIBE)};
 static const struct ar_column rank_columns[] = {RANK_COLUMNS(DESCRIBE)};
 static const struct ar_column process_columns[] = {PROCESS_COLUMNS(DESCRIBE)};
 static const struct ar_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
@@ -273,6 +406,9 @@ static const struct ar_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
 FITS(function_columns);
 FITS(tree_columns);
 FITS(mpi_columns);
+FITS(communicator_columns);
+FITS(traffic_columns);
+FITS(request_columns);
 FITS(rank_columns);
 FITS(process_columns);
 FITS(thread_columns);
@@ -281,6 +417,9 @@ static const struct ar_table tables[] = {
     {"functions", COLUMNS(function_columns), n_functions, read_function},
     {"tree", COLUMNS(tree_columns), n_nodes, read_node},
     {"mpi", COLUMNS(mpi_columns), n_mpi_nodes, read_mpi},
+    {"communicators", COLUMNS(communicator_columns), n_communicators, read_communicator},
+    {"traffic", COLUMNS(traffic_columns), n_traffic, read_traffic},
+    {"requests", COLUMNS(request_columns), n_requests, read_request},
     {"ranks", COLUMNS(rank_columns), n_ranks, read_rank},
     {"processes", COLUMNS(process_columns), n_processes, read_process},
     {"threads", COLUMNS(thread_columns), n_locations, read_location},

@@ -125,6 +125,13 @@ static void order_mpi_nodes(struct ar_view *v, struct ordered *order)
     put_in_order(order, v->n_mpi_nodes, v->mpi_nodes);
 }
 
+static void find_classes(struct ar_view *v)
+{
+    for (size_t i = 0; i < v->p.n_functions; i++)
+        if (v->p.functions[i].kind == AR_FUNCTION_MPI)
+            v->classes[i] = ar_mpi_class_of(ar_strtab_text(&v->p.strings, v->p.functions[i].name));
+}
+
 /* ---- all together ---------------------------------------------------------------------------- */
 
 static bool allocate(struct ar_view *v)
@@ -141,8 +148,9 @@ static bool allocate(struct ar_view *v)
     v->process_mpi_ns = calloc(v->p.n_processes + 1, sizeof *v->process_mpi_ns);
     v->functions = calloc(v->p.n_functions + 1, sizeof *v->functions);
     v->mpi_nodes = calloc(n_nodes, sizeof *v->mpi_nodes);
-    return v->depth && v->caller && v->site && v->shortest_ns && v->longest_ns && v->mpi_ns &&
-           v->recorded_ns && v->process_mpi_ns && v->functions && v->mpi_nodes;
+    v->classes = calloc(v->p.n_functions + 1, sizeof *v->classes);
+    return v->classes && v->depth && v->caller && v->site && v->shortest_ns && v->longest_ns &&
+           v->mpi_ns && v->recorded_ns && v->process_mpi_ns && v->functions && v->mpi_nodes;
 }
 
 static enum ar_status work_out(struct ar_view *v)
@@ -160,6 +168,7 @@ static enum ar_status work_out(struct ar_view *v)
         sum_locations(v);
         order_functions(v, order);
         order_mpi_nodes(v, order);
+        find_classes(v);
     }
     free(order);
     return status;
@@ -213,5 +222,6 @@ void ar_view_close(struct ar_view *v)
     free(v->process_mpi_ns);
     free(v->functions);
     free(v->mpi_nodes);
+    free(v->classes);
     *v = (struct ar_view){0};
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "analysis/by_function.h"
+#include "analysis/mpi_class.h"
 
 struct ar_view {
     struct ar_profile p;
@@ -26,6 +27,7 @@ struct ar_view {
     uint32_t *functions;                /* those with a call path, the longest self time first */
     uint32_t *mpi_nodes;                /* nodes that are MPI calls, the longest first */
     size_t n_functions, n_mpi_nodes;
+    struct ar_mpi_class *classes; /* by function; its `name` is NULL where it is none of MPI */
 };
 
 /* `folded`: as the report shows it, see analysis/fold.h. On failure there is nothing to close. */

@@ -7,6 +7,7 @@
 
 #include "analysis/by_function.h"
 #include "analysis/fold.h"
+#include "analysis/mpi_tables.h"
 #include "analysis/totals.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
@@ -33,6 +34,33 @@ static inline void analyse(struct ar_profile *p)
     free(shares);
 }
 
+/* Every table of MPI, of all and of a part. */
+static inline void analyse_mpi(struct ar_profile *p)
+{
+    struct ar_wanted wanted = ar_wanted_parse("x.py:7");
+    struct ar_mpi m;
+
+    must(ar_mpi_open(&m, p) == AR_OK);
+    for (int part = 0; part < 2; part++) {
+        struct ar_mpi_request_row *requests = NULL;
+        struct ar_mpi_pair *pairs = NULL;
+        size_t n;
+
+        for (int by = 0; by < AR_N_MPI_BY; by++) {
+            struct ar_mpi_row *rows;
+
+            must(ar_mpi_table(&m, (enum ar_mpi_by)by, &rows, &n) == AR_OK);
+            free(rows);
+        }
+        must(ar_mpi_requests(&m, &requests, &n) == AR_OK && ar_mpi_pairs(&m, &pairs, &n) == AR_OK);
+        free(requests);
+        free(pairs);
+        ar_mpi_choose(&m, &wanted);
+        must(ar_mpi_choose_ranks(&m, "0-1") != AR_NOMEM);
+    }
+    ar_mpi_close(&m);
+}
+
 static inline void fold(const struct ar_profile *p)
 {
     struct ar_profile folded;
@@ -40,6 +68,7 @@ static inline void fold(const struct ar_profile *p)
     must(ar_fold(&folded, p) == AR_OK);
     must(sample_is_sound(&folded));
     analyse(&folded);
+    analyse_mpi(&folded);
     ar_profile_free(&folded);
 }
 
@@ -79,11 +108,11 @@ static inline void merge_twice(const struct ar_profile *p)
     must(ar_profile_init(&both) == AR_OK);
     must(ar_profile_merge(&both, p) == AR_OK);
 
-    size_t n_functions = both.n_functions, n_nodes = both.n_nodes;
+    size_t n_functions = both.n_functions, n_nodes = both.n_nodes, n_comms = both.n_comms;
 
     must(ar_profile_merge(&both, p) == AR_OK);
     must(sample_is_sound(&both));
-    must(both.n_functions == n_functions && both.n_nodes == n_nodes);
+    must(both.n_functions == n_functions && both.n_nodes == n_nodes && both.n_comms == n_comms);
     round_trip(&both);
     ar_profile_free(&both);
 }

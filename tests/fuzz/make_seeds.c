@@ -24,6 +24,35 @@ static void save(const char *name, const void *bytes, size_t n_bytes)
 
 static const unsigned char lines_311[] = {0x80, 0x00, 0xd0, 0x04, 0x08, 0xf0, 0x02, 0x03};
 
+static void add_comms(size_t records, uint32_t made_ref)
+{
+    struct ar_live_comm comms[] = {
+        {.identity = 7, .origin = AR_COMM_WORLD, .size = 4},
+        {.identity = 8, .parent = 1, .origin = AR_COMM_DUP, .size = 4, .is_hidden = 1},
+        {.parent = 2, .origin = AR_COMM_SPLIT, .size = 2, .made_ref = made_ref},
+    };
+    struct ar_record head = {.kind = AR_RECORD_COMM, .n_linetable = sizeof *comms};
+
+    for (size_t i = 0; i < sizeof comms / sizeof *comms; i++)
+        image_record(records, head, "comm", "", &comms[i]);
+    image_record(records, (struct ar_record){.kind = AR_RECORD_COMM_NAME, .other = 3}, "row", "",
+                 NULL);
+}
+
+static void add_messages(size_t values, uint32_t ref, uint32_t posted)
+{
+    uint64_t *words = image_values(values, ref, AR_VALUES_TRAFFIC)->words;
+
+    words[AR_TRAFFIC_WHERE] = (uint64_t)ref << 32 | 3 << 8 | 10;
+    words[AR_TRAFFIC_PEER] = (uint64_t)1 << 32;
+    words[AR_TRAFFIC_N_OUT] = 3;
+    words[AR_TRAFFIC_BYTES_OUT] = 800;
+    words = image_values(values, ref, AR_VALUES_COMPLETED)->words;
+    words[AR_COMPLETED_WHERE] = (uint64_t)ref << 32;
+    words[AR_COMPLETED_POSTED] = posted;
+    words[AR_COMPLETED_N] = 2;
+}
+
 static void add_records(size_t records)
 {
     struct ar_record head = {.kind = AR_RECORD_FUNCTION,
@@ -43,6 +72,7 @@ static void add_records(size_t records)
     head.other = 4; /* the region */
     image_record(records, head, "solve", "x.py", lines_311);
     image_record(records, (struct ar_record){.kind = AR_RECORD_PARTIAL, .other = 1}, "", "", NULL);
+    image_function(records, AR_FUNCTION_OPERATION, "Comm.send");
 }
 
 static void save_live(void)
@@ -68,6 +98,13 @@ static void save_live(void)
         image_values(values, ref, AR_VALUES_ESTIMATE)->words[AR_ESTIMATE_CALLS] = 20;
         image_values(values, ref, AR_VALUES_TASK)->words[AR_TASK_AWAITED_TICKS] = 5;
     }
+
+    uint32_t operation = image_node(nodes, 8, main_ref, 50, 1);
+    uint32_t within = image_node(nodes, 2, operation, 40, 1);
+
+    image_node(nodes, 3, operation, 5, 1);
+    add_comms(records, within);
+    add_messages(values, within, operation);
     save("one_thread", image.bytes, image.n_bytes);
 
     size_t more = image_extent(AR_EXTENT_NODES, 1, 1);
@@ -116,8 +153,21 @@ static void save_run(void)
                              100 * rank + 1);
             sample_value(&p, AR_METRIC_TIME, 0, here, 5000);
             sample_value(&p, AR_METRIC_TIME, main_id, here, 4000);
+            sample_traffic(&p, (struct ar_traffic){.node = send,
+                                                   .location = here,
+                                                   .comm = 1,
+                                                   .peer = rank,
+                                                   .world_peer = AR_PEER_ALL,
+                                                   .size_class = 9,
+                                                   .n_out = 5,
+                                                   .bytes_out = 1500});
+            sample_completed(
+                &p, (struct ar_completed){
+                        .node = import, .location = here, .posted = send, .n = 2, .flight_ns = 70});
         }
     }
+    sample_comm(&p, 3, "world", AR_COMM_WORLD, 3, 0);
+    sample_comm(&p, 0, "", AR_COMM_DUP, 3, 1);
     save_profile("three_ranks", &p);
     ar_profile_free(&p);
 }

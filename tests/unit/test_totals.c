@@ -283,12 +283,19 @@ static uint64_t slow_self(const struct ar_profile *p, uint32_t node, uint32_t k)
 static bool spread_is(const struct ar_spread *s, const uint64_t *by_rank)
 {
     uint64_t sum = 0, min = UINT64_MAX, max = 0;
+    double squares = 0;
 
     for (int i = 0; i < N_RANKS; i++) {
+        double distance = (double)by_rank[i] - s->mean;
+
+        squares += distance * distance;
         sum += by_rank[i];
         min = by_rank[i] < min ? by_rank[i] : min;
         max = by_rank[i] > max ? by_rank[i] : max;
     }
+    squares /= N_RANKS;
+    if (s->sd * s->sd < squares - 1e-6 || s->sd * s->sd > squares + 1e-6)
+        return false;
     return s->sum == (double)sum && s->min == min && s->max == max &&
            by_rank[s->min_process] == min && by_rank[s->max_process] == max;
 }
