@@ -86,6 +86,7 @@ class Function:
     sync: str
     parameters: list[Parameter]
     by_hand: bool
+    light: bool  # not wrapped
     keys: dict[str, str]
 
     def parameter(self, *kinds: str) -> Parameter | None:
@@ -123,23 +124,21 @@ def parse_parameter(text: str, large: bool, where: str) -> Parameter:
     return Parameter(kind, f"{ctype} {stars}".strip(), name)
 
 
-def parse_words(text: str, rules: dict[str, str], where: str) -> tuple[bool, dict[str, str]]:
-    """Names of rules, and then keys with their values."""
+def parse_words(text: str, rules: dict[str, str], where: str) -> tuple[set[str], dict[str, str]]:
+    """Marks and names of rules, and then keys with their values."""
     head, *rest = KEY.split(text)
-    by_hand = False
+    words = set(head.split())
+    marks = words & {"by_hand", "light"}
     keys: dict[str, str] = {}
-    for word in head.split():
-        if word == "by_hand":
-            by_hand = True
-        elif word in rules:
-            keys.update(parse_words(rules[word], {}, where)[1])
-        else:
+    for word in words - marks:
+        if word not in rules:
             fail(where, f"unknown rule {word!r}")
+        keys.update(parse_words(rules[word], {}, where)[1])
     keys.update((key, value.strip()) for key, value in zip(rest[::2], rest[1::2]))
     for key in ("posts", "prepares"):
         if keys.get(key, "other") not in REQUESTS:
             fail(where, f"unknown kind of request {keys[key]!r}")
-    return by_hand, keys
+    return marks, keys
 
 
 def parse_function(text: str, table: Table, where: str) -> list[Function]:
@@ -150,7 +149,7 @@ def parse_function(text: str, table: Table, where: str) -> list[Function]:
     if kind not in table.classes or sync not in SYNCS:
         fail(where, f"unknown class or sync: {kind} {sync}")
     parameters = re.sub(r"\$(\w+)", lambda m: table.lists[m[1]], parameters)
-    by_hand, keys = parse_words(words, table.rules, where)
+    marks, keys = parse_words(words, table.rules, where)
     forms = [(name, False)] + ([(name + "_c", True)] if has_large == "c" else [])
     return [
         Function(
@@ -158,7 +157,8 @@ def parse_function(text: str, table: Table, where: str) -> list[Function]:
             kind,
             sync,
             [parse_parameter(p, large, where) for p in parameters.split(",") if p.strip()],
-            by_hand,
+            "by_hand" in marks,
+            "light" in marks,
             keys,
         )
         for form, large in forms
@@ -391,14 +391,15 @@ def write_classes(table: Table) -> str:
 
 
 def write_wrappers(table: Table) -> str:
-    generated = [f for f in table.functions if not f.by_hand]
+    wrapped = [f for f in table.functions if not f.light]
+    generated = [f for f in wrapped if not f.by_hand]
     return "\n".join(
         [
             head(),
             *filter(None, map(note_function, generated)),
             *map(wrapper, generated),
             "static void *const wrappers[AR_N_MPI] = {",
-            *(f"    [AR_MPI_{f.name}] = (void *)wrap_{f.name}," for f in table.functions),
+            *(f"    [AR_MPI_{f.name}] = (void *)wrap_{f.name}," for f in wrapped),
             "};",
             "",
         ]

@@ -47,7 +47,7 @@ struct ar_mpi_questions {
 
 struct ar_mpi_abi {
     const char *name;
-    void *const *wrappers; /* by enum ar_mpi_id */
+    void *const *wrappers; /* by enum ar_mpi_id; NULL: this function is left alone */
     void *real[AR_N_MPI];  /* what a wrapper calls; NULL: no slot with it was found */
     struct ar_mpi_link link;
     struct ar_mpi_questions ask;

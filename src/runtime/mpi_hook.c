@@ -196,7 +196,7 @@ static void *wrapper_for(const char *name, void *target)
     uint32_t id = id_of(name);
     struct ar_mpi_abi *abi = id == AR_NO_ID ? NULL : abi_of(target);
 
-    if (!abi || target == abi->wrappers[id])
+    if (!abi || !abi->wrappers[id] || target == abi->wrappers[id])
         return NULL;
     if (!abi->real[id])
         abi->real[id] = target;
