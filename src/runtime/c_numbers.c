@@ -4,6 +4,7 @@
 #include "base/idmap.h"
 #include "runtime/c_function.h"
 #include "runtime/functions.h"
+#include "runtime/mpi4py_methods.h"
 
 #include <string.h>
 
@@ -67,6 +68,8 @@ static uint32_t first_seen(PyObject *callable, const void *known_by)
     PyObject *type, *value, *traceback, *name, *text = NULL;
     uint32_t number = 0;
 
+    if (ar_method_is_operation(known_by)) /* which has a node of its own */
+        return 0;
     PyErr_Fetch(&type, &value, &traceback);
     name = name_of(callable);
     if (name)
