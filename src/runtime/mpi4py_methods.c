@@ -30,21 +30,24 @@ static size_t n_methods;
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
+/* Two threads may be here at once, without the GIL: they find the same number. */
 static __attribute__((noinline)) uint32_t first_called(struct ar_method *method)
 {
     uint32_t number = ar_function_named(AR_FUNCTION_OPERATION, method->name);
 
     if (number)
         ar_tree_mark(number, AR_MARK_KEEP_PLACE | AR_MARK_OPERATION);
-    method->function = number;
+    __atomic_store_n(&method->function, number, __ATOMIC_RELAXED);
     return number;
 }
 
 void ar_operation_open(struct ar_thread *t, uint64_t place, uint64_t now)
 {
     struct ar_method *method = (struct ar_method *)t->operation.method;
-    uint32_t function = method->function ? method->function : first_called(method);
+    uint32_t function = __atomic_load_n(&method->function, __ATOMIC_RELAXED);
 
+    if (!function)
+        function = first_called(method);
     t->operation.waits_at = NULL;
     t->operation.node = function ? ar_tree_enter(t, place | function, now) : NULL;
 }
@@ -169,8 +172,8 @@ struct entrances {
 #define HUNDRED(X, h)                                                                              \
     TEN(X, h, 0)                                                                                   \
     TEN(X, h, 1)                                                                                   \
-    TEN(X, h, 2) TEN(X, h, 3) TEN(X, h, 4) TEN(X, h, 5) TEN(X, h, 6) TEN(X, h, 7) TEN(X, h, 8)     \
-        TEN(X, h, 9)
+    TEN(X, h, 2)                                                                                   \
+    TEN(X, h, 3) TEN(X, h, 4) TEN(X, h, 5) TEN(X, h, 6) TEN(X, h, 7) TEN(X, h, 8) TEN(X, h, 9)
 #define ALL(X)                                                                                     \
     HUNDRED(X, 0)                                                                                  \
     HUNDRED(X, 1)                                                                                  \
