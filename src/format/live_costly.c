@@ -93,7 +93,8 @@ static bool is_builtin(const struct finding *f, const struct ar_node *node)
 {
     uint32_t function = (uint32_t)node->key;
 
-    return function > 0 && function <= f->n_functions && f->kinds[function] == AR_FUNCTION_BUILTIN;
+    return function > 0 && function <= f->n_functions &&
+           f->kinds[function] == AR_FUNCTION_BUILTIN && !(node->flags & AR_NODE_OPERATION);
 }
 
 /* NULL: there is nothing to reckon. */

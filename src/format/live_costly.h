@@ -9,7 +9,8 @@
  * if that is a hundredth of the time of some thread, or if a method of mpi4py calls it; the others are
  * their callers' altogether.
  *
- * Where all calls were recorded it has all of its time, and what it called is below it.
+ * Where all calls were recorded it has all of its time, and what it called is below it: so it is
+ * everywhere if all were wanted, and in operations of mpi4py.
  *
  * Life cycle: ar_costly_find, then read, then ar_costly_free (also after a failure).
  */

@@ -395,6 +395,13 @@ static enum ar_status add_calls(struct reading *r, const struct ar_node *node, u
     return add_value(r, AR_METRIC_MARKS, id, location, marks);
 }
 
+/* A function in C that is looked at now and then; see live_costly.h. */
+static bool is_watched(const struct reading *r, const struct ar_node *node)
+{
+    return r->kinds[(uint32_t)node->key] == AR_FUNCTION_BUILTIN &&
+           !(node->flags & AR_NODE_OPERATION);
+}
+
 static void add_overhead(struct reading *r, const struct ar_node *node)
 {
     const struct ar_live_header *h = r->live->header;
@@ -448,7 +455,7 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
         return AR_OK;
     }
     add_overhead(r, node);
-    if (r->kinds[function] == AR_FUNCTION_BUILTIN && !r->costly.is_kept[function]) {
+    if (is_watched(r, node) && !r->costly.is_kept[function]) {
         *self = *parent; /* what it called is its caller's, too */
         return AR_OK;
     }
@@ -463,7 +470,7 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
         ar_profile_node(r->p, made, &self->node) < 0 ||
         add_values(r, node, ref, self->node, location) < 0)
         return AR_NOMEM;
-    if (r->only_costly && r->kinds[function] == AR_FUNCTION_BUILTIN)
+    if (r->only_costly && is_watched(r, node))
         *self = *parent; /* see live_costly.h */
     return AR_OK;
 }
@@ -748,8 +755,8 @@ static enum ar_status note_current(struct reading *r, const struct ar_live_threa
 
     if (id == AR_NO_ID || id == OURS)
         return AR_OK;
-    if (ref == thread->current_ref && function <= r->n_functions &&
-        r->kinds[function] == AR_FUNCTION_BUILTIN && find_builtin(r, node, ref, &id) < 0)
+    if (ref == thread->current_ref && function <= r->n_functions && is_watched(r, node) &&
+        find_builtin(r, node, ref, &id) < 0)
         return AR_NOMEM;
     r->p->locations[location].current = id + 1;
     return AR_OK;

@@ -242,8 +242,10 @@ struct ar_live_thread {
  */
 #define AR_NODE_ANY_PLACE 1u  /* below here calls are not told apart by where they come from */
 #define AR_NODE_ALL_PLACES 2u /* all calls of its function by its parent are here */
+/* An operation, or a function in C that one calls: each call is timed, and what it calls is below it. */
+#define AR_NODE_OPERATION 0x100u
 /* The writer's own, by function; see enum ar_tree_mark in runtime/tree.h. */
-#define AR_NODE_MARKS 0xfcu
+#define AR_NODE_MARKS 0x1fcu
 
 struct ar_node {
     uint64_t key;

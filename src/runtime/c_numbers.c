@@ -4,6 +4,7 @@
 #include "base/idmap.h"
 #include "runtime/c_function.h"
 #include "runtime/functions.h"
+#include "runtime/mpi4py_methods.h"
 
 #include <string.h>
 
@@ -62,7 +63,7 @@ static PyObject *name_of(PyObject *callable)
     return PyUnicode_FromFormat("ufunc %s", ((struct ufunc *)callable)->name);
 }
 
-static uint32_t first_seen(PyObject *callable, const void *known_by)
+static uint32_t first_seen(PyObject *callable)
 {
     PyObject *type, *value, *traceback, *name, *text = NULL;
     uint32_t number = 0;
@@ -79,9 +80,19 @@ static uint32_t first_seen(PyObject *callable, const void *known_by)
     Py_XDECREF(name);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
-    /* Without memory it is looked up again next time. */
+    return number;
+}
+
+/* Without memory it is looked up again next time. */
+static uint32_t look_up(PyObject *callable, const void *known_by)
+{
+    uint32_t number = ar_idmap_get(&numbers, (uintptr_t)known_by, 0);
+
+    if (__builtin_expect(number != 0, 1))
+        return number;
+    number = ar_method_is_operation(known_by) ? AR_FUNCTION_LOST : first_seen(callable);
     if (number && ar_idmap_put(&numbers, (uintptr_t)known_by, number) < 0)
-        number = 0;
+        return 0;
     return number;
 }
 
@@ -101,13 +112,9 @@ static const void *identity_of(PyObject *callable, bool all_kinds)
 uint32_t ar_c_number(PyObject *callable, bool all_kinds)
 {
     const void *known_by = identity_of(callable, all_kinds);
+    uint32_t number = known_by ? look_up(callable, known_by) : 0;
 
-    if (!known_by)
-        return 0;
-
-    uint32_t number = ar_idmap_get(&numbers, (uintptr_t)known_by, 0);
-
-    return __builtin_expect(number != 0, 1) ? number : first_seen(callable, known_by);
+    return number == AR_FUNCTION_LOST ? 0 : number; /* an operation has a node of its own */
 }
 
 void ar_c_looking_stop(void)

@@ -2,6 +2,7 @@
 #include "runtime/mpi_call.h"
 
 #include "runtime/functions.h"
+#include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_abi.h"
 #include "runtime/mpi_requests.h"
 #include "runtime/mpi_traffic.h"
@@ -86,6 +87,7 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     uint64_t key = python_place(t->current) | function;
     uint64_t now = ar_ticks();
 
+    ar_operation_opens(t, key, now);
     call->thread = t;
     call->abi = abi;
     call->id = id;

@@ -4,6 +4,7 @@
 #include "base/idmap.h"
 #include "runtime/elf_slots.h"
 #include "runtime/livemap.h"
+#include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_abi.h"
 #include "runtime/process_hook.h"
 
@@ -265,6 +266,8 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
         return found;
     if (strncmp(name, "PyInit_", 7) == 0)
         look_at_new_objects();
+    if (strcmp(name, "PyInit_MPI") == 0)
+        found = ar_mpi4py_init(found);
     if (strncmp(name, "MPI_", 4) == 0) {
         look_at_new_objects();
         pthread_mutex_lock(&hook.lock);

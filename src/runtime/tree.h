@@ -57,6 +57,13 @@ struct ar_budget {
     bool is_over;
 };
 
+/* The method of mpi4py that is being called; see mpi4py_methods.h. */
+struct ar_operation {
+    const struct ar_method *method; /* NULL: none */
+    struct ar_node *waits_at;       /* the node to open its own below, at the first MPI call */
+    struct ar_node *node;
+};
+
 struct ar_thread {
     struct ar_node *current;
     struct ar_live_thread *slot;
@@ -74,6 +81,7 @@ struct ar_thread {
     bool in_mpi;  /* inside a wrapper: what MPI calls by itself is not the user's call */
     /* At functions in C, up to 3.11; see engine_frame_eval.c. */
     bool is_looking, looks_everywhere, recurses;
+    struct ar_operation operation;
     bool has_moved;        /* open functions may be in other nodes than they were entered in */
     struct ar_watch watch; /* of functions in C, up to 3.11 */
     struct ar_node *root;
@@ -144,9 +152,11 @@ enum ar_tree_mark {
     AR_MARK_RUNS_TASKS = 32,  /* what it calls may be a step of a task */
     AR_MARK_SUSPENDS = 128,   /* a coroutine: what it has open is not open while it waits */
     AR_MARK_WANTED = 64,      /* the program asked for it: it is never given up for the budget */
+    AR_MARK_OPERATION = AR_NODE_OPERATION,
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
-#define AR_MARKS_BETWEEN (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER)
+#define AR_MARKS_BETWEEN                                                                           \
+    (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER | AR_MARK_OPERATION)
 
 void ar_tree_mark(uint32_t function, uint32_t marks);
 /* The child of the current node with that key, made if need be; NULL when the file is full. */

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * mpi4py_methods: a call of a method of mpi4py, as one operation of the tree.
+ *
+ * `comm.allreduce(object)` is a chain of sends on a communicator that nobody has made, or three other
+ * calls: what the user wrote is one operation, at one line. So each method of mpi4py's types has a
+ * node of its own, named `Comm.allreduce`, and the MPI calls that it makes are below it:
+ *
+ *     solve                               Comm.Send      opened by its first MPI call, at that call's
+ *       Comm.Send          solver.py:88     MPI_Send     time, and closed at the end of its last
+ *       Comm.bcast         solver.py:91   Comm.bcast     timed from beginning to end
+ *         built-in method _pickle.dumps                  its pickling and unpickling, likewise
+ *         MPI_Bcast
+ *         MPI_Bcast
+ *
+ * How they are seen: a method in C is called through the function pointer of its PyMethodDef,
+ * whichever way Python calls it: bound or not, by keywords, through a partial or a specialised
+ * instruction. That pointer, in the module's data, is made to point at a function of ours, one for
+ * each method, which calls the method's own. No object changes, so there is nothing to be seen from
+ * Python. It is done at the end of the module's own initialisation, before anybody has seen a method:
+ * a built-in method's hash is made of that pointer.
+ *
+ * Pickling is seen through the vectorcall pointers of pickle.dumps and pickle.loads, the very objects
+ * that mpi4py calls. Outside of operations they only pass on. What the program has set with
+ * MPI.pickle.__init__ is a Python function, as a rule, and seen as one.
+ *
+ * Life cycle: stays until the process ends. Threads: methods are called under the GIL, and write to
+ * their own thread's tree; MPI calls are made without it.
+ */
+#pragma once
+
+#include "runtime/tree.h"
+
+/*
+ * Python has asked for PyInit_MPI, which is `found`: what to give it. Any other module of that name
+ * is left alone.
+ */
+void *ar_mpi4py_init(void *found);
+
+/* Opens the operation's node. */
+void ar_operation_open(struct ar_thread *t, uint64_t place, uint64_t now);
+
+/* An MPI call begins, `key` is that of its node: if it is the first of an operation, that begins. */
+static inline void ar_operation_opens(struct ar_thread *t, uint64_t key, uint64_t now)
+{
+    if (t->operation.waits_at == t->current)
+        ar_operation_open(t, key & ~(uint64_t)UINT32_MAX, now);
+}
+
+/*
+ * Is this call, or the one that has just been left, part of a method that gives its caller no
+ * communicator? Then one that it makes is mpi4py's own.
+ */
+bool ar_operation_makes_its_own(const struct ar_thread *t);
+
+/* Is that the definition of a method that is seen as an operation? */
+bool ar_method_is_operation(const void *def);
