@@ -25,6 +25,10 @@ SCALARS = {
     "type": "MPI_Datatype",
     "comm": "MPI_Comm",
     "op": "MPI_Op",
+    "info": "MPI_Info",
+    "infos": "const MPI_Info *",
+    "word": "const char *",
+    "ints": "const int *",
     "request": "MPI_Request",
     "message": "MPI_Message",
     "status": "MPI_Status",
@@ -34,10 +38,16 @@ COUNTS = {  # as int, and in the large-count form
     "counts": ("const int *", "const MPI_Count *"),
     "displs": ("const int *", "const MPI_Aint *"),
 }
+SPAWNING = (  # the root alone starts processes, and only what it says counts
+    "bool starts = role_of(root, comm) == ROLE_ROOT;\n\n    if (starts)\n        ar_mpi_spawning(&AR_ABI);",
+    "if (starts)\n        ar_mpi_spawned(&AR_ABI);",
+)
 HOOKS = {  # what happens around the call besides measuring it
     "Init": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
     "Init_thread": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
-    "Finalize": ("ar_mpi_finalizing(&AR_ABI);", ""),
+    "Finalize": ("ar_mpi_finalizing(&AR_ABI);\n    if (seen)\n        ar_mpi_restart(&call);", ""),
+    "Comm_spawn": SPAWNING,
+    "Comm_spawn_multiple": SPAWNING,
 }
 
 

@@ -70,6 +70,17 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     return call->node != NULL;
 }
 
+void ar_mpi_restart(struct ar_mpi_call *call)
+{
+    uint64_t now = ar_ticks();
+    int64_t ticks = call->node->ticks - (int64_t)(now - call->start);
+
+    if (ar_self != call->thread) /* the recording may be over */
+        return;
+    __atomic_store_n(&call->node->ticks, ticks, __ATOMIC_RELAXED);
+    call->start = now;
+}
+
 static void note_duration(struct ar_values *values, uint64_t ticks)
 {
     uint64_t *words = values->words;

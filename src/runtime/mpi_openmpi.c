@@ -10,6 +10,7 @@
 typedef void *MPI_Comm;
 typedef void *MPI_Datatype;
 typedef void *MPI_Op;
+typedef void *MPI_Info;
 typedef void *MPI_Request;
 typedef void *MPI_Message;
 typedef void *MPI_Errhandler;
