@@ -252,7 +252,7 @@ def is_package(path: str) -> bool:
     return False
 
 
-def at_exit(ending: str) -> None:
+def at_exit(ending: str, quiet: bool) -> None:
     """The last of Python's exit functions: the program's own, registered later, have run."""
     for name in ("mpi4py", "numpy", "petsc4py", "h5py"):
         version = getattr(sys.modules.get(name), "__version__", None)
@@ -260,7 +260,7 @@ def at_exit(ending: str) -> None:
             _runtime.fact(name, os.fsencode(version))
     written = _runtime.finish(bool(ending))
     if written and ending:
-        become_pstats(os.fsdecode(written[0]), ending, written[1])
+        become_pstats(os.fsdecode(written[0]), ending, written[1] and not quiet)
 
 
 def become_pstats(run: str, ending: str, speaks: bool) -> None:
@@ -276,6 +276,8 @@ def become_pstats(run: str, ending: str, speaks: bool) -> None:
         os.unlink(run)
     except OSError:  # the run file stays, and holds more
         name = run
+    if os.path.dirname(name) == current_directory():
+        name = os.path.basename(name)
     if speaks:
         note(f"recorded in {name}; see: allranks report {name}")
 
@@ -376,7 +378,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     for key, value in encoded:
         _runtime.fact(key, value)
     os.register_at_fork(after_in_child=_runtime.forked)
-    atexit.register(at_exit, "" if stem else ending)
+    atexit.register(at_exit, "" if stem else ending, options.quiet)
 
 
 def check_script(options: Options) -> None:

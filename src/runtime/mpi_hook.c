@@ -86,15 +86,16 @@ static void short_version(const char *version, char *text, size_t n_text)
     text[n] = '\0';
 }
 
-static void note_library(const struct ar_object *object, const char *version, bool recognised)
+/* `why_not` is NULL where its calls are recorded. */
+static void note_library(const struct ar_object *object, const char *version, const char *why_not)
 {
     char text[256];
 
-    if (recognised)
-        short_version(version, text, sizeof text);
+    if (why_not)
+        snprintf(text, sizeof text, "%.120s: %s, its calls are not recorded",
+                 base_name(object->name), why_not);
     else
-        snprintf(text, sizeof text, "%s: not recognised, its calls are not recorded",
-                 base_name(object->name));
+        short_version(version, text, sizeof text);
     ar_livemap_fact("mpi", text);
 }
 
@@ -102,11 +103,12 @@ static void add_library(const struct ar_object *object, void *handle)
 {
     const char *version = library_version(handle);
     struct ar_mpi_abi *abi = recognise(object, version);
+    const char *why_not = abi ? NULL : "not recognised";
 
     if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES))
-        abi = NULL; /* a second one of its kind: its functions are not those we call */
-    note_library(object, version, abi != NULL);
-    if (!abi)
+        why_not = "a second one of its kind"; /* its functions are not those we call */
+    note_library(object, version, why_not);
+    if (why_not)
         return;
     abi->library = handle; /* kept open: the process holds the library anyway */
     hook.libraries[hook.n_libraries++] = (struct library){*object, abi};
@@ -221,10 +223,8 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
 
     if (!found || !name || !ar_live_base)
         return found;
-    if (strncmp(name, "PyInit_", 7) == 0)
-        look_at_new_objects();
+    look_at_new_objects();
     if (strncmp(name, "MPI_", 4) == 0) {
-        look_at_new_objects();
         pthread_mutex_lock(&hook.lock);
         void *wrapper = wrapper_for(name, found);
         pthread_mutex_unlock(&hook.lock);
