@@ -34,7 +34,7 @@ PY_DIRS = $(wildcard python tools tests bench)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup build demo test test-all test-next test-unit test-threads test-e2e bench-next lint lint-c lint-tidy lint-python \
+.PHONY: help setup build demo test test-all test-next test-unit test-threads test-e2e bench-next check-mpi4py lint lint-c lint-tidy lint-python \
         bench fuzz model clean system-demo system-test system-lint system-fuzz system-model
 
 help: ## this list
@@ -60,6 +60,10 @@ test-next: ## the tests on the Pythons and MPIs of Debian's next release, in a c
 	@tools/next.sh test $(ARGS)
 
 lint: lint-c lint-tidy lint-python ## formatting, include law, cppcheck, clang-tidy, ruff, mypy
+
+check-mpi4py: system-test $(INSTALLED) ## mpi4py's own tests with and without allranks: the same outcome, test by test (long)
+	@$(VENV)/bin/python tools/stacks.py
+	@$(VENV)/bin/python tools/check_mpi4py.py $(ARGS)
 
 bench: $(INSTALLED) ## measure every figure the README states
 	@$(VENV)/bin/python bench/run.py $(ARGS)

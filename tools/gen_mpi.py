@@ -65,10 +65,16 @@ COUNTS = {  # as int, and in the large-count form
     "sizes": ("const MPI_Aint *", "const MPI_Count *"),
 }
 WORDS = {"comm": "word", "win": "window_word", "file": "file_word"}  # how their handles become words
+SPAWNING = (  # the root alone starts processes, and only what it says counts
+    "bool starts = role_of(root, comm) == ROLE_ROOT;\n\n    if (starts)\n        ar_mpi_spawning(&AR_ABI);",
+    "if (starts)\n        ar_mpi_spawned(&AR_ABI);",
+)
 HOOKS = {  # what happens around the call besides measuring it
     "Init": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
     "Init_thread": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
-    "Finalize": ("ar_mpi_finalizing(&AR_ABI);", ""),
+    "Finalize": ("ar_mpi_finalizing(&AR_ABI);\n    if (seen)\n        ar_mpi_restart(&call);", ""),
+    "Comm_spawn": SPAWNING,
+    "Comm_spawn_multiple": SPAWNING,
 }
 
 

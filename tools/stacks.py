@@ -3,7 +3,8 @@
 """Makes the test stacks: .stacks/NAME is a venv with one MPI, one mpi4py, numpy and allranks.
 
 For programs without MPI there is one more for every Python of this machine, .stacks/pyXY-plain, with some of the
-packages that meddle with the interpreter.
+packages that meddle with the interpreter. pyXY-debian is on the system's own Python, with its mpi4py, petsc4py, h5py
+and cffi.
 
     tools/stacks.py                      make or refresh all of them
     tools/stacks.py --only NAME...       only these
@@ -41,6 +42,8 @@ MPICH = "4.3.2"
 MPI4PY = {"mpi4py4": "4.1.2", "mpi4py31": "3.1.6"}
 NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
 PLAIN = "plain"  # without MPI
+DEBIAN = "debian"  # all of Debian's own
+SYSTEM_PYTHON = "/usr/bin/python3"
 PLAIN_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 PLAIN_PACKAGES = ("coverage==7.6.12", "greenlet==3.1.1", "gevent==24.11.1")
 NEWEST_FOR_PACKAGES = "3.13"  # later ones have no binaries of these
@@ -63,13 +66,13 @@ class Skip(Exception):
 @dataclass(frozen=True)
 class Stack:
     python: str  # 3.11
-    mpi: str  # openmpi | mpich | sysmpich | plain
+    mpi: str  # openmpi | mpich | sysmpich | plain | debian
     mpi4py: str = ""  # key of MPI4PY
 
     @property
     def name(self) -> str:
-        if self.mpi == PLAIN:
-            return f"py{self.python.replace('.', '')}-{PLAIN}"
+        if not self.mpi4py:
+            return f"py{self.python.replace('.', '')}-{self.mpi}"
         return f"py{self.python.replace('.', '')}-{self.mpi}-{self.mpi4py}"
 
     @property
@@ -104,6 +107,9 @@ def plan() -> list[Stack]:
             stacks += [Stack(usable, mpi, mpi4py) for mpi in ("openmpi", "mpich")]
     stacks.append(stack_of_debian_mpich(versions))
     stacks += [Stack(version, PLAIN) for version in PLAIN_PYTHONS if find_python(version)]
+    system = python_version(SYSTEM_PYTHON)
+    if system:
+        stacks.append(Stack(system, DEBIAN))
     return list(dict.fromkeys(stacks))
 
 
@@ -150,7 +156,7 @@ def launcher(stack: Stack) -> str:
     """Path of mpiexec. The compiler wrapper has the same place and ending."""
     if stack.mpi == "mpich":
         return str(stack.venv / "bin/mpiexec")
-    wanted = "openmpi" if stack.mpi == "openmpi" else "mpich"
+    wanted = "openmpi" if stack.mpi in ("openmpi", DEBIAN) else "mpich"
     path = shutil.which(f"mpiexec.{wanted}") or shutil.which("mpiexec")
     if not path or is_openmpi(path) != (wanted == "openmpi"):
         raise Skip(f"no mpiexec of {'Open MPI' if wanted == 'openmpi' else 'MPICH'} on PATH")
@@ -167,7 +173,7 @@ def compiler(stack: Stack) -> str:
 
 def mpiexec(stack: Stack) -> list[str]:
     argv = [launcher(stack)]
-    if stack.mpi == "openmpi":
+    if stack.mpi in ("openmpi", DEBIAN):
         argv.append("--oversubscribe")
         if os.geteuid() == 0:
             argv.append("--allow-run-as-root")
@@ -202,10 +208,10 @@ def pip(what: str, log: Path, venv: Path, *args: str, **env: str) -> None:
     run(what, log, argv, **env)
 
 
-def new_venv(python: str, venv: Path, log: Path) -> None:
+def new_venv(python: str, venv: Path, log: Path, *options: str) -> None:
     shutil.rmtree(venv, ignore_errors=True)
     log.unlink(missing_ok=True)
-    run("making the venv", log, [python, "-m", "venv", str(venv)])
+    run("making the venv", log, [python, "-m", "venv", *options, str(venv)])
 
 
 def read_stamp(path: Path) -> str:
@@ -266,6 +272,8 @@ def recipe_of(stack: Stack) -> str:
         raise Skip(f"no Python {stack.python} found")
     if stack.mpi == PLAIN:
         return "\n".join([os.path.realpath(python), *packages_of(stack)])
+    if stack.mpi == DEBIAN:
+        return f"{launcher_version(launcher(stack))}\n{debian_packages()}"
     recipe = [os.path.realpath(python), f"mpi4py {MPI4PY[stack.mpi4py]}"]
     if stack.mpi == "mpich":
         recipe.append(f"mpich {MPICH}")
@@ -274,6 +282,18 @@ def recipe_of(stack: Stack) -> str:
         if stack.from_source:
             compiler(stack)
     return "\n".join(recipe)
+
+
+def debian_packages() -> str:
+    packages = [f"python3-{name}" for name in ("mpi4py", "petsc4py", "h5py-mpi", "cffi")]
+    asked = ["dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Abbrev}\n", *packages]
+    try:
+        said = subprocess.run(asked, check=False, capture_output=True, text=True).stdout
+    except OSError:
+        said = ""
+    if said.count(" ii ") != len(packages):
+        raise Skip(f"not all of these are installed: {' '.join(packages)}")
+    return said
 
 
 def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
@@ -304,8 +324,13 @@ def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
 
 def make_venv(stack: Stack, recipe: str, log: Path) -> None:
     say(f"{stack.name}: making the venv")
-    new_venv(str(find_python(stack.python)), stack.venv, log)
-    if stack.mpi == PLAIN:
+    if stack.mpi == DEBIAN:
+        new_venv(SYSTEM_PYTHON, stack.venv, log, "--system-site-packages")
+    else:
+        new_venv(str(find_python(stack.python)), stack.venv, log)
+    if stack.mpi == DEBIAN:
+        smoke(stack, log)
+    elif stack.mpi == PLAIN:
         pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", *packages_of(stack))
     else:
         install_mpi(stack, recipe, log)
@@ -334,7 +359,7 @@ def install_mpi(stack: Stack, recipe: str, log: Path) -> None:
 def smoke(stack: Stack, log: Path) -> None:
     argv = [*mpiexec(stack), "-n", "2", str(stack.venv / "bin/python"), "-c", SMOKE]
     said = run("running mpi4py on 2 ranks", log, argv)
-    if f"2 {'Open MPI' if stack.mpi == 'openmpi' else 'MPICH'}" not in said:
+    if f"2 {'Open MPI' if stack.mpi in ('openmpi', DEBIAN) else 'MPICH'}" not in said:
         raise Skip(f"mpi4py found another MPI, see {log.relative_to(ROOT)}")
 
 
@@ -398,16 +423,21 @@ def write_json(outcome: dict[Stack, Skip | None]) -> None:
             "mpiexec": mpiexec(s),
         }
         for s, skip in outcome.items()
-        if not skip and s.mpi != PLAIN
+        if not skip and s.mpi4py
     ]
     plain = [
         {"name": s.name, "python_version": s.python, "python": str(s.venv / "bin/python")}
         for s, skip in outcome.items()
         if not skip and s.mpi == PLAIN
     ]
+    debian = [
+        {"name": s.name, "python_version": s.python, "python": str(s.venv / "bin/python"), "mpiexec": mpiexec(s)}
+        for s, skip in outcome.items()
+        if not skip and s.mpi == DEBIAN
+    ]
     skipped = [{"name": s.name, "reason": str(skip)} for s, skip in outcome.items() if skip]
     new = HOME / "stacks.json.new"
-    new.write_text(json.dumps({"stacks": ready, "plain": plain, "skipped": skipped}, indent=2) + "\n")
+    new.write_text(json.dumps({"stacks": ready, "plain": plain, "debian": debian, "skipped": skipped}, indent=2) + "\n")
     new.replace(HOME / "stacks.json")
 
 

@@ -2,7 +2,8 @@
 """Records a Python that a recorded program has started. Imported by allranks.pth, and by nothing else.
 
 The variable ALLRANKS_CHILD holds the name of the recording in its first line and options of `allranks run` in the others. The
-program is not to see it: it is taken out of os.environ, and passed on from C.
+program is not to see it: it is taken out of os.environ, and passed on from C. A Python that MPI_Comm_spawn has started finds
+the same in a note (src/runtime/spawning.h).
 """
 
 import os
@@ -38,10 +39,67 @@ def program_of(words: "list[str]") -> str:
     return f"-m {word_after('-m', words)}" if sys.argv[:1] == ["-m"] else sys.argv[0]
 
 
+# ---- started by MPI ----
+
+LAUNCHERS = ("mpiexec", "mpirun", "hydra", "pmi_proxy", "orted", "prte", "slurmstepd")
+
+
+def launchers_of(pid: int) -> "set[int]":
+    """Those above a process, on this node."""
+    found = set()
+    while pid > 1:
+        with open(f"/proc/{pid}/stat") as file:
+            name, _, rest = file.read().partition("(")[2].rpartition(")")
+        if name.startswith(LAUNCHERS):
+            found.add(pid)
+        pid = int(rest.split()[1])
+    return found
+
+
+def is_ours(path: str) -> bool:
+    """A note of this user, left by a process that has the same launcher."""
+    stat = os.lstat(path)
+    pid = os.path.basename(path).replace(".c", "-p").rpartition("-p")[2].partition("-")[0]
+    private = stat.st_uid == os.geteuid() and not stat.st_mode & 0o22 and not os.path.islink(path)
+    return private and not launchers_of(int(pid.lstrip("p"))).isdisjoint(launchers_of(os.getpid()))
+
+
+def notes() -> "list[str]":
+    found = []
+    for place in ("/dev/shm", os.environ.get("TMPDIR", ""), "/tmp"):
+        home = os.path.join(place, f"allranks-{os.geteuid()}")
+        for job in names_in(home) if place else ():
+            names = names_in(os.path.join(home, job))
+            found += [os.path.join(home, job, name) for name in names if name.endswith(".spawns")]
+    return found
+
+
+def names_in(directory: str) -> "list[str]":
+    try:
+        return os.listdir(directory)
+    except OSError:  # there is none, or no more
+        return []
+
+
+def left_by_parent() -> str:
+    """What the rank that has started this process wants it to know; Open MPI says which one that was, MPICH does not."""
+    parent = os.environ.get("OMPI_PARENT_PORT", "").partition(":")[0]
+    texts = []
+    for path in notes():
+        try:
+            if is_ours(path):
+                with open(path) as file:
+                    texts.append(file.read().partition("\n")[::2])
+        except OSError:  # another call has returned meanwhile
+            continue
+    texts.sort(key=lambda text: text[0] != parent)
+    return texts[0][1] if texts else ""
+
+
 def start() -> None:
-    text = os.environ.pop("ALLRANKS_CHILD")
+    text = os.environ.pop("ALLRANKS_CHILD", "") or left_by_parent()
     words = command_line()
-    if not is_wanted(words):
+    if not text or not is_wanted(words):
         return
     from allranks import _launch
 

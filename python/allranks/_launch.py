@@ -37,7 +37,11 @@ Record a Python program, alone or on every rank of an MPI job:
 options:
   -o, --output FILE    the file to write (default: SCRIPT.allranks in the
                        current directory); an existing one is not overwritten,
-                       FILE-2 is written instead
+                       FILE-2 is written instead. {rank}, {host}, {pid} and
+                       {job} in it are filled in; a brace is written twice
+      --per-rank       a file for each rank, SCRIPT.0.allranks and so on, which
+                       are not merged; {rank} in FILE asks for the same. If FILE
+                       ends in .pstats or .prof, that is what they are
   -q, --quiet          no closing line on standard error
       --live-dir DIR   where each process keeps its live file while it runs
                        (default: $ALLRANKS_LIVE_DIR, or /dev/shm/allranks-UID,
@@ -74,6 +78,8 @@ def loop_in_c():
     for _ in range({CALIBRATION_CALLS}):
         abs(0)
 """
+OUTPUT_WORDS = ("rank", "host", "pid", "job")
+PSTATS_ENDINGS = (".pstats", ".prof")
 WITH_VALUE = ("-o", "--output", "--live-dir", "--max-size", "--builtins", "--budget", "--include", "--exclude")
 
 
@@ -85,6 +91,7 @@ class Options:
     """What `allranks run` was asked to do."""
 
     output = ""
+    per_rank = False
     quiet = False
     live_dir = ""
     max_bytes = 256 << 20
@@ -123,9 +130,23 @@ def parse_builtins(text: str) -> str:
     return text
 
 
+def parse_output(name: str) -> str:
+    for piece in name.replace("{{", "").replace("}}", "").split("{")[1:]:
+        word, closed, _ = piece.partition("}")
+        if not closed or word not in OUTPUT_WORDS:
+            known = ", ".join(f"{{{each}}}" for each in OUTPUT_WORDS)
+            raise UsageError(f"-o {name}: {{{word}{closed} is not one of {known} (a brace is written twice)")
+    return name
+
+
+def with_braces(name: str) -> str:
+    """A name that is to stay as it is."""
+    return name.replace("{", "{{").replace("}", "}}")
+
+
 def set_option(options: Options, name: str, value: str) -> None:
     if name in ("-o", "--output"):
-        options.output = value
+        options.output = parse_output(value)
     elif name == "--live-dir":
         if not value:
             raise UsageError("--live-dir needs a directory")
@@ -157,6 +178,8 @@ def parse(argv: list[str]) -> Options:
             break
         if name in ("-q", "--quiet"):
             options.quiet = True
+        elif name == "--per-rank":
+            options.per_rank = True
         elif name == "--no-import":
             options.hide_imports = True
         elif name == "--no-children":
@@ -185,7 +208,7 @@ def default_output(options: Options) -> str:
         stem = "stdin"
     else:
         stem = os.path.splitext(os.path.basename(options.target.rstrip("/")))[0]
-    return stem + ".allranks"
+    return with_braces(stem) + ".allranks"
 
 
 def become_main(options: Options) -> None:
@@ -229,13 +252,47 @@ def is_package(path: str) -> bool:
     return False
 
 
-def at_exit() -> None:
+def at_exit(ending: str, quiet: bool) -> None:
     """The last of Python's exit functions: the program's own, registered later, have run."""
     for name in ("mpi4py", "numpy", "petsc4py", "h5py"):
         version = getattr(sys.modules.get(name), "__version__", None)
         if isinstance(version, str):
             _runtime.fact(name, os.fsencode(version))
-    _runtime.finish()
+    written = _runtime.finish(bool(ending))
+    if written and ending:
+        become_pstats(os.fsdecode(written[0]), ending, written[1] and not quiet)
+
+
+def become_pstats(run: str, ending: str, speaks: bool) -> None:
+    """The run file becomes one that pstats reads: by the command, since what converts has no place in the user's process."""
+    program = os.path.join(os.path.dirname(sys.executable), "allranks")
+    part = f"{run}.{os.getpid()}.part"
+    try:
+        pid = os.posix_spawn(program, [program, "export", run, "-f", "pstats", "-o", part], os.environ)
+        if os.waitpid(pid, 0)[1]:
+            raise OSError
+        name = free_name(part, os.path.splitext(run)[0], ending)
+        os.unlink(part)
+        os.unlink(run)
+    except OSError:  # the run file stays, and holds more
+        name = run
+    if os.path.dirname(name) == current_directory():
+        name = os.path.basename(name)
+    if speaks:
+        note(f"recorded in {name}; see: allranks report {name}")
+
+
+def free_name(file: str, stem: str, ending: str) -> str:
+    """A further name of the file that no other one has."""
+    number = 1
+    while True:
+        name = stem + (f"-{number}" if number > 1 else "") + ending
+        try:
+            os.link(file, name)
+        except FileExistsError:
+            number += 1
+        else:
+            return name
 
 
 def current_directory() -> str:
@@ -268,6 +325,8 @@ def options_for_children(options: Options, output: str) -> bytes:
     words = [f"--output={output}", f"--max-size={options.max_bytes}", f"--builtins={options.builtins}"]
     if options.quiet:
         words.append("--quiet")
+    if options.per_rank:
+        words.append("--per-rank")
     if options.budget:
         words.append(f"--budget={options.budget!r}")
     if options.hide_imports:
@@ -282,7 +341,13 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     import atexit
 
     directory = current_directory()
-    output = os.path.join(directory, options.output or default_output(options))
+    output = os.path.join(with_braces(directory), options.output or default_output(options))
+    ending = os.path.splitext(output)[1]
+    if ending in PSTATS_ENDINGS:
+        options.per_rank = True
+        output = output[: -len(ending)] + ".allranks"
+    else:
+        ending = ""
     live_dir = os.path.join(directory, options.live_dir) if options.live_dir else ""
     encoded = [(key, os.fsencode(value)) for key, value in facts.items()]
     loops = calibration_loops()
@@ -290,6 +355,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
         engine = _runtime.start(
             os.fsencode(output),
+            options.per_rank or "{rank}" in output.replace("{{", ""),
             os.fsencode(live_dir),
             options.max_bytes,
             options.quiet,
@@ -312,7 +378,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     for key, value in encoded:
         _runtime.fact(key, value)
     os.register_at_fork(after_in_child=_runtime.forked)
-    atexit.register(at_exit)
+    atexit.register(at_exit, "" if stem else ending, options.quiet)
 
 
 def check_script(options: Options) -> None:
@@ -350,7 +416,7 @@ def use_command(options: Options) -> bool:
         how = f"install allranks there and start {interpreter} -m allranks {path}"
         refuse_command(options, f"{path} belongs to another Python, {interpreter}", how)
     if not options.output and not path.endswith(".py"):
-        options.output = options.target + ".allranks"  # the name may hold dots, such as pip3.11
+        options.output = with_braces(options.target) + ".allranks"  # the name may hold dots, such as pip3.11
     options.target = path
     return True
 

@@ -149,8 +149,6 @@ static void print_head(const struct report *r)
     printf("   dropped %s", ar_show_count(n_lost_in_all(r)));
     if (n_unfinished(p))
         printf("   unfinished %zu", n_unfinished(p));
-    if (*ar_profile_fact_text(p, "ended"))
-        printf("   recorded until MPI_Finalize");
     printf("\n");
     print_full(r);
     print_untold(r);

@@ -92,17 +92,36 @@ static int try_lock(const char *path)
     return NOT_YET;
 }
 
-int ar_family_lock(const struct ar_identity *identity)
+static int lock_file(const char *path)
 {
     uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
     struct timespec short_while = {.tv_nsec = 500000};
-    char path[AR_PATH_BYTES];
     int lock;
 
-    path_of(identity, ".lock", path);
     while ((lock = try_lock(path)) == NOT_YET && ar_clock_ns(CLOCK_MONOTONIC) < deadline_ns)
         nanosleep(&short_while, NULL);
     return lock;
+}
+
+int ar_family_lock(const struct ar_identity *identity)
+{
+    char path[AR_PATH_BYTES];
+
+    path_of(identity, ".lock", path);
+    return lock_file(path);
+}
+
+static void path_of_ranks_lock(const struct ar_identity *identity, char *path)
+{
+    snprintf(path, AR_PATH_BYTES, "%.4000s/ranks.lock", identity->job_dir);
+}
+
+int ar_family_lock_ranks(const struct ar_identity *identity)
+{
+    char path[AR_PATH_BYTES];
+
+    path_of_ranks_lock(identity, path);
+    return lock_file(path);
 }
 
 void ar_family_unlock(int lock)
@@ -250,7 +269,6 @@ enum ar_status ar_family_gather(struct ar_family *family, const struct ar_identi
     struct gathering g = {
         .family = family, .p = p, .own_path = own_path, .is_locked = lock >= 0, .status = AR_OK};
 
-    *family = (struct ar_family){0};
     each_file(identity, gather_file, &g);
     add_lost(identity, p);
     return g.status;
@@ -277,6 +295,10 @@ void ar_family_leave(const struct ar_identity *identity)
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         path_of(identity, endings[i], path);
+        unlink(path);
+    }
+    if (ar_family_root_is_rank(identity)) {
+        path_of_ranks_lock(identity, path);
         unlink(path);
     }
 }

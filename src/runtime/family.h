@@ -9,6 +9,7 @@
  *     p100-7.c102-9.allranks   one that has ended: a run file, which is smaller
  *     p100-7.unrecorded        a byte for each child that could not be recorded
  *     p100-7.lock              held by whoever ends
+ *     ranks.lock               held by whoever changes the run of all ranks
  *
  * The root ends by writing the run of all of them. Who ends after the root and is the last one left
  * adds itself and the others to that run, or writes it if the root was killed. So nobody is waited
@@ -31,6 +32,8 @@ struct ar_family {
 /* -1: it could not be had within a few seconds. Another process may be at its end. */
 int ar_family_lock(const struct ar_identity *identity);
 void ar_family_unlock(int lock);
+/* The same for all ranks and their children. Taken after that of the family, or without it. */
+int ar_family_lock_ranks(const struct ar_identity *identity);
 
 /* Has this process started another one, as far as is known? Then there may be something to find. */
 void ar_family_expect(void);
@@ -39,8 +42,8 @@ bool ar_family_is_expected(const struct ar_identity *identity);
 void ar_family_begin(const struct ar_identity *identity);
 
 /*
- * Adds to `p` what others of the family have left, or have so far; but not `own_path`. Without the
- * lock (-1) what somebody may be writing just now is left alone.
+ * Adds to `p`, and to what `family` lists, what others have left, or have so far; but not
+ * `own_path`. Without the lock (-1) what somebody may be writing just now is left alone.
  */
 AR_MUST_CHECK enum ar_status ar_family_gather(struct ar_family *family,
                                               const struct ar_identity *identity, int lock,
@@ -60,7 +63,7 @@ void ar_family_count_lost(const struct ar_identity *identity);
 
 /* Then nobody but a last child is left to write the run. */
 bool ar_family_root_is_done(const struct ar_identity *identity);
-/* Its run is that of all ranks, which no child can add to. */
+/* Its run is that of all ranks, unless each has its own. */
 bool ar_family_root_is_rank(const struct ar_identity *identity);
 /* Is the root in it? */
 bool ar_family_wrote(const struct ar_identity *identity, const struct ar_profile *run);

@@ -20,14 +20,19 @@
 #define LEAST_FREE_BYTES ((uint64_t)1 << 20)
 
 /*
- * In the order in which they are believed. Slurm sets its own even where another launcher runs
- * below it.
+ * In the order in which they are believed, with the sizes that may go with each: PMIx names none,
+ * but who uses it does. Slurm sets its own even where another launcher runs below it.
  */
-static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                             "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-#define N_SLURM_VARIABLES 1 /* the last of each list; Slurm sets them in batch scripts too */
-static const char *const size_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                             "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS"};
+static const struct {
+    const char *rank, *sizes[2];
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}},
+    {"PMIX_RANK", {"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}},
+    {"PMI_RANK", {"PMI_SIZE"}},
+    {"MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}},
+    {"SLURM_PROCID", {"SLURM_NTASKS"}},
+};
+#define FIRST_SPECIAL_STEP 0xfffffff0u /* of Slurm: the batch script, a shell that salloc starts */
 static const char *const job_variables[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
                                             "PMI_JOBID"};
 
@@ -44,21 +49,53 @@ static const char *first_set(const char *const *names, size_t n)
 
 #define N_OF(names) (sizeof(names) / sizeof *(names))
 
-/* Only a step of a Slurm job has ranks. */
-static size_t n_believed(size_t n_names)
-{
-    return getenv("SLURM_STEP_ID") ? n_names : n_names - N_SLURM_VARIABLES;
-}
-
 static uint32_t number_or(const char *text, uint32_t otherwise)
 {
     char *end;
 
-    if (!text)
+    if (!text || !*text)
         return otherwise;
     unsigned long value = strtoul(text, &end, 10);
 
     return *end == '\0' && value < UINT32_MAX ? (uint32_t)value : otherwise;
+}
+
+/*
+ * Only a step of a Slurm job has ranks; and one with a terminal is a shell, in which somebody types
+ * commands that are none.
+ */
+static bool slurm_is_believed(void)
+{
+    uint32_t step = number_or(getenv("SLURM_STEP_ID"), UINT32_MAX);
+
+    return step < FIRST_SPECIAL_STEP && !getenv("SLURM_PTY_PORT");
+}
+
+/* As a number; `otherwise` where it is not set, or not to be believed. */
+static uint32_t variable(const char *name, uint32_t otherwise)
+{
+    if (!name || (strncmp(name, "SLURM_", 6) == 0 && !slurm_is_believed()))
+        return otherwise;
+    return number_or(getenv(name), otherwise);
+}
+
+/* What the launcher says; AR_RANK_NONE and 0 where none does, or what it says cannot be. */
+static void find_rank(uint32_t *rank, uint32_t *size)
+{
+    for (size_t i = 0; i < N_OF(launchers); i++) {
+        *rank = variable(launchers[i].rank, AR_RANK_NONE);
+        *size = variable(launchers[i].sizes[0], variable(launchers[i].sizes[1], 0));
+        if (*rank != AR_RANK_NONE && (*size == 0 || *rank < *size))
+            return;
+    }
+    *rank = AR_RANK_NONE;
+    *size = 0;
+}
+
+/* By MPI_Comm_spawn, into a world of its own. */
+static bool is_spawned(void)
+{
+    return getenv("PMI_SPAWNED") || getenv("OMPI_PARENT_PORT");
 }
 
 /*
@@ -67,14 +104,14 @@ static uint32_t number_or(const char *text, uint32_t otherwise)
  */
 static uint32_t launcher_above(uint32_t parent)
 {
-    static const char *const launchers[] = {"hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec",
-                                            "mpirun", "pmi_proxy"};
+    static const char *const names[] = {"hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpirun",
+                                        "pmi_proxy"};
     struct ar_process_stat stat;
     uint32_t pid = parent;
 
     for (int depth = 0; depth < 16 && pid > 1 && ar_process_read(pid, &stat); depth++) {
-        for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-            if (strncmp(stat.name, launchers[i], strlen(launchers[i])) == 0)
+        for (size_t i = 0; i < N_OF(names); i++)
+            if (strncmp(stat.name, names[i], strlen(names[i])) == 0)
                 return pid;
         pid = stat.parent;
     }
@@ -138,8 +175,9 @@ static void find_job(struct ar_identity *id)
     else {
         uint32_t launcher = launcher_above(id->parent_pid);
 
-        snprintf(id->job, sizeof id->job, "launcher%u-%llu", launcher,
-                 (unsigned long long)ar_process_start(launcher));
+        /* hydra gives a world that was spawned no name of its own */
+        snprintf(id->job, sizeof id->job, "launcher%u-%llu%s", launcher,
+                 (unsigned long long)ar_process_start(launcher), is_spawned() ? "-spawned" : "");
     }
     clean_name(id->job);
 }
@@ -227,10 +265,8 @@ static void find_self(struct ar_identity *out)
     *out = (struct ar_identity){
         .pid = (uint32_t)getpid(),
         .parent_pid = (uint32_t)getppid(),
-        .world_rank =
-            number_or(first_set(rank_variables, n_believed(N_OF(rank_variables))), AR_RANK_NONE),
-        .world_size = number_or(first_set(size_variables, n_believed(N_OF(size_variables))), 0),
     };
+    find_rank(&out->world_rank, &out->world_size);
     out->pid_start = ar_process_start(out->pid);
     if (gethostname(out->host, sizeof out->host) < 0)
         snprintf(out->host, sizeof out->host, "unknown");
@@ -243,6 +279,7 @@ static void name_root(struct ar_identity *out)
     char *at = out->stem, *end = at + sizeof out->stem;
 
     out->root_pid = out->pid;
+    out->root_rank = out->world_rank;
     out->root_start = out->pid_start;
     at += snprintf(at, (size_t)(end - at), "%s/", out->job_dir);
     if (out->world_rank != AR_RANK_NONE)
@@ -275,6 +312,13 @@ enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, s
     return status;
 }
 
+bool ar_identity_default_place(struct ar_identity *identity)
+{
+    struct ar_error err;
+
+    return default_job_dir(identity, &err) == AR_OK;
+}
+
 /* The root may have ended meanwhile, and left nothing. */
 static enum ar_status make_job_dir_again(const struct ar_identity *identity, struct ar_error *err)
 {
@@ -297,7 +341,7 @@ enum ar_status ar_identity_fork(struct ar_identity *identity, struct ar_error *e
 }
 
 /* "…/r3-p1234-5678" */
-static bool read_stem(struct ar_identity *out, const char *stem, uint32_t *rank)
+static bool read_stem(struct ar_identity *out, const char *stem)
 {
     unsigned long long start;
     const char *name;
@@ -308,9 +352,9 @@ static bool read_stem(struct ar_identity *out, const char *stem, uint32_t *rank)
     snprintf(out->job_dir, sizeof out->job_dir, "%s", stem);
     *strrchr(out->job_dir, '/') = '\0';
     name = stem + strlen(out->job_dir) + 1;
-    *rank = AR_RANK_NONE;
+    out->root_rank = AR_RANK_NONE;
     if (name[0] == 'r' &&
-        (sscanf(name, "r%u-", rank) != 1 || !(name = strchr(name, '-')) || !name++))
+        (sscanf(name, "r%u-", &out->root_rank) != 1 || !(name = strchr(name, '-')) || !name++))
         return false;
     if (sscanf(name, "p%u-%llu", &out->root_pid, &start) != 2)
         return false;
@@ -320,16 +364,17 @@ static bool read_stem(struct ar_identity *out, const char *stem, uint32_t *rank)
 
 /*
  * The launcher's variables are passed on to everything below a rank: they are the root's, unless
- * they name another job, which the root has started.
+ * they name another job, which the root has started. But in a world that MPI has started there are
+ * the same ranks once more.
  */
-static void choose_rank(struct ar_identity *out, uint32_t root_rank)
+static void choose_rank(struct ar_identity *out)
 {
     const char *slash = strrchr(out->job_dir, '/');
     const char *job = slash ? slash + 1 : out->job_dir;
 
-    if (out->world_rank == AR_RANK_NONE || strcmp(out->job, job) == 0) {
-        out->world_rank = root_rank;
-        if (root_rank == AR_RANK_NONE)
+    if (out->world_rank == AR_RANK_NONE || is_spawned() || strcmp(out->job, job) == 0) {
+        out->world_rank = out->root_rank;
+        if (out->root_rank == AR_RANK_NONE || is_spawned())
             out->world_size = 0;
     }
     snprintf(out->job, sizeof out->job, "%.63s", job);
@@ -337,10 +382,8 @@ static void choose_rank(struct ar_identity *out, uint32_t root_rank)
 
 enum ar_status ar_identity_join(struct ar_identity *out, const char *stem, struct ar_error *err)
 {
-    uint32_t root_rank;
-
     find_self(out);
-    if (!read_stem(out, stem, &root_rank))
+    if (!read_stem(out, stem))
         return ar_fail(err, AR_BAD, "%s: not the name of a recording", stem);
     if (make_job_dir_again(out, err) < 0)
         return AR_IO;
@@ -349,7 +392,7 @@ enum ar_status ar_identity_join(struct ar_identity *out, const char *stem, struc
         out->parent_pid = out->pid;
         out->parent_start = out->pid_start;
     }
-    choose_rank(out, root_rank);
+    choose_rank(out);
     name_child(out);
     return AR_OK;
 }

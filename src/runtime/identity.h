@@ -2,7 +2,9 @@
 /*
  * identity: who this process is, before MPI says so, and where its live file goes.
  *
- * The rank comes from the launcher's environment and is confirmed in MPI_Init. Ranks of one job
+ * The rank comes from the launcher's environment and is confirmed in MPI_Init. Variables that stand
+ * there for another reason are not believed: those of a shell that Slurm has started, or a rank that
+ * is not below its size. Ranks of one job
  * agree on its name, and so on the directory of their live files, without talking: the scheduler's
  * or launcher's job id, or, where there is none (hydra), the launcher's process on this node, by
  * pid and start time. A process without a launcher is a job of its own.
@@ -31,6 +33,7 @@ struct ar_identity {
     uint64_t parent_start; /* 0: the parent is not recorded */
     /* The process that the user started, on this rank: itself, or an ancestor. */
     uint32_t root_pid;
+    uint32_t root_rank; /* AR_RANK_NONE: it is none */
     uint64_t root_start;
     bool is_child;                   /* true also for what the root became by exec */
     uint32_t world_rank, world_size; /* AR_RANK_NONE and 0: no launcher said so */
@@ -44,6 +47,11 @@ struct ar_identity {
 /* `live_dir` is NULL or empty for the default. The job's directory exists afterwards. */
 AR_MUST_CHECK enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir,
                                               struct ar_error *err);
+/*
+ * Moves `identity` from the live directory that was asked for to the default one, whose job's
+ * directory exists afterwards; false: there is none. Files are not moved.
+ */
+bool ar_identity_default_place(struct ar_identity *identity);
 /* In the child of a fork: from its parent's to its own. */
 AR_MUST_CHECK enum ar_status ar_identity_fork(struct ar_identity *identity, struct ar_error *err);
 /*

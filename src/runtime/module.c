@@ -68,7 +68,8 @@ static void set_builtins_fact(enum ar_builtins builtins)
 }
 
 PyDoc_STRVAR(start_doc,
-             "start(output, live_dir, max_bytes, quiet, own_directory, builtins, budget, include,\n"
+             "start(output, per_rank, live_dir, max_bytes, quiet, own_directory, builtins, budget, "
+             "include,\n"
              "      exclude, hide_imports, stem, children)\n--\n\n"
              "Begin to record this process. RuntimeError: it cannot be recorded, and why.");
 
@@ -76,19 +77,21 @@ static PyObject *start(PyObject *self, PyObject *args)
 {
     struct ar_options options = {0};
     unsigned long long n_bytes_max;
-    int quiet, builtins, hide_imports;
+    int per_rank, quiet, builtins, hide_imports;
     double budget;
     const char *own_directory;
     PyObject *include, *exclude, *children;
     struct ar_error err;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "yyKpyidO!O!pyO", &options.output, &options.live_dir, &n_bytes_max,
-                          &quiet, &own_directory, &builtins, &budget, &PyTuple_Type, &include,
-                          &PyTuple_Type, &exclude, &hide_imports, &options.stem, &children))
+    if (!PyArg_ParseTuple(args, "ypyKpyidO!O!pyO", &options.output, &per_rank, &options.live_dir,
+                          &n_bytes_max, &quiet, &own_directory, &builtins, &budget, &PyTuple_Type,
+                          &include, &PyTuple_Type, &exclude, &hide_imports, &options.stem,
+                          &children))
         return NULL;
     options.n_bytes_max = n_bytes_max;
     options.quiet = quiet;
+    options.per_rank = per_rank;
     options.children = children == Py_None ? NULL : PyBytes_AsString(children);
     if (PyErr_Occurred())
         return NULL;
@@ -157,13 +160,23 @@ static PyObject *calibrate(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(finish_doc, "finish()\n--\n\nWrite the run file, unless MPI is to do so.");
+PyDoc_STRVAR(
+    finish_doc,
+    "finish(says_nothing)\n--\n\n"
+    "Write the run file, unless MPI is to do so. Returns its path, and whether this process\n"
+    "speaks for all ranks; None: nothing was written.");
 
 static PyObject *finish(PyObject *self, PyObject *args)
 {
-    (void)self, (void)args;
-    ar_recording_end_without_mpi();
-    Py_RETURN_NONE;
+    int says_nothing;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "p", &says_nothing))
+        return NULL;
+    ar_recording_end_without_mpi(says_nothing);
+    if (!*ar_recording_written())
+        Py_RETURN_NONE;
+    return Py_BuildValue("yO", ar_recording_written(), ar_recording_speaks() ? Py_True : Py_False);
 }
 
 PyDoc_STRVAR(forked_doc, "forked()\n--\n\nIn the child of a fork: go on in a file of its own.");
@@ -290,7 +303,7 @@ static PyMethodDef methods[] = {
     {"calibrate", calibrate, METH_VARARGS, calibrate_doc},
     {"cancel", cancel, METH_NOARGS, cancel_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
-    {"finish", finish, METH_NOARGS, finish_doc},
+    {"finish", finish, METH_VARARGS, finish_doc},
     {"forked", forked, METH_NOARGS, forked_doc},
     {"run_code", run_code, METH_VARARGS, run_code_doc},
     {"run_file", run_file, METH_VARARGS, run_file_doc},

@@ -99,6 +99,17 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     return call->node != NULL;
 }
 
+void ar_mpi_restart(struct ar_mpi_call *call)
+{
+    uint64_t now = ar_ticks();
+    int64_t ticks = call->node->ticks - (int64_t)(now - call->start);
+
+    if (ar_self != call->thread) /* the recording may be over */
+        return;
+    __atomic_store_n(&call->node->ticks, ticks, __ATOMIC_RELAXED);
+    call->start = now;
+}
+
 /* Always its first ones; see mpi_traffic.c. */
 static inline struct ar_values *mpi_values(struct ar_thread *t, struct ar_node *node)
 {
@@ -448,6 +459,7 @@ void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t 
     if (!call->thread)
         return;
     making.node = call->node;
+    making.is_hidden = origin == AR_COMM_DUP && ar_operation_makes_its_own(call->thread);
     ar_comm_made(&call->thread->mpi->comms, call->abi, &making);
 }
 

@@ -40,6 +40,8 @@ struct ar_mpi_call {
 /* false: this call is not to be recorded, and none of the following is to be called. */
 bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_id id);
 void ar_mpi_leave(struct ar_mpi_call *call);
+/* What came after entering was our own doing: the call begins now. */
+void ar_mpi_restart(struct ar_mpi_call *call);
 
 /*
  * What a call did, after it was left, and if it succeeded. Handles are passed as words; a
@@ -115,3 +117,6 @@ void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name);
 /* Around MPI_Init and MPI_Finalize. */
 void ar_mpi_initialized(struct ar_mpi_abi *abi);
 void ar_mpi_finalizing(struct ar_mpi_abi *abi);
+/* Around MPI_Comm_spawn and MPI_Comm_spawn_multiple, at the root, which alone starts processes. */
+void ar_mpi_spawning(struct ar_mpi_abi *abi);
+void ar_mpi_spawned(struct ar_mpi_abi *abi);

@@ -89,15 +89,16 @@ static void short_version(const char *version, char *text, size_t n_text)
     text[n] = '\0';
 }
 
-static void note_library(const struct ar_object *object, const char *version, bool recognised)
+/* `why_not` is NULL where its calls are recorded. */
+static void note_library(const struct ar_object *object, const char *version, const char *why_not)
 {
     char text[256];
 
-    if (recognised)
-        short_version(version, text, sizeof text);
+    if (why_not)
+        snprintf(text, sizeof text, "%.120s: %s, its calls are not recorded",
+                 base_name(object->name), why_not);
     else
-        snprintf(text, sizeof text, "%s: not recognised, its calls are not recorded",
-                 base_name(object->name));
+        short_version(version, text, sizeof text);
     ar_livemap_fact("mpi", text);
 }
 
@@ -115,11 +116,14 @@ static void add_library(const struct ar_object *object, void *handle)
 {
     const char *version = library_version(handle);
     struct ar_mpi_abi *abi = recognise(object, version);
+    const char *why_not = abi ? NULL : "not recognised";
 
-    if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES || !know_functions()))
-        abi = NULL; /* a second one of its kind: its functions are not those we call */
-    note_library(object, version, abi != NULL);
-    if (!abi)
+    if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES))
+        why_not = "a second one of its kind"; /* its functions are not those we call */
+    else if (abi && !know_functions())
+        why_not = "there is no memory";
+    note_library(object, version, why_not);
+    if (why_not)
         return;
     abi->library = handle; /* kept open: the process holds the library anyway */
     hook.libraries[hook.n_libraries++] = (struct library){*object, abi};
@@ -264,12 +268,10 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
 
     if (!found || !name || !ar_live_base)
         return found;
-    if (strncmp(name, "PyInit_", 7) == 0)
-        look_at_new_objects();
+    look_at_new_objects();
     if (strcmp(name, "PyInit_MPI") == 0)
         found = ar_mpi4py_init(found);
     if (strncmp(name, "MPI_", 4) == 0) {
-        look_at_new_objects();
         pthread_mutex_lock(&hook.lock);
         void *wrapper = wrapper_for(name, found);
         pthread_mutex_unlock(&hook.lock);

@@ -15,6 +15,7 @@ typedef int MPI_Session;
 typedef int MPI_Info;
 typedef int MPI_Datatype;
 typedef int MPI_Op;
+typedef int MPI_Info;
 typedef int MPI_Request;
 typedef int MPI_Message;
 typedef int MPI_Errhandler;

@@ -14,6 +14,7 @@ typedef void *MPI_Session;
 typedef void *MPI_Info;
 typedef void *MPI_Datatype;
 typedef void *MPI_Op;
+typedef void *MPI_Info;
 typedef void *MPI_Request;
 typedef void *MPI_Message;
 typedef void *MPI_Errhandler;

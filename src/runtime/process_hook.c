@@ -31,6 +31,11 @@ void ar_process_pass_on(const char *variable)
     *equals = '=';
 }
 
+const char *ar_process_passed_on(void)
+{
+    return passed_on ? passed_on + n_name : NULL;
+}
+
 static size_t count(char *const environment[])
 {
     size_t n = 0;

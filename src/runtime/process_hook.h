@@ -18,3 +18,5 @@
 void *ar_process_wrapper(const char *name);
 /* What children find, as NAME=value; NULL: they are not to be recorded. */
 void ar_process_pass_on(const char *variable);
+/* Its value; NULL: there is none. */
+const char *ar_process_passed_on(void);

@@ -2,16 +2,19 @@
 #include "runtime/recording.h"
 
 #include "format/profile.h"
-#include "format/runfile.h"
 #include "runtime/family.h"
 #include "runtime/finalize_merge.h"
 #include "runtime/functions.h"
 #include "runtime/identity.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi_abi.h"
+#include "runtime/mpi_comms.h"
 #include "runtime/mpi_hook.h"
+#include "runtime/mpi_requests.h"
+#include "runtime/output.h"
 #include "runtime/process_hook.h"
 #include "runtime/rollcall.h"
+#include "runtime/spawning.h"
 #include "runtime/tree.h"
 
 #include <errno.h>
@@ -26,10 +29,12 @@
 
 static struct {
     struct ar_identity identity;
-    char output[AR_PATH_BYTES];
+    char written[AR_PATH_BYTES]; /* the run file, once there is one */
     bool quiet;
     bool with_children;
-    bool finished;             /* written, or given up with a word: nothing is left to do at exit */
+    bool finished;    /* written, or given up with a word: nothing is left to do at exit */
+    bool is_merged;   /* MPI is over and the ranks' run is written, but the program goes on */
+    bool is_given_up; /* that could not be done, and has been said */
     struct ar_mpi_abi *linked; /* MPI on which all ranks can merge */
     dev_t stderr_device;
     ino_t stderr_inode;
@@ -78,8 +83,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
         write_without_signal(line, (size_t)n);
 }
 
-/* The first rank that is recorded speaks for all. */
-static bool speaks(void)
+bool ar_recording_speaks(void)
 {
     return recording.identity.world_rank == AR_RANK_NONE ||
            recording.identity.world_rank == ar_rollcall_first();
@@ -87,16 +91,28 @@ static bool speaks(void)
 
 static void say_what_is_left(const char *why)
 {
-    if (speaks())
-        say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s\n", why,
-            recording.identity.job_dir, recording.output);
+    char output[AR_PATH_BYTES];
+
+    ar_output_name(&recording.identity, output);
+    say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s\n", why,
+        recording.identity.job_dir, output);
 }
 
-/* "1 process", "4 ranks and 8 child processes, of which 1 still runs" */
-static const char *who(const struct ar_profile *p, size_t n_running)
+/* When the run was written. */
+static size_t n_running_in(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++)
+        n += p->processes[i].state == AR_PROCESS_RUNNING;
+    return n;
+}
+
+/* "1 process", "4 ranks and 8 child processes (1 still running, to be added at its end)" */
+static const char *who(const struct ar_profile *p)
 {
     static char text[160];
-    size_t n_children = p->n_processes - p->n_roots;
+    size_t n_children = p->n_processes - p->n_roots, n_running = n_running_in(p);
     int n =
         snprintf(text, sizeof text, "%zu %s", p->n_roots, p->n_roots == 1 ? "process" : "ranks");
 
@@ -109,18 +125,28 @@ static const char *who(const struct ar_profile *p, size_t n_running)
     return text;
 }
 
-static void say_written(const char *path, const struct ar_profile *p, size_t n_running)
+/* In the current directory the name alone is what the user types. */
+static const char *as_typed(const char *path)
 {
-    if (recording.quiet)
-        return;
     const char *name = strrchr(path, '/');
     char cwd[AR_PATH_BYTES];
     size_t n = name ? (size_t)(name - path) : 0;
 
-    /* In the current directory the name alone is what the user types. */
-    if (getcwd(cwd, sizeof cwd) && strlen(cwd) == n && strncmp(cwd, path, n) == 0)
-        path = name + 1;
-    say("allranks: %s recorded in %s; see: allranks report %s\n", who(p, n_running), path, path);
+    return getcwd(cwd, sizeof cwd) && strlen(cwd) == n && strncmp(cwd, path, n) == 0 ? name + 1
+                                                                                     : path;
+}
+
+static void say_written(const char *path, const struct ar_profile *p)
+{
+    path = as_typed(path);
+    if (recording.quiet)
+        return;
+    if (!ar_output_is_per_rank() || recording.identity.world_rank == AR_RANK_NONE)
+        say("allranks: %s recorded in %s; see: allranks report %s\n", who(p), path, path);
+    else if (ar_recording_speaks())
+        say("allranks: rank %u recorded in %s, each rank in a file of its own; see: allranks "
+            "report %s\n",
+            recording.identity.world_rank, path, path);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -163,32 +189,13 @@ static enum ar_status family_profile(struct ar_profile *p, struct ar_family *fam
     return status;
 }
 
-static enum ar_status encode(struct ar_profile *p, struct ar_bytes *bytes, struct ar_error *err)
-{
-    enum ar_status status = ar_run_encode(p, bytes);
-
-    return status < 0 ? ar_fail(err, status, "%s", ar_status_text(status)) : status;
-}
-
-static enum ar_status write_run_to(struct ar_profile *p, const char *path, char *written,
-                                   struct ar_error *err)
-{
-    struct ar_bytes bytes = {0};
-    enum ar_status status = encode(p, &bytes, err);
-
-    if (status == AR_OK)
-        status = ar_run_write(&bytes, path, written, AR_PATH_BYTES, err);
-    ar_bytes_free(&bytes);
-    return status;
-}
-
+/* Where the program goes on, the closing line comes at its end. */
 static enum ar_status write_run_of_ranks(struct ar_profile *p, struct ar_error *err)
 {
-    char written[AR_PATH_BYTES];
-    enum ar_status status = write_run_to(p, recording.output, written, err);
+    enum ar_status status = ar_output_write(&recording.identity, p, recording.written, err);
 
-    if (status == AR_OK)
-        say_written(written, p, 0);
+    if (status == AR_OK && recording.finished)
+        say_written(recording.written, p);
     return status;
 }
 
@@ -210,15 +217,14 @@ static void end_root(void)
     struct ar_error err = {"out of memory"};
     struct ar_profile p = {0};
     struct ar_family family = {0};
-    char written[AR_PATH_BYTES];
     enum ar_status status;
 
     close_live_file();
     status = family_profile(&p, &family, expected, lock, &err);
     if (status == AR_OK)
-        status = write_run_to(&p, recording.output, written, &err);
+        status = ar_output_write(identity, &p, recording.written, &err);
     if (status == AR_OK) {
-        say_written(written, &p, family.n_running);
+        say_written(recording.written, &p);
         ar_family_remove(&family);
         leave_nothing(family.n_running);
     } else {
@@ -240,83 +246,145 @@ static void become_run_file(void)
     size_t n = strlen(ar_livemap_path()) - strlen(".live");
 
     snprintf(path, sizeof path, "%.*s.allranks", (int)n, ar_livemap_path());
-    if (own_profile(&p, &err) == AR_OK && write_run_to(&p, path, written, &err) == AR_OK)
+    if (own_profile(&p, &err) == AR_OK && ar_output_write_to(&p, path, written, &err) == AR_OK)
         ar_livemap_remove();
     ar_profile_free(&p);
 }
 
-/* The root wrote its run while others still ran: they are in it as they were then, or not yet. */
-static enum ar_status add_to_run(const char *path, struct ar_profile *run, struct ar_profile *p,
-                                 struct ar_error *err)
-{
-    struct ar_bytes bytes = {0};
-    enum ar_status status = ar_profile_merge(run, p);
-
-    if (status == AR_OK)
-        status = encode(run, &bytes, err);
-    if (status == AR_OK)
-        status = ar_run_replace(&bytes, path, err);
-    ar_bytes_free(&bytes);
-    return status;
-}
-
-#define MAX_RUNS 100 /* of the same name: looking for ours among them has an end */
-
-/* The file may have been moved, and another one may have its name: what is in it tells. */
-static enum ar_status add_to_written(struct ar_profile *p, struct ar_error *err)
-{
-    char path[AR_PATH_BYTES];
-
-    for (int n = 1; n < MAX_RUNS && ar_run_numbered(recording.output, n, path, sizeof path) &&
-                    access(path, F_OK) == 0;
-         n++) {
-        struct ar_profile run;
-
-        if (ar_run_read(&run, path, err) < 0)
-            continue;
-
-        bool is_ours = ar_family_wrote(&recording.identity, &run);
-        enum ar_status status = is_ours ? add_to_run(path, &run, p, err) : AR_OK;
-
-        ar_profile_free(&run);
-        if (is_ours)
-            return status;
-    }
-    return AR_BAD;
-}
-
-/* The last of the family: nobody else will. */
+/*
+ * The last of the family: nobody else will. A rank's run is that of all ranks, which no child can
+ * write: if it is not there, the ranks have not merged, and the files stay.
+ */
 static void complete(int lock)
 {
     const struct ar_identity *identity = &recording.identity;
-    char written[AR_PATH_BYTES];
+    bool is_shared = ar_family_root_is_rank(identity) && !ar_output_is_per_rank();
+    int run_lock = is_shared ? ar_family_lock_ranks(identity) : lock;
     struct ar_family family = {0};
-    struct ar_profile p;
+    struct ar_profile p = {0};
     struct ar_error err;
-    enum ar_status status = ar_profile_init(&p);
+    enum ar_status status = run_lock >= 0 ? ar_profile_init(&p) : AR_IO;
 
     if (status == AR_OK)
         status = ar_family_gather(&family, identity, lock, "", &p);
-    if (status == AR_OK && add_to_written(&p, &err) < 0)
-        status = write_run_to(&p, recording.output, written, &err);
+    if (status == AR_OK)
+        status = ar_output_add(identity, &p, recording.written, &err);
+    if (status == AR_BAD && !is_shared)
+        status = ar_output_write(identity, &p, recording.written, &err);
     if (status == AR_OK) {
         ar_family_remove(&family);
         leave_nothing(0);
     }
     ar_family_free(&family);
     ar_profile_free(&p);
+    if (is_shared)
+        ar_family_unlock(run_lock);
+}
+
+static void complete_if_last(int lock)
+{
+    const struct ar_identity *identity = &recording.identity;
+
+    if (lock >= 0 && ar_family_root_is_done(identity) && !ar_family_runs(identity))
+        complete(lock);
 }
 
 static void end_child(void)
 {
-    const struct ar_identity *identity = &recording.identity;
-    int lock = ar_family_lock(identity);
+    int lock = ar_family_lock(&recording.identity);
 
     close_live_file();
     become_run_file();
-    if (lock >= 0 && !ar_family_root_is_rank(identity) && ar_family_root_is_done(identity) &&
-        !ar_family_runs(identity))
-        complete(lock);
+    complete_if_last(lock);
+    ar_family_unlock(lock);
+}
+
+/* ---- the end of a rank that went on after MPI_Finalize ---------------------------------------- */
+
+/* All of another rank, or of this one: what it is called tells its files. */
+static void become_member(struct ar_identity *identity, uint32_t rank)
+{
+    const char *path = ar_rollcall_path(rank);
+
+    snprintf(identity->stem, sizeof identity->stem, "%.*s", (int)(strlen(path) - strlen(".live")),
+             path);
+}
+
+/* One rank and its children, as they are now. Its own file a process reads where it is. */
+static enum ar_status member_profile(struct ar_profile *p, struct ar_family *family, uint32_t rank,
+                                     struct ar_error *err)
+{
+    struct ar_identity member = recording.identity;
+    bool is_self = rank == recording.identity.world_rank;
+    enum ar_status status = is_self ? own_profile(p, err) : ar_profile_init(p);
+
+    become_member(&member, rank);
+    if (status == AR_OK)
+        status = ar_family_gather(family, &member, -1, ar_livemap_path(), p);
+    return status;
+}
+
+static enum ar_status gather_ranks(struct ar_profile *p, struct ar_family *family,
+                                   struct ar_error *err)
+{
+    enum ar_status status = ar_profile_init(p);
+
+    for (uint32_t rank = 0; status == AR_OK && rank < ar_rollcall_found(); rank++) {
+        struct ar_profile one = {0};
+
+        status = member_profile(&one, family, rank, err);
+        if (status == AR_OK)
+            status = ar_profile_merge(p, &one);
+        ar_profile_free(&one);
+    }
+    return status;
+}
+
+static void leave_ranks(const struct ar_family *family)
+{
+    struct ar_identity member = recording.identity;
+
+    ar_family_remove(family);
+    for (uint32_t rank = 0; rank < ar_rollcall_found() && family->n_running == 0; rank++) {
+        become_member(&member, rank);
+        ar_family_leave(&member);
+    }
+    leave_nothing(family->n_running);
+}
+
+/* The run that was written in MPI_Finalize, or another one if it has been moved away. */
+static void complete_ranks(void)
+{
+    struct ar_error err = {"out of memory"};
+    struct ar_family family = {0};
+    struct ar_profile p = {0};
+    enum ar_status status = gather_ranks(&p, &family, &err);
+
+    if (status == AR_OK)
+        status = ar_output_add(&recording.identity, &p, recording.written, &err);
+    if (status == AR_BAD)
+        status = ar_output_write(&recording.identity, &p, recording.written, &err);
+    if (status == AR_OK) {
+        say_written(recording.written, &p);
+        leave_ranks(&family);
+    } else {
+        say_what_is_left(err.text);
+    }
+    ar_family_free(&family);
+    ar_profile_free(&p);
+}
+
+/*
+ * What was done after MPI_Finalize is in the live files: the last rank that ends adds all of them,
+ * so that nobody waits and the run is read and written once.
+ */
+static void end_rank(void)
+{
+    int lock = ar_family_lock_ranks(&recording.identity);
+
+    close_live_file();
+    if (lock >= 0 && ar_rollcall_others_ended(recording.identity.world_rank))
+        complete_ranks();
     ar_family_unlock(lock);
 }
 
@@ -330,9 +398,13 @@ static bool end_here(void)
 {
     bool is_root = ar_identity_is_root(&recording.identity);
 
-    if (is_root && ar_live_header()->world_size > 1)
+    if (is_root && recording.is_given_up)
+        close_live_file();
+    else if (is_root && recording.is_merged)
+        end_rank();
+    else if (is_root && ar_live_header()->world_size > 1 && !ar_output_is_per_rank())
         return false;
-    if (is_root)
+    else if (is_root)
         end_root();
     else
         end_child();
@@ -345,7 +417,7 @@ static void say_why_not_merged(void)
     char why[256];
 
     if (!h->rank_confirmed)
-        snprintf(why, sizeof why, "MPI was not used, so the ranks were not merged");
+        snprintf(why, sizeof why, "MPI_Init was not called, so the ranks were not merged");
     else if (recording.linked)
         snprintf(why, sizeof why, "MPI_Finalize was not called, so the ranks were not merged");
     else if (ar_rollcall_found() == h->world_size)
@@ -355,7 +427,8 @@ static void say_why_not_merged(void)
                  "only %u of %u ranks were found here, so they were not merged (are all run with "
                  "allranks? on several nodes, give a shared --live-dir)",
                  ar_rollcall_found(), h->world_size);
-    say_what_is_left(why);
+    if (ar_recording_speaks())
+        say_what_is_left(why);
 }
 
 /*
@@ -373,10 +446,17 @@ static void hold_timers_back(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-void ar_recording_end_without_mpi(void)
+void ar_recording_end_without_mpi(bool says_nothing)
 {
-    if (!has_ended())
-        end_here();
+    if (has_ended())
+        return;
+    recording.quiet |= says_nothing;
+    end_here();
+}
+
+const char *ar_recording_written(void)
+{
+    return recording.written;
 }
 
 void ar_recording_cancel(void)
@@ -422,6 +502,18 @@ void ar_recording_is_replaced(bool replaced)
 
 /* ---- MPI ------------------------------------------------------------------------------------- */
 
+/* Of a child's own world nothing is noted: it counts for the rank that has started it. */
+static void confirm_rank(uint32_t rank, uint32_t size)
+{
+    struct ar_live_header *h = ar_live_header();
+
+    h->rank_confirmed = 1;
+    if (!ar_identity_is_root(&recording.identity))
+        return;
+    h->world_rank = recording.identity.world_rank = recording.identity.root_rank = rank;
+    h->world_size = recording.identity.world_size = size;
+}
+
 void ar_mpi_initialized(struct ar_mpi_abi *abi)
 {
     int rank, size;
@@ -429,19 +521,16 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
     if (has_ended() || ar_live_header()->rank_confirmed ||
         abi->link.rank_and_size(&rank, &size) < 0)
         return;
-
-    struct ar_live_header *h = ar_live_header();
-
-    h->world_rank = recording.identity.world_rank = (uint32_t)rank;
-    h->world_size = recording.identity.world_size = (uint32_t)size;
-    h->rank_confirmed = 1;
-    if (!recording.identity.is_child && size > 1 &&
-        ar_rollcall(&recording.identity, (uint32_t)rank, (uint32_t)size) &&
-        abi->link.open() == AR_OK)
+    confirm_rank((uint32_t)rank, (uint32_t)size);
+    if (ar_output_is_per_rank())
+        ar_livemap_vote(AR_VOTE_NO); /* whoever would merge need not wait for us */
+    else if (!recording.identity.is_child && size > 1 &&
+             ar_rollcall(&recording.identity, (uint32_t)rank, (uint32_t)size) &&
+             abi->link.open() == AR_OK)
         recording.linked = abi;
 }
 
-/* Children of ranks never write a run: the lock is not held while other ranks are waited for. */
+/* The lock is not held while other ranks are waited for. */
 static enum ar_status children_profile(struct ar_profile *p, struct ar_family *family,
                                        struct ar_error *err)
 {
@@ -453,32 +542,65 @@ static enum ar_status children_profile(struct ar_profile *p, struct ar_family *f
     return status;
 }
 
+/* Children that ended while the ranks were merging found no run to add themselves to. */
+static void complete_children(void)
+{
+    int lock = ar_family_lock(&recording.identity);
+
+    complete_if_last(lock);
+    ar_family_unlock(lock);
+}
+
+/* If the interpreter is there still, the program goes on, and so does the recording. */
 void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 {
     struct ar_error err = {"a rank ended before the others could merge"};
     struct ar_profile p = {0};
     struct ar_family family = {0};
+    bool goes_on = Py_IsInitialized();
     enum ar_status status;
 
     if (has_ended() || recording.linked != abi)
         return;
-    if (Py_IsInitialized())
-        ar_livemap_fact("ended",
-                        "with MPI_Finalize; what the program did after it is not recorded");
-    else
+    if (goes_on) {
+        ar_livemap_stamp();
+    } else {
         hold_timers_back();
-    close_live_file();
+        close_live_file();
+    }
     status = children_profile(&p, &family, &err);
     status = ar_finalize_merge(&abi->link, status == AR_OK ? &p : NULL, write_run_of_ranks, &err);
     abi->link.close();
-    if (status == AR_OK) {
+    recording.linked = NULL;
+    recording.is_merged = status == AR_OK;
+    recording.is_given_up = status < 0;
+    if (status == AR_OK)
         ar_family_remove(&family);
-        leave_nothing(family.n_running);
-    } else {
+    else if (ar_recording_speaks())
         say_what_is_left(err.text);
+    if (status == AR_OK && !goes_on) {
+        leave_nothing(family.n_running);
+        if (family.n_running)
+            complete_children();
     }
     ar_family_free(&family);
     ar_profile_free(&p);
+}
+
+/* Pythons that MPI starts are the launcher's children: they find us by a note. */
+void ar_mpi_spawning(struct ar_mpi_abi *abi)
+{
+    (void)abi;
+    if (has_ended() || !is_this_process())
+        return;
+    ar_family_expect();
+    ar_spawning_begin(&recording.identity, ar_process_passed_on());
+}
+
+void ar_mpi_spawned(struct ar_mpi_abi *abi)
+{
+    (void)abi;
+    ar_spawning_end();
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
@@ -487,6 +609,8 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 static void forking(enum ar_fork_step step)
 {
     ar_mpi_hook_forking(step);
+    ar_comms_forking(step);
+    ar_requests_forking(step);
     ar_functions_forking(step);
     ar_threads_forking(step);
     ar_tree_forking(step);
@@ -509,6 +633,7 @@ static void in_child(void)
 {
     forking(AR_FORK_CHILD);
     recording.linked = NULL;
+    recording.is_merged = recording.is_given_up = false;
 }
 
 void ar_recording_forked(void)
@@ -570,7 +695,7 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
 {
     enum ar_status status;
 
-    snprintf(recording.output, sizeof recording.output, "%s", options->output);
+    ar_output_set(options->output, options->per_rank);
     recording.quiet = options->quiet;
     recording.with_children = options->children != NULL;
     remember_stderr();

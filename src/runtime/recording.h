@@ -3,7 +3,8 @@
  * recording: from the first event to the file that the user gets.
  *
  *     start ── events ──> MPI_Finalize: ranks merge, rank 0 writes, live files are removed
- *                    └──> exit without MPI: this process writes it
+ *                    |     └── if the program goes on: the last rank that ends adds what followed
+ *                    └──> exit without MPI, or --per-rank: this process writes it
  *                    └──> killed, or MPI never finalized: the live file stays
  *
  * Life cycle: start once; the end is found by itself. A forked child goes on in a file of its own,
@@ -18,7 +19,8 @@
 #include <stdint.h>
 
 struct ar_options {
-    const char *output;   /* run file; an existing one is not overwritten */
+    const char *output;   /* run file, see output.h; an existing one is not overwritten */
+    bool per_rank;        /* a run file for each rank */
     const char *live_dir; /* empty: the default */
     uint64_t n_bytes_max; /* of the live file */
     bool quiet;           /* no closing line */
@@ -28,8 +30,15 @@ struct ar_options {
 
 AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,
                                                 struct ar_error *err);
-/* At Python's exit, where its signal handlers still stand: writes the run file of a lone process. */
-void ar_recording_end_without_mpi(void);
+/*
+ * At Python's exit, where its signal handlers still stand: writes the run file of a lone process, and
+ * says so unless somebody else will.
+ */
+void ar_recording_end_without_mpi(bool says_nothing);
+/* The run file that this process has written; empty: none. */
+const char *ar_recording_written(void);
+/* The first rank that is recorded speaks for all. */
+bool ar_recording_speaks(void);
 /* In the child of a fork, as soon as Python code may run. */
 void ar_recording_forked(void);
 /* From os._exit: no exit function will run. */

@@ -197,6 +197,27 @@ uint32_t ar_rollcall_found(void)
     return n;
 }
 
+const char *ar_rollcall_path(uint32_t rank)
+{
+    return roll.members[rank].path;
+}
+
+static bool has_ended(const struct member *member)
+{
+    struct ar_live_header header;
+
+    return !read_header(member->path, &header) || header.state == AR_LIVE_FINISHED ||
+           (member->same_host && !ar_process_runs(member->pid, member->pid_start));
+}
+
+bool ar_rollcall_others_ended(uint32_t own_rank)
+{
+    for (uint32_t rank = 0; rank < roll.n_ranks; rank++)
+        if (rank != own_rank && !has_ended(&roll.members[rank]))
+            return false;
+    return true;
+}
+
 bool ar_rollcall_alive(uint32_t rank)
 {
     if (!roll.members || rank >= roll.n_ranks)

@@ -27,5 +27,9 @@ void ar_rollcall_leave(void);
 uint32_t ar_rollcall_first(void);
 /* How many ranks were found. */
 uint32_t ar_rollcall_found(void);
+/* The live file of a rank that was found. All are, where ranks have merged. */
+const char *ar_rollcall_path(uint32_t rank);
+/* Has every other rank ended its recording, or died? Of other hosts only what they wrote is known. */
+bool ar_rollcall_others_ended(uint32_t own_rank);
 /* Is that rank's process still there? Ranks of other hosts are taken to be. */
 bool ar_rollcall_alive(uint32_t rank);

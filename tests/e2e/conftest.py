@@ -6,6 +6,7 @@
     def test_y(mpi):      once for each stack of a small selection that has every Python, every MPI and every mpi4py
     @pytest.mark.every_stack
     def test_z(mpi):      once for each stack
+    def test_v(debian):   on the system's own Python with its mpi4py, petsc4py and h5py
 
 test_awkward.py has the plain interpreters instead, which are all the versions of Python of this machine.
 
@@ -34,6 +35,13 @@ def read_stacks() -> tuple[list[Stack], list[Stack], list[dict[str, str]]]:
     stacks = [Stack(**{**entry, "mpiexec": tuple(entry["mpiexec"])}) for entry in listed["stacks"]]
     plain = [Stack(**entry, mpi="", mpi4py_version="", mpiexec=()) for entry in listed.get("plain", [])]
     return stacks, plain, listed["skipped"]
+
+
+def debian_stack() -> Stack | None:
+    listed = json.loads(STACKS_FILE.read_text()).get("debian", [])
+    if not listed:
+        return None
+    return Stack(**{**listed[0], "mpiexec": tuple(listed[0]["mpiexec"])}, mpi="openmpi", mpi4py_version="3")
 
 
 def versions_of(stack: Stack) -> set[str]:
@@ -120,6 +128,16 @@ def any_python(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandb
 @pytest.fixture
 def mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     sandbox = Sandbox(request.param, tmp_path)
+    yield sandbox
+    sandbox.end()
+
+
+@pytest.fixture
+def debian(tmp_path: Path) -> Iterator[Sandbox]:
+    stack = debian_stack()
+    if not stack:
+        pytest.skip("no stack of the system's own Python")
+    sandbox = Sandbox(stack, tmp_path)
     yield sandbox
     sandbox.end()
 

@@ -125,26 +125,6 @@ def test_threads_have_their_own_mpi_calls(mpi: Sandbox):
     assert len({node.path[0] for node in nodes}) == 3
 
 
-def test_what_follows_mpi_finalize_is_recorded_too(mpi: Sandbox, known_fault):
-    done = mpi.recorded_ranks(2, workload("early_finalize.py"))
-    assert (done.code, done.out) == (0, 2 * "done\n"), done
-    report = mpi.report("early_finalize.allranks")
-    assert report.calls("before") == 2 * 5
-    assert b"recorded until MPI_Finalize" in mpi.answer("report", "early_finalize.allranks")
-    known_fault(True, "the recording ends with MPI; the report says so")
-    assert report.calls("after") == 2 * 7 or mpi.live_files()
-
-
-def test_processes_that_mpi_starts_do_not_disturb(mpi: Sandbox):
-    plain = mpi.plain_ranks(2, workload("spawns.py"))
-    if plain.code:
-        pytest.skip("this MPI cannot start processes")
-    done = mpi.recorded_ranks(2, workload("spawns.py"))
-    assert (done.code, done.stdout) == (plain.code, plain.stdout) == (0, b"parent done\n" * 2), done
-    assert mpi.info("spawns.allranks").ranks == [0, 1]
-    assert mpi.report("spawns.allranks").calls("work") == 2
-
-
 def test_a_job_that_aborts_because_one_rank_failed_does_so_still(mpi: Sandbox):
     plain = mpi.plain_ranks(3, "-m", "mpi4py", workload("one_rank_fails.py"))
     done = mpi.recorded_ranks(3, "-m", "mpi4py", workload("one_rank_fails.py"))

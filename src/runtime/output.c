@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/output.h"
+
+#include "format/runfile.h"
+#include "runtime/family.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_RUNS 100 /* of the same name: looking for ours among them has an end */
+
+static struct {
+    char name[AR_PATH_BYTES];
+    bool per_rank;
+} output;
+
+void ar_output_set(const char *name, bool per_rank)
+{
+    snprintf(output.name, sizeof output.name, "%s", name);
+    output.per_rank = per_rank;
+}
+
+bool ar_output_is_per_rank(void)
+{
+    return output.per_rank;
+}
+
+/* ---- its name --------------------------------------------------------------------------------- */
+
+/* As the scheduler calls it, for the user's eyes; ours where there is none. */
+static const char *job_of(const struct ar_identity *identity)
+{
+    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *job = getenv(variables[i]);
+
+        if (job && *job)
+            return job;
+    }
+    return identity->job;
+}
+
+/* What the word in braces stands for, up to its end; false: it is none of ours. */
+static bool word_at(const char *at, const struct ar_identity *identity, char *value, size_t n_value)
+{
+    if (strncmp(at, "{rank}", 6) == 0)
+        snprintf(value, n_value, "%u",
+                 identity->root_rank == AR_RANK_NONE ? 0 : identity->root_rank);
+    else if (strncmp(at, "{pid}", 5) == 0)
+        snprintf(value, n_value, "%u", identity->root_pid);
+    else if (strncmp(at, "{host}", 6) == 0)
+        snprintf(value, n_value, "%s", identity->host);
+    else if (strncmp(at, "{job}", 5) == 0)
+        snprintf(value, n_value, "%s", job_of(identity));
+    else
+        return false;
+    for (char *c = value; *c; c++) /* none of them may lead to another directory */
+        if (*c == '/' || !isprint((unsigned char)*c))
+            *c = '_';
+    return true;
+}
+
+static bool names_rank(const char *name)
+{
+    for (const char *at = name; (at = strchr(at, '{')); at++) {
+        if (strncmp(at, "{rank}", 6) == 0)
+            return true;
+        at += at[1] == '{';
+    }
+    return false;
+}
+
+/* Where the ending of the file's name begins; its end if there is none. */
+static const char *ending_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    const char *base = slash ? slash + 1 : name;
+    const char *dot = strrchr(base, '.');
+
+    return dot && dot > base ? dot : base + strlen(base);
+}
+
+void ar_output_name(const struct ar_identity *identity, char *path)
+{
+    bool numbered =
+        output.per_rank && identity->root_rank != AR_RANK_NONE && !names_rank(output.name);
+    const char *at = output.name, *ending = numbered ? ending_of(at) : NULL;
+    size_t n = 0;
+
+    for (;; at++) {
+        char value[128];
+
+        if (at == ending && n < AR_PATH_BYTES)
+            n += (size_t)snprintf(path + n, AR_PATH_BYTES - n, ".%u", identity->root_rank);
+        if (*at == '\0' || n >= AR_PATH_BYTES - 1)
+            break;
+        if (*at == '{' && word_at(at, identity, value, sizeof value)) {
+            n += (size_t)snprintf(path + n, AR_PATH_BYTES - n, "%s", value);
+            at = strchr(at, '}');
+            continue;
+        }
+        if ((*at == '{' || *at == '}') && at[1] == *at)
+            at++;
+        path[n++] = *at;
+    }
+    path[n < AR_PATH_BYTES ? n : AR_PATH_BYTES - 1] = '\0';
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static enum ar_status encode(struct ar_profile *p, struct ar_bytes *bytes, struct ar_error *err)
+{
+    enum ar_status status = ar_run_encode(p, bytes);
+
+    return status < 0 ? ar_fail(err, status, "%s", ar_status_text(status)) : status;
+}
+
+enum ar_status ar_output_write_to(struct ar_profile *p, const char *path, char *written,
+                                  struct ar_error *err)
+{
+    struct ar_bytes bytes = {0};
+    enum ar_status status = encode(p, &bytes, err);
+
+    if (status == AR_OK)
+        status = ar_run_write(&bytes, path, written, AR_PATH_BYTES, err);
+    ar_bytes_free(&bytes);
+    return status;
+}
+
+enum ar_status ar_output_write(const struct ar_identity *identity, struct ar_profile *p,
+                               char *written, struct ar_error *err)
+{
+    char path[AR_PATH_BYTES];
+
+    ar_output_name(identity, path);
+    return ar_output_write_to(p, path, written, err);
+}
+
+/* ---- adding ----------------------------------------------------------------------------------- */
+
+/* It was written while others still ran: they are in it as they were then, or not yet. */
+static enum ar_status add_to_run(const char *path, struct ar_profile *run, struct ar_profile *p,
+                                 struct ar_error *err)
+{
+    struct ar_bytes bytes = {0};
+    enum ar_status status = ar_profile_merge(run, p);
+
+    if (status == AR_OK)
+        status = encode(run, &bytes, err);
+    if (status == AR_OK)
+        status = ar_run_replace(&bytes, path, err);
+    ar_bytes_free(&bytes);
+    return status;
+}
+
+/* The file may have been moved, and another one may have its name: what is in it tells. */
+enum ar_status ar_output_add(const struct ar_identity *identity, struct ar_profile *p,
+                             char *written, struct ar_error *err)
+{
+    char path[AR_PATH_BYTES];
+
+    ar_output_name(identity, path);
+    for (int n = 1; n < MAX_RUNS && ar_run_numbered(path, n, written, AR_PATH_BYTES) &&
+                    access(written, F_OK) == 0;
+         n++) {
+        struct ar_profile run;
+
+        if (ar_run_read(&run, written, err) < 0)
+            continue;
+        if (!ar_family_wrote(identity, &run)) {
+            ar_profile_free(&run);
+            continue;
+        }
+
+        enum ar_status status = add_to_run(written, &run, p, err);
+
+        ar_profile_free(p);
+        *p = run;
+        return status;
+    }
+    return ar_fail(err, AR_BAD, "%s: it is not there any more", path);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * spawning: how a Python that MPI_Comm_spawn starts finds the recording of the rank that called it.
+ *
+ * The launcher starts it, with its own environment and not with ours: Open MPI's can be told to add
+ * a variable, MPICH's cannot. So while the call lasts, a note lies where such a Python looks for it:
+ *
+ *     <default live dir>/<job>/r<rank>-p<pid>-<start>.spawns
+ *
+ * Its first line is what Open MPI calls this process, or "-"; the rest is what a Python started by
+ * exec finds in a variable. The call returns when the new processes have come to MPI_Init, which is
+ * after their start: the note is gone with it. Whoever has found it counts as a child of this
+ * rank (family.h), whatever its rank in a world of its own is. Nobody asks on another node.
+ *
+ * Threads: any; there is one note, and the first call that ends takes it away.
+ */
+#pragma once
+
+#include "runtime/identity.h"
+
+/* NULL: children are not recorded. */
+void ar_spawning_begin(const struct ar_identity *identity, const char *passed_on);
+void ar_spawning_end(void);

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI in all the ways that are not MPI_Init, work, MPI_Finalize: whoever takes part, what was done is in the run."""
+
+import pytest
+from harness import Done, Sandbox, is_closing_line, workload
+
+# ---- the program goes on after MPI_Finalize ----
+
+EARLY = workload("early_finalize.py")
+EARLY_RUN = "early_finalize.allranks"
+
+
+def our_lines(done: Done) -> list[str]:
+    return [line for line in done.err.splitlines() if line.startswith("allranks: ")]
+
+
+@pytest.mark.parametrize("how", ["", "late", "exit", "moved", "exits"])
+def test_what_follows_mpi_finalize_is_recorded_too(mpi: Sandbox, how: str):
+    if how == "exit" and mpi.stack.mpi == "mpich":
+        pytest.skip("MPICH says good-bye to its launcher in an exit function, and without that the launcher ends the others")
+    done = mpi.recorded_ranks(3, EARLY, *how.split())
+    assert (done.code, done.out) == (0, 3 * "done\n"), done
+    (line,) = our_lines(done)
+    assert is_closing_line(line) and line.startswith("allranks: 3 ranks recorded in "), line
+    assert mpi.files() - {"others-ended"} == {EARLY_RUN} | ({"elsewhere.allranks"} if how == "moved" else set())
+    info = mpi.info(EARLY_RUN)
+    assert (info.ranks, info.lost) == ([0, 1, 2], 0)
+    assert {process["state"] for process in info.processes} == {"finished"}
+    report = mpi.report(EARLY_RUN)
+    assert (report.calls("before"), report.calls("after")) == (3 * 5, 3 * 7)
+    assert sum(node["calls"] for node in report.nodes if node.name == "MPI_Finalize") == 3
+    assert mpi.left_overs() == []
+
+
+def test_a_rank_killed_after_mpi_finalize_loses_nothing(mpi: Sandbox):
+    """What its launcher does with the others is the launcher's: the run of MPI_Finalize is there, the rest in live files or in it."""
+    done = mpi.recorded_ranks(2, EARLY, "killed")
+    assert done.code != 0
+    assert mpi.report(EARLY_RUN).calls("before") == 2 * 5
+    if mpi.live_files():
+        recovered = mpi.allranks("recover", mpi.live, "-o", "recovered.allranks")
+        assert recovered.code == 0, recovered
+    report = mpi.report("recovered.allranks" if mpi.live_files() else EARLY_RUN)
+    assert (report.calls("before"), report.calls("after")) == (2 * 5, 2 * 7)
+
+
+def test_the_time_of_mpi_finalize_is_not_that_of_merging(mpi: Sandbox):
+    """The span of the call is that of MPI's own, which the run that was written before it cannot have."""
+    done = mpi.recorded_ranks(2, EARLY)
+    assert done.code == 0, done
+    (node,) = [node for node in mpi.report(EARLY_RUN).nodes if node.name == "MPI_Finalize"]
+    assert 0 < node["time_ns"]["sum"]
+    caller = next(node for node in mpi.report(EARLY_RUN).nodes if node.name == "<module>")
+    assert node["time_ns"]["sum"] < caller["time_ns"]["sum"]
+
+
+# ---- processes that MPI starts ----
+
+
+def test_processes_that_mpi_starts_are_recorded_as_children(mpi: Sandbox):
+    plain = mpi.plain_ranks(2, workload("spawns.py"))
+    if plain.code:
+        pytest.skip("this MPI cannot start processes")
+    done = mpi.recorded_ranks(2, workload("spawns.py"))
+    assert (done.code, done.stdout) == (plain.code, plain.stdout) == (0, b"parent done\n" * 2), done
+    (line,) = our_lines(done)
+    assert "2 ranks and 2 child processes" in line
+    mpi.wait_for_the_last()
+    assert mpi.files() == {"spawns.allranks"}
+    info = mpi.info("spawns.allranks")
+    assert sorted(info.ranks) == [0, 0, 0, 1]  # they are rank 0's, whatever they are in their own world
+    report = mpi.report("spawns.allranks")
+    assert (report.data["processes"], report.data["ranks"]) == (4, 2)
+    assert report.calls("work") == 2 * 2 + 10 + 20
+    assert sum(node["calls"] for node in report.mpi("MPI_Barrier", "meet")) == 4
+
+
+def test_processes_that_mpi_starts_are_left_alone_if_asked(mpi: Sandbox):
+    plain = mpi.plain_ranks(1, workload("spawns.py"))
+    if plain.code:
+        pytest.skip("this MPI cannot start processes")
+    done = mpi.recorded_ranks(1, workload("spawns.py"), options=("--no-children",))
+    assert (done.code, done.stdout) == (plain.code, plain.stdout), done
+    assert mpi.report("spawns.allranks").calls("work") == 2
+    assert mpi.left_overs() == []
+
+
+@pytest.mark.parametrize("words", [("-m", "mpi4py.futures"), ()], ids=["ranks", "spawned"])
+def test_workers_of_a_pool_are_recorded(mpi: Sandbox, words: tuple[str, ...]):
+    program = workload("futures_pool.py")
+    n_ranks = 3 if words else 1
+    plain = mpi.plain_ranks(n_ranks, *words, program)
+    if plain.code:
+        pytest.skip("this MPI cannot start processes")
+    done = mpi.recorded_ranks(n_ranks, *words, program, options=("-o", "pool.allranks"))
+    assert (done.code, done.stdout) == (plain.code, plain.stdout), done
+    mpi.wait_for_the_last()
+    assert mpi.files() == {"pool.allranks"}
+    report = mpi.report("pool.allranks")
+    assert report.calls("square") == 12
+    assert report.data["processes"] == 3
+
+
+def test_two_runs_that_connect_are_two_runs(mpi: Sandbox):
+    def both(*words: str) -> list[Done]:
+        (mpi.cwd / "port").unlink(missing_ok=True)
+        started = [mpi.start([*mpi.ranks(1, mpi.stack.python, *words), workload("connects.py"), way]) for way in ("accept", "connect")]
+        return [each.wait() for each in started]
+
+    if mpi.stack.mpi == "openmpi":
+        pytest.skip("Open MPI connects two launchers through a server only")
+    plain = both()
+    assert [each.out for each in plain] == ["from connect\n", "from accept\n"], plain
+    recorded = both(*mpi.recorder("-o", "run.allranks")[1:])
+    assert [(each.code, each.stdout) for each in recorded] == [(each.code, each.stdout) for each in plain], recorded
+    runs = sorted(name for name in mpi.files() if name.endswith(".allranks"))
+    assert runs == ["run-2.allranks", "run.allranks"]
+    assert [mpi.report(run).calls("talk") for run in runs] == [1, 1]
+
+
+# ---- sessions ----
+
+
+def test_a_program_that_has_sessions_only_is_recorded(mpi: Sandbox):
+    program = workload("session_only.py")
+    plain = mpi.plain_ranks(2, program)
+    if plain.code:
+        pytest.skip("no sessions here")
+    done = mpi.recorded_ranks(2, program)
+    assert (done.code, sorted(done.out.splitlines())) == (0, sorted(plain.out.splitlines())), done
+    (line,) = our_lines(done)
+    assert line.startswith("allranks: MPI_Init was not called, so the ranks were not merged; "), line
+    merged = mpi.allranks("recover", mpi.live, "-o", "merged.allranks")
+    assert merged.code == 0, merged
+    assert mpi.info("merged.allranks").ranks == [0, 1]
+    report = mpi.report("merged.allranks")
+    assert report.calls("meet") == 2 * 3
+    assert sum(node["calls"] for node in report.mpi("MPI_Barrier", "meet")) == 2 * 3
+
+
+# ---- who a process is, before MPI says so ----
+
+HYDRA = {"PMI_RANK": "1", "PMI_SIZE": "3"}
+SHELL_OF_SALLOC = {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "rank"),
+    [
+        ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", **HYDRA}, 2),
+        ({"PMIX_RANK": "0", **HYDRA}, 0),
+        (HYDRA, 1),
+        ({"MV2_COMM_WORLD_RANK": "1", "MV2_COMM_WORLD_SIZE": "2", **SHELL_OF_SALLOC}, 1),
+        ({**SHELL_OF_SALLOC, "SLURM_STEP_ID": "0", "SLURM_PROCID": "3"}, 3),
+        (SHELL_OF_SALLOC, None),
+        ({**SHELL_OF_SALLOC, "SLURM_STEP_ID": "4294967290"}, None),  # salloc's interactive step
+        ({**SHELL_OF_SALLOC, "SLURM_STEP_ID": "0", "SLURM_PTY_PORT": "33333"}, None),  # srun --pty bash
+        ({"PMI_RANK": "3", "PMI_SIZE": "3"}, None),
+        ({"PMI_RANK": "one", "PMI_SIZE": "3"}, None),
+    ],
+)
+def test_the_environment_says_which_rank_this_is(python: Sandbox, environment: dict[str, str], rank: int | None):
+    """Each is the rank's own file, if there are others, or a run."""
+    done = python.recorded("-c", "pass", env=environment)
+    assert done.code == 0, done
+    (path,) = [*python.files(), *python.live_files()]
+    assert python.info(path).ranks == [rank]
+    if rank is None:
+        assert python.left_overs() == []
