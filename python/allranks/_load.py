@@ -29,6 +29,8 @@ ROW_NAMES = {
     "communicators": "Communicator",
     "traffic": "Traffic",
     "requests": "Requests",
+    "syncs": "Sync",
+    "sync_parts": "SyncPart",
     "ranks": "Rank",
     "processes": "Process",
     "threads": "Thread",
@@ -307,6 +309,16 @@ class Run(Generic[TableType]):
     def requests(self) -> TableType:
         """A row for each call path that completed requests, thread, and call path that posted them."""
         return self._show("requests")
+
+    @property
+    def syncs(self) -> TableType:
+        """A row for each call that may have waited for other ranks, as it ended; thread by thread."""
+        return self._show("syncs")
+
+    @property
+    def sync_parts(self) -> TableType:
+        """On what a thread had spent its time before it waited; rows of syncs say which of these are theirs."""
+        return self._show("sync_parts")
 
     @property
     def ranks(self) -> TableType:

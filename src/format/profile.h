@@ -246,6 +246,12 @@ AR_MUST_CHECK enum ar_status ar_profile_comm(struct ar_profile *p, struct ar_com
 AR_MUST_CHECK enum ar_status ar_profile_traffic(struct ar_profile *p, struct ar_traffic traffic);
 AR_MUST_CHECK enum ar_status ar_profile_completed(struct ar_profile *p,
                                                   struct ar_completed completed);
+const char *ar_sync_kind_name(uint32_t kind); /* "barrier", "receive" … */
+/*
+ * A time since the process began, on the clock of rank 0, as far as that is known: drift between the
+ * two comparisons is taken to be even.
+ */
+int64_t ar_process_clock_ns(const struct ar_process *process, uint64_t since_start_ns);
 /* `parts` are copied; `first_part` is set. */
 AR_MUST_CHECK enum ar_status ar_profile_sync(struct ar_profile *p, struct ar_profile_sync sync,
                                              const struct ar_profile_part *parts);

@@ -92,3 +92,29 @@ enum ar_status ar_profile_sort_syncs(struct ar_profile *p)
     p->parts = parts;
     return AR_OK;
 }
+
+const char *ar_sync_kind_name(uint32_t kind)
+{
+    static const char *const names[AR_N_SYNC_KINDS] = {
+        [AR_SYNC_NONE] = "none",           [AR_SYNC_BARRIER] = "barrier", [AR_SYNC_ALL] = "all",
+        [AR_SYNC_FROM_ROOT] = "from_root", [AR_SYNC_TO_ROOT] = "to_root", [AR_SYNC_SCAN] = "scan",
+        [AR_SYNC_SEND] = "send",           [AR_SYNC_RECEIVE] = "receive", [AR_SYNC_PROBE] = "probe",
+    };
+
+    return kind < AR_N_SYNC_KINDS ? names[kind] : "none";
+}
+
+int64_t ar_process_clock_ns(const struct ar_process *process, uint64_t since_start_ns)
+{
+    const struct ar_clock_link *first = &process->clock_links[AR_CLOCK_AT_INIT];
+    const struct ar_clock_link *last = &process->clock_links[AR_CLOCK_AT_FINALIZE];
+    uint64_t at = process->start_mono_ns + since_start_ns;
+    double offset = (double)first->offset_ns;
+
+    if (!first->at_ns)
+        offset = 0;
+    else if (last->at_ns > first->at_ns)
+        offset += (double)(last->offset_ns - first->offset_ns) *
+                  ((double)at - (double)first->at_ns) / (double)(last->at_ns - first->at_ns);
+    return (int64_t)at + (int64_t)offset;
+}

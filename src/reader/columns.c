@@ -116,6 +116,16 @@ static uint64_t lost_in_all(const struct ar_process *process)
 #define BOOLEAN(X, name, value) X(name, boolean, AR_CELL_BOOL, value)
 #define TEXT(X, name, value) X(name, text, AR_CELL_TEXT, value)
 
+static bool is_message(const struct ar_profile_sync *s)
+{
+    return s->kind == AR_SYNC_SEND || s->kind == AR_SYNC_RECEIVE || s->kind == AR_SYNC_PROBE;
+}
+
+static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
+{
+    return (double)ar_process_clock_ns(&v->p.processes[v->p.locations[location].process], ns) / 1e9;
+}
+
 /* How a time differs from rank to rank. */
 #define SPREAD(X, stem, s)                                                                         \
     REAL(X, stem "_mean_s", seconds((s).mean))                                                     \
@@ -225,6 +235,34 @@ static uint64_t lost_in_all(const struct ar_process *process)
     REAL(X, "in_flight_s", seconds((double)c->flight_ns))                                          \
     REAL(X, "waited_s", seconds((double)c->waited_ns))
 
+/* Times are on the clock of rank 0, where that was compared: see clock_ns. */
+#define SYNC_COLUMNS(X)                                                                            \
+    INTEGER(X, "id", id)                                                                           \
+    INTEGER(X, "rank", rank_of(v, ar_profile_root(&v->p, s->location)))                            \
+    INTEGER(X, "thread", s->location)                                                              \
+    TEXT(X, "kind", plain_text(ar_sync_kind_name(s->kind)))                                        \
+    BOOLEAN(X, "nonblocking", s->flags &AR_SYNC_NONBLOCKING)                                       \
+    INTEGER(X, "communicator", (int64_t)s->comm - 1)                                               \
+    INTEGER(X, "sequence", is_message(s) ? -1 : (int64_t)s->sequence)                              \
+    INTEGER(X, "tag", is_message(s) ? (int64_t)(int32_t)s->sequence : -1)                          \
+    INTEGER(X, "peer", peer_or_none(s->peer))                                                      \
+    INTEGER(X, "node", s->node)                                                                    \
+    TEXT(X, "function", text_of(v, function_of(v, s->node)->name))                                 \
+    TEXT(X, "file", caller_file(v, s->node))                                                       \
+    INTEGER(X, "line", line_of(v, s->node))                                                        \
+    INTEGER(X, "posted_node", (int64_t)s->posted - 1)                                              \
+    REAL(X, "posted_s", s->posted ? clock_s(v, s->location, s->post_ns) : -1)                      \
+    REAL(X, "enter_s", clock_s(v, s->location, s->enter_ns))                                       \
+    REAL(X, "exit_s", clock_s(v, s->location, s->exit_ns))                                         \
+    INTEGER(X, "first_part", s->first_part)                                                        \
+    INTEGER(X, "parts", s->n_parts)
+
+#define SYNC_PART_COLUMNS(X)                                                                       \
+    INTEGER(X, "node", part->node)                                                                 \
+    TEXT(X, "function", text_of(v, function_of(v, part->node)->name))                              \
+    TEXT(X, "file", text_of(v, function_of(v, part->node)->file))                                  \
+    REAL(X, "self_s", seconds((double)part->ns))
+
 #define RANK_COLUMNS(X)                                                                            \
     INTEGER(X, "id", id)                                                                           \
     INTEGER(X, "rank", rank_of(v, id))                                                             \
@@ -259,7 +297,15 @@ static uint64_t lost_in_all(const struct ar_process *process)
     REAL(X, "start_real_s", seconds((double)process->start_real_ns))                               \
     REAL(X, "wall_s", seconds((double)process->wall_ns))                                           \
     INTEGER(X, "lost", lost_in_all(process))                                                       \
-    REAL(X, "overhead_s", seconds((double)process->overhead_ns))
+    REAL(X, "overhead_s", seconds((double)process->overhead_ns))                                   \
+    BOOLEAN(X, "clock_compared", process->clock_links[AR_CLOCK_AT_INIT].at_ns)                     \
+    REAL(X, "clock_offset_s", seconds((double)process->clock_links[AR_CLOCK_AT_INIT].offset_ns))   \
+    REAL(X, "clock_error_s", seconds((double)process->clock_links[AR_CLOCK_AT_INIT].error_ns))     \
+    BOOLEAN(X, "clock_compared_again", process->clock_links[AR_CLOCK_AT_FINALIZE].at_ns)           \
+    REAL(X, "clock_offset_end_s",                                                                  \
+         seconds((double)process->clock_links[AR_CLOCK_AT_FINALIZE].offset_ns))                    \
+    REAL(X, "clock_error_end_s",                                                                   \
+         seconds((double)process->clock_links[AR_CLOCK_AT_FINALIZE].error_ns))
 
 #define THREAD_COLUMNS(X)                                                                          \
     INTEGER(X, "id", id)                                                                           \
@@ -319,6 +365,20 @@ static void read_request(const struct ar_view *v, uint32_t row, union ar_cell *c
     REQUEST_COLUMNS(PUT)
 }
 
+static void read_sync(const struct ar_view *v, uint32_t id, union ar_cell *cells)
+{
+    const struct ar_profile_sync *s = &v->p.syncs[id];
+
+    SYNC_COLUMNS(PUT)
+}
+
+static void read_sync_part(const struct ar_view *v, uint32_t row, union ar_cell *cells)
+{
+    const struct ar_profile_part *part = &v->p.parts[row];
+
+    SYNC_PART_COLUMNS(PUT)
+}
+
 static void read_rank(const struct ar_view *v, uint32_t id, union ar_cell *cells)
 {
     const struct ar_process *process = &v->p.processes[id];
@@ -370,6 +430,16 @@ static size_t n_requests(const struct ar_view *v)
     return v->p.n_completed;
 }
 
+static size_t n_syncs(const struct ar_view *v)
+{
+    return v->p.n_syncs;
+}
+
+static size_t n_sync_parts(const struct ar_view *v)
+{
+    return v->p.n_parts;
+}
+
 static size_t n_ranks(const struct ar_view *v)
 {
     return v->p.n_roots;
@@ -395,6 +465,8 @@ static const struct ar_column mpi_columns[] = {MPI_COLUMNS(DESCRIBE)};
 static const struct ar_column communicator_columns[] = {COMMUNICATOR_COLUMNS(DESCRIBE)};
 static const struct ar_column traffic_columns[] = {TRAFFIC_COLUMNS(DESCRIBE)};
 static const struct ar_column request_columns[] = {REQUEST_COLUMNS(DESCRIBE)};
+static const struct ar_column sync_columns[] = {SYNC_COLUMNS(DESCRIBE)};
+static const struct ar_column sync_part_columns[] = {SYNC_PART_COLUMNS(DESCRIBE)};
 static const struct ar_column rank_columns[] = {RANK_COLUMNS(DESCRIBE)};
 static const struct ar_column process_columns[] = {PROCESS_COLUMNS(DESCRIBE)};
 static const struct ar_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
@@ -409,6 +481,8 @@ FITS(mpi_columns);
 FITS(communicator_columns);
 FITS(traffic_columns);
 FITS(request_columns);
+FITS(sync_columns);
+FITS(sync_part_columns);
 FITS(rank_columns);
 FITS(process_columns);
 FITS(thread_columns);
@@ -420,6 +494,8 @@ static const struct ar_table tables[] = {
     {"communicators", COLUMNS(communicator_columns), n_communicators, read_communicator},
     {"traffic", COLUMNS(traffic_columns), n_traffic, read_traffic},
     {"requests", COLUMNS(request_columns), n_requests, read_request},
+    {"syncs", COLUMNS(sync_columns), n_syncs, read_sync},
+    {"sync_parts", COLUMNS(sync_part_columns), n_sync_parts, read_sync_part},
     {"ranks", COLUMNS(rank_columns), n_ranks, read_rank},
     {"processes", COLUMNS(process_columns), n_processes, read_process},
     {"threads", COLUMNS(thread_columns), n_locations, read_location},

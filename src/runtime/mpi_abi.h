@@ -24,6 +24,8 @@ struct ar_mpi_link {
     enum ar_status (*send)(int to, const void *bytes, size_t n_bytes, bool (*keep_waiting)(int));
     /* `bytes` may be NULL: what comes is thrown away. */
     enum ar_status (*receive)(int from, void *bytes, size_t n_bytes, bool (*keep_waiting)(int));
+    /* Of all messages from now on; 0 at first. */
+    void (*use_tag)(int tag);
     void (*close)(void);
 };
 

@@ -70,13 +70,21 @@ static bool is_unseen(struct ar_thread *t)
     return unseen & AR_UNSEEN_CALLS;
 }
 
+static bool begin_mpi(struct ar_thread *t)
+{
+    if (!ar_mpi_thread_make(t))
+        return false;
+    ar_syncs_begin(t, &t->mpi->syncs, ar_ticks());
+    return true;
+}
+
 bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_id id)
 {
     struct ar_thread *t = ar_thread_self();
 
     if (!t || t->in_mpi || is_unseen(t))
         return false;
-    if (__builtin_expect(!t->mpi, 0) && !ar_mpi_thread_make(t))
+    if (__builtin_expect(!t->mpi, 0) && !begin_mpi(t))
         return false;
 
     uint32_t function = function_number(id);
@@ -213,8 +221,6 @@ static void note_sync(struct ar_mpi_call *call, const struct ar_mpi_comm *comm, 
 {
     struct ar_syncs *own = &call->thread->mpi->syncs;
 
-    if (!own->deltas)
-        ar_syncs_begin(call->thread, own, call->start);
     sync.comm = comm->number;
     sync.node_ref = ar_live_ref(call->node);
     sync.enter_ticks = call->start;

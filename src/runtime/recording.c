@@ -2,6 +2,7 @@
 #include "runtime/recording.h"
 
 #include "format/profile.h"
+#include "runtime/clock_offsets.h"
 #include "runtime/family.h"
 #include "runtime/finalize_merge.h"
 #include "runtime/functions.h"
@@ -514,6 +515,12 @@ static void confirm_rank(uint32_t rank, uint32_t size)
     h->world_size = recording.identity.world_size = size;
 }
 
+static void compare_clocks(const struct ar_mpi_abi *abi, enum ar_clock_instant when)
+{
+    ar_clocks_compare(&abi->link, when, ar_rollcall_same_host,
+                      &ar_live_header()->clock_links[when]);
+}
+
 void ar_mpi_initialized(struct ar_mpi_abi *abi)
 {
     int rank, size;
@@ -526,8 +533,10 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
         ar_livemap_vote(AR_VOTE_NO); /* whoever would merge need not wait for us */
     else if (!recording.identity.is_child && size > 1 &&
              ar_rollcall(&recording.identity, (uint32_t)rank, (uint32_t)size) &&
-             abi->link.open() == AR_OK)
+             abi->link.open() == AR_OK) {
         recording.linked = abi;
+        compare_clocks(abi, AR_CLOCK_AT_INIT);
+    }
 }
 
 /* The lock is not held while other ranks are waited for. */
@@ -562,6 +571,7 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 
     if (has_ended() || recording.linked != abi)
         return;
+    compare_clocks(abi, AR_CLOCK_AT_FINALIZE);
     if (goes_on) {
         ar_livemap_stamp();
     } else {

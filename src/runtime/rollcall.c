@@ -224,3 +224,8 @@ bool ar_rollcall_alive(uint32_t rank)
         return false;
     return !roll.members[rank].same_host || process_exists(roll.members[rank].pid);
 }
+
+bool ar_rollcall_same_host(uint32_t rank)
+{
+    return roll.members && rank < roll.n_ranks && roll.members[rank].same_host;
+}

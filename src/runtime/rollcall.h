@@ -33,3 +33,4 @@ const char *ar_rollcall_path(uint32_t rank);
 bool ar_rollcall_others_ended(uint32_t own_rank);
 /* Is that rank's process still there? Ranks of other hosts are taken to be. */
 bool ar_rollcall_alive(uint32_t rank);
+bool ar_rollcall_same_host(uint32_t rank);
