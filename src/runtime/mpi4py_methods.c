@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* mpi4py 4.1 has 560; what it may have beyond these is left alone. */
+/* mpi4py 4.1 has 527; what it may have beyond these is left alone. */
 #define MAX_METHODS 800
 
 struct ar_method {
@@ -83,7 +83,7 @@ static inline struct ar_thread *begin(const struct ar_method *method, struct ar_
 static inline void end(struct ar_thread *t, const struct ar_method *method,
                        const struct ar_operation *outer)
 {
-    if (ar_self != t)
+    if (!t || ar_self != t)
         return;
 
     struct ar_node *node = t->operation.node;
@@ -96,43 +96,41 @@ static inline void end(struct ar_thread *t, const struct ar_method *method,
 /* ---- one function for each method ------------------------------------------------------------ */
 
 /*
- * By the ways in which a PyMethodDef can be called: with self and one argument or none, with a tuple
- * and a dictionary, with an array, and with the class that defines the method.
+ * By the ways in which a PyMethodDef can be called: with one argument or none, with a tuple and a
+ * dictionary (mpi4py 3.1, and 4.1 made for all versions of Python), with an array (4.1 otherwise).
  */
 typedef PyObject *method_fn(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
-typedef PyObject *of_class_fn(PyObject *self, PyTypeObject *type, PyObject *const *args,
-                              Py_ssize_t n, PyObject *names);
-
-#define CALL(type, ...)                                                                            \
-    struct ar_operation outer;                                                                     \
-    struct ar_thread *t = begin(m, &outer);                                                        \
-    PyObject *result = ((type)(void (*)(void))m->called)(__VA_ARGS__);                             \
-                                                                                                   \
-    if (t)                                                                                         \
-        end(t, m, &outer);                                                                         \
-    return result
 
 static PyObject *call_simple(PyObject *self, PyObject *arg, const struct ar_method *m)
 {
-    CALL(PyCFunction, self, arg);
+    struct ar_operation outer;
+    struct ar_thread *t = begin(m, &outer);
+    PyObject *result = ((PyCFunction)(void (*)(void))m->called)(self, arg);
+
+    end(t, m, &outer);
+    return result;
 }
 
 static PyObject *call_tuple(PyObject *self, PyObject *args, PyObject *names,
                             const struct ar_method *m)
 {
-    CALL(PyCFunctionWithKeywords, self, args, names);
+    struct ar_operation outer;
+    struct ar_thread *t = begin(m, &outer);
+    PyObject *result = ((PyCFunctionWithKeywords)(void (*)(void))m->called)(self, args, names);
+
+    end(t, m, &outer);
+    return result;
 }
 
 static PyObject *call_array(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names,
                             const struct ar_method *m)
 {
-    CALL(method_fn *, self, args, n, names);
-}
+    struct ar_operation outer;
+    struct ar_thread *t = begin(m, &outer);
+    PyObject *result = ((method_fn *)(void (*)(void))m->called)(self, args, n, names);
 
-static PyObject *call_of_class(PyObject *self, PyTypeObject *type, PyObject *const *args,
-                               Py_ssize_t n, PyObject *names, const struct ar_method *m)
-{
-    CALL(of_class_fn *, self, type, args, n, names);
+    end(t, m, &outer);
+    return result;
 }
 
 #define METHOD(h, t, o) (&methods[(h)*100 + (t)*10 + (o)])
@@ -149,21 +147,15 @@ static PyObject *call_of_class(PyObject *self, PyTypeObject *type, PyObject *con
                                      PyObject *names)                                              \
     {                                                                                              \
         return call_array(self, args, n, names, METHOD(h, t, o));                                  \
-    }                                                                                              \
-    static PyObject *of_class_##h##t##o(PyObject *self, PyTypeObject *type, PyObject *const *args, \
-                                        Py_ssize_t n, PyObject *names)                             \
-    {                                                                                              \
-        return call_of_class(self, type, args, n, names, METHOD(h, t, o));                         \
     }
 
 struct entrances {
     PyCFunction simple;
     PyCFunctionWithKeywords tuple;
     method_fn *array;
-    of_class_fn *of_class;
 };
 
-#define LIST(h, t, o) {simple_##h##t##o, tuple_##h##t##o, array_##h##t##o, of_class_##h##t##o},
+#define LIST(h, t, o) {simple_##h##t##o, tuple_##h##t##o, array_##h##t##o},
 
 #define TEN(X, h, t)                                                                               \
     X(h, t, 0)                                                                                     \
@@ -196,8 +188,6 @@ static void *entrance_for(const struct entrances *e, int flags)
         return (void *)e->tuple;
     case METH_FASTCALL | METH_KEYWORDS:
         return (void *)e->array;
-    case METH_METHOD | METH_FASTCALL | METH_KEYWORDS:
-        return (void *)e->of_class;
     default:
         return NULL;
     }

@@ -22,7 +22,8 @@
  *
  * Pickling is seen through the vectorcall pointers of pickle.dumps and pickle.loads, the very objects
  * that mpi4py calls. Outside of operations they only pass on. What the program has set with
- * MPI.pickle.__init__ is a Python function, as a rule, and seen as one.
+ * MPI.pickle.__init__ is a Python function, as a rule, and seen as one. On Python 3.9 mpi4py 3.1 calls
+ * past those pointers: there pickling is the operation's own time.
  *
  * Life cycle: stays until the process ends. Threads: methods are called under the GIL, and write to
  * their own thread's tree; MPI calls are made without it.

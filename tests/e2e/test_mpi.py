@@ -71,8 +71,9 @@ def test_one_call_path_for_each_way_to_a_line(mpi: Sandbox):
     done = mpi.recorded_ranks(2, workload("mpi_operations.py"))
     assert done.code == 0, done
     report = mpi.report("mpi_operations.allranks")
-    paths = {tuple(node.path[-3:-1]): node["calls"] for node in report.mpi("MPI_Barrier", "shared_helper")}
-    assert paths == {("first_caller", "shared_helper"): 2, ("second_caller", "shared_helper"): 2}
+    paths = {tuple(node.path[-4:-1]): node["calls"] for node in report.mpi("MPI_Barrier", "shared_helper")}
+    method = "Comm.Barrier"
+    assert paths == {("first_caller", "shared_helper", method): 2, ("second_caller", "shared_helper", method): 2}
 
 
 def test_a_rank_has_its_own_numbers_and_all_have_the_sum(mpi: Sandbox):

@@ -238,8 +238,8 @@ def test_a_deadlock_of_two_ranks_is_seen_at_a_glance(mpi: Sandbox):
         assert shown.ranks_of(group) == [rank]
     lines = mpi.answer("where", mpi.live).decode().splitlines()
     assert lines[0].startswith("stands_still.py   2 ranks on 1 host, all running")
-    assert lines[3].split()[0] == "0" and "deadlock > receive" in lines[3] and "MPI_Recv" in lines[3]
-    assert lines[4].split()[0] == "1" and "deadlock > meet" in lines[4] and "MPI_Barrier" in lines[4]
+    assert lines[3].split()[0] == "0" and "receive > Comm.Recv" in lines[3] and "MPI_Recv" in lines[3]
+    assert lines[4].split()[0] == "1" and "meet > Comm.Barrier" in lines[4] and "MPI_Barrier" in lines[4]
     assert_fits_a_screen("\n".join(lines))
 
     running.process.terminate()
