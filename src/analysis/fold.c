@@ -12,7 +12,7 @@ static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profil
     tables.n_nodes = 1;
     for (int m = 0; m < AR_N_METRICS; m++)
         tables.metrics[m].n_values = 0;
-    tables.n_comms = tables.n_traffic = tables.n_completed = 0;
+    tables.n_comms = tables.n_traffic = tables.n_completed = tables.n_syncs = 0;
     return ar_profile_merge(out, &tables);
 }
 
@@ -119,6 +119,25 @@ static enum ar_status fold_messages(struct folding *f)
     return AR_OK;
 }
 
+static enum ar_status fold_syncs(struct folding *f)
+{
+    for (size_t i = 0; i < f->p->n_syncs; i++) {
+        struct ar_profile_sync sync = f->p->syncs[i];
+        struct ar_profile_part parts[UINT8_MAX];
+
+        sync.node = f->ids[sync.node];
+        sync.posted = sync.posted ? f->ids[sync.posted - 1] + 1 : 0;
+        sync.comm = sync.comm ? f->comms[sync.comm - 1] + 1 : 0;
+        for (uint32_t k = 0; k < sync.n_parts; k++) {
+            parts[k] = f->p->parts[sync.first_part + k];
+            parts[k].node = f->ids[parts[k].node];
+        }
+        if (ar_profile_sync(f->out, sync, parts) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
 static void fold_stacks(struct folding *f)
 {
     for (size_t i = 0; i < f->p->n_locations; i++) {
@@ -143,7 +162,7 @@ static enum ar_status fold_all(struct folding *f)
     if (status < 0)
         return status;
     fold_stacks(f);
-    if (fold_values(f) < 0 || fold_comms(f) < 0 || fold_messages(f) < 0)
+    if (fold_values(f) < 0 || fold_comms(f) < 0 || fold_messages(f) < 0 || fold_syncs(f) < 0)
         return AR_NOMEM;
     return ar_profile_sort(f->out);
 }

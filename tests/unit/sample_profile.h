@@ -232,6 +232,13 @@ static inline bool sample_messages_are_sound(const struct ar_profile *p)
         sound = sound && p->traffic[i].node < p->n_nodes &&
                 p->traffic[i].location < p->n_locations && p->traffic[i].comm <= p->n_comms &&
                 p->traffic[i].size_class < AR_N_SIZE_CLASSES;
+    for (size_t i = 0; i < p->n_syncs; i++)
+        sound = sound && p->syncs[i].node < p->n_nodes && p->syncs[i].posted <= p->n_nodes &&
+                p->syncs[i].location < p->n_locations && p->syncs[i].comm <= p->n_comms &&
+                p->syncs[i].enter_ns <= p->syncs[i].exit_ns &&
+                (uint64_t)p->syncs[i].first_part + p->syncs[i].n_parts <= p->n_parts;
+    for (size_t i = 0; i < p->n_parts; i++)
+        sound = sound && p->parts[i].node < p->n_nodes;
     for (size_t i = 0; i < p->n_completed; i++)
         sound = sound && p->completed[i].node < p->n_nodes &&
                 p->completed[i].location < p->n_locations && p->completed[i].posted < p->n_nodes;

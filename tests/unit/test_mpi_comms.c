@@ -59,7 +59,7 @@ static struct ar_mpi_comm *make(enum ar_comm_origin origin, uint64_t parent, uin
     struct ar_comm_making making = {.origin = origin, .parent = parent, .made = made, .tag = tag};
 
     if (made)
-        facts_of[made] = facts;
+        facts_of[made % 64] = facts;
     ar_comm_made(&cache, &abi, &making);
     return made ? of(made) : NULL;
 }
@@ -73,8 +73,10 @@ static void forget_all(void)
 {
     ar_comm_unmade(&abi, WORLD);
     ar_comm_unmade(&abi, SELF);
-    for (uint64_t h = 1; h < 64; h++)
+    for (uint64_t h = 1; h < 64; h++) {
         ar_comm_unmade(&abi, h);
+        ar_comm_unmade(&abi, h | AR_MPI_NOT_COMM);
+    }
 }
 
 static struct identities program(uint32_t rank)
@@ -98,7 +100,9 @@ static struct identities program(uint32_t rank)
                    ->identity;
     /* Ranks that are not members have to count as well. */
     make(AR_COMM_CREATE, WORLD, rank ? 0 : h + 4, (struct ar_comm_facts){1, 0, 0, 0, ""}, 0);
-    made.window = make(AR_COMM_WINDOW, WORLD, h + 5, (struct ar_comm_facts){0}, 0)->identity;
+    made.window =
+        make(AR_COMM_WINDOW, WORLD, (h + 5) | AR_MPI_NOT_COMM, (struct ar_comm_facts){0}, 0)
+            ->identity;
     forget_all();
     return made;
 }
@@ -199,7 +203,8 @@ static void check_handles_come_again(void)
 static void check_world_ranks(void)
 {
     of(WORLD);
-    struct ar_mpi_comm *window = make(AR_COMM_WINDOW, WORLD, 4, (struct ar_comm_facts){0}, 0);
+    struct ar_mpi_comm *window =
+        make(AR_COMM_WINDOW, WORLD, 4 | AR_MPI_NOT_COMM, (struct ar_comm_facts){0}, 0);
 
     tap_ok(ar_comm_world_rank(of(WORLD), 3) == 3, "of the world");
     tap_ok(ar_comm_world_rank(window, 2) == 2, "the ranks of a window are its communicator's");

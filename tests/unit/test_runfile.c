@@ -51,6 +51,33 @@ static void add_messages(struct ar_profile *p, uint32_t step, uint32_t wait)
                                               .waited_ns = 20});
 }
 
+static void add_waits(struct ar_profile *p, uint32_t step, uint32_t wait)
+{
+    struct ar_profile_part parts[] = {{.node = step, .ns = 900}, {.node = 0, .ns = 80}};
+    struct ar_profile_sync sync = {.location = 1,
+                                   .kind = AR_SYNC_ALL,
+                                   .comm = 1,
+                                   .sequence = 5,
+                                   .peer = AR_PEER_ALL,
+                                   .node = wait,
+                                   .enter_ns = 1000,
+                                   .exit_ns = 1500,
+                                   .n_parts = 2};
+
+    sample_must(ar_profile_sync(p, sync, parts));
+    sync = (struct ar_profile_sync){.location = 1,
+                                    .kind = AR_SYNC_RECEIVE,
+                                    .flags = AR_SYNC_NONBLOCKING,
+                                    .sequence = (uint32_t)-7,
+                                    .peer = 3,
+                                    .node = wait,
+                                    .posted = step + 1,
+                                    .enter_ns = 1400,
+                                    .exit_ns = 1500,
+                                    .post_ns = 40};
+    sample_must(ar_profile_sync(p, sync, NULL));
+}
+
 static void make_small(struct ar_profile *p)
 {
     struct ar_process process = {.world_rank = 1,
@@ -85,6 +112,7 @@ static void make_small(struct ar_profile *p)
     }
     sample_value(p, AR_METRIC_TIME, wait, 0, 9);
     add_messages(p, step, wait);
+    add_waits(p, step, wait);
 }
 
 static void make_huge(struct ar_profile *p)
@@ -124,6 +152,41 @@ static void make_huge(struct ar_profile *p)
                                               .n = UINT64_MAX,
                                               .flight_ns = UINT64_MAX,
                                               .waited_ns = UINT64_MAX});
+}
+
+/* In the order of their ends, thread by thread or not. */
+static void add_random_waits(struct ar_profile *p, struct dice *d)
+{
+    uint64_t now = 0;
+
+    for (uint32_t i = dice_below(d, 2000); i > 0; i--) {
+        uint32_t n_nodes = (uint32_t)p->n_nodes;
+        struct ar_profile_part parts[] = {
+            {.node = dice_below(d, n_nodes), .ns = dice_number(d)},
+            {.node = dice_below(d, n_nodes), .ns = dice_number(d)},
+        };
+        struct ar_profile_sync sync = {
+            .location = dice_below(d, (uint32_t)p->n_locations),
+            .kind = 1 + dice_below(d, AR_N_SYNC_KINDS - 1),
+            .comm = dice_below(d, (uint32_t)p->n_comms + 1),
+            .sequence = dice_below(d, 1000000),
+            .peer = dice_below(d, 9) - 4,
+            .node = dice_below(d, n_nodes),
+            .posted = dice_below(d, 2) ? dice_below(d, n_nodes) + 1 : 0,
+            .n_parts = dice_below(d, 3),
+        };
+
+        now += dice_below(d, 1000);
+        sync.exit_ns = now;
+        sync.enter_ns = now - (now ? dice_below(d, (uint32_t)now) : 0);
+        sync.post_ns = sync.posted ? sync.enter_ns / 2 : 0;
+        sample_must(ar_profile_sync(p, sync, parts));
+    }
+    for (size_t i = 0; i < p->n_processes; i++) {
+        p->processes[i].start_mono_ns = dice_number(d);
+        p->processes[i].clock_links[1] =
+            (struct ar_clock_link){dice_number(d), (int64_t)dice_roll(d), dice_number(d)};
+    }
 }
 
 /* Deep and wide, values here and there, strings of any bytes. */
@@ -169,6 +232,7 @@ static void make_random(struct ar_profile *p, uint64_t seed)
                                                .posted = dice_below(&d, (uint32_t)p->n_nodes),
                                                .n = dice_number(&d),
                                                .waited_ns = dice_number(&d)});
+    add_random_waits(p, &d);
 }
 
 /* ---- are they the same? ---------------------------------------------------------------------- */
@@ -205,6 +269,8 @@ static bool same_processes(const struct ar_profile *a, const struct ar_profile *
                x->world_size == y->world_size && x->state == y->state &&
                x->parent_pid == y->parent_pid && x->start_real_ns == y->start_real_ns &&
                x->wall_ns == y->wall_ns && memcmp(x->n_lost, y->n_lost, sizeof x->n_lost) == 0 &&
+               x->start_mono_ns == y->start_mono_ns &&
+               memcmp(x->clock_links, y->clock_links, sizeof x->clock_links) == 0 &&
                x->overhead_ns == y->overhead_ns && x->n_cheap_builtins == y->n_cheap_builtins;
     }
     return same;
@@ -224,13 +290,30 @@ static bool same_comms(const struct ar_profile *a, const struct ar_profile *b)
     return same;
 }
 
+static bool same_syncs(const struct ar_profile *a, const struct ar_profile *b)
+{
+    bool same = a->n_syncs == b->n_syncs;
+
+    for (size_t i = 0; same && i < a->n_syncs; i++) {
+        const struct ar_profile_sync *x = &a->syncs[i], *y = &b->syncs[i];
+
+        same = x->location == y->location && x->kind == y->kind && x->flags == y->flags &&
+               x->comm == y->comm && x->sequence == y->sequence && x->peer == y->peer &&
+               x->node == y->node && x->posted == y->posted && x->enter_ns == y->enter_ns &&
+               x->exit_ns == y->exit_ns && x->post_ns == y->post_ns &&
+               x->first_part == y->first_part && x->n_parts == y->n_parts;
+    }
+    return same;
+}
+
 static bool same_profile(const struct ar_profile *a, const struct ar_profile *b)
 {
     bool same = same_strings(&a->strings, &b->strings) && SAME_ITEMS(a, b, facts, n_facts) &&
                 SAME_ITEMS(a, b, functions, n_functions) && SAME_ITEMS(a, b, nodes, n_nodes) &&
                 SAME_ITEMS(a, b, locations, n_locations) && same_processes(a, b) &&
                 same_comms(a, b) && SAME_ITEMS(a, b, traffic, n_traffic) &&
-                SAME_ITEMS(a, b, completed, n_completed);
+                SAME_ITEMS(a, b, completed, n_completed) && same_syncs(a, b) &&
+                SAME_ITEMS(a, b, parts, n_parts);
 
     for (int m = 0; same && m < AR_N_METRICS; m++)
         same = SAME_ITEMS(&a->metrics[m], &b->metrics[m], values, n_values);
@@ -297,6 +380,7 @@ static void test_merge_after_decoding(void)
            "nor are the processes");
     tap_ok(q.n_comms == p.n_comms && q.n_traffic == p.n_traffic && q.n_completed == p.n_completed,
            "nor communicators, messages and requests");
+    tap_ok(q.n_syncs == p.n_syncs && q.n_parts == p.n_parts && p.n_parts == 2, "nor waits");
     ar_bytes_free(&bytes);
     ar_profile_free(&p);
     ar_profile_free(&q);
@@ -356,6 +440,9 @@ static void shorten(unsigned char *file, uint32_t kind, size_t n_bytes)
     set_checksums_right(file);
 }
 
+/* What version 4 added of two processes whose clocks were not compared. */
+#define CLOCK_BYTES (2 * (1 + 2 * (1 + 8 + 1)))
+
 /* Version 2 has no parents and commands of processes, and no stacks of threads. */
 static void test_version_2(void)
 {
@@ -363,7 +450,7 @@ static void test_version_2(void)
     struct ar_profile p;
 
     file.data[8] = 2;
-    shorten(file.data, 5, 5 * 2);
+    shorten(file.data, 5, 5 * 2 + CLOCK_BYTES);
     shorten(file.data, 6, 2 + 1 + 9);
     tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK, "version 2 is read");
     tap_ok(sample_is_sound(&p) && p.n_processes == 2 && p.processes[1].pid == 77 &&
@@ -376,18 +463,20 @@ static void test_version_2(void)
     ar_bytes_free(&file);
 }
 
-/* Version 3 has no communicators, messages and requests. */
+/* Version 3 has no communicators, messages, requests and waits. */
 static void test_version_3(void)
 {
     struct ar_bytes file = small_file();
     struct ar_profile p;
 
     file.data[8] = 3;
-    file.data[12] -= 3; /* they come last */
+    file.data[12] -= 4; /* they come last */
+    shorten(file.data, 5, CLOCK_BYTES);
     tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK, "version 3 is read");
     tap_ok(sample_is_sound(&p) && p.processes[1].parent_pid == 76 && p.locations[1].current == 3,
            "it has parents and stacks");
-    tap_ok(p.n_comms == 0 && p.n_traffic == 0 && p.n_completed == 0, "and no messages");
+    tap_ok(p.n_comms == 0 && p.n_traffic == 0 && p.n_completed == 0 && p.n_syncs == 0,
+           "and no messages");
     ar_profile_free(&p);
     ar_bytes_free(&file);
 }
