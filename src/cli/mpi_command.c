@@ -273,7 +273,7 @@ static void arrange(const struct command *c, struct table *t)
 
     t->has_range = c->m.n_ranks > 1 && (t->by != AR_MPI_BY_COMM || c->n_columns >= WIDE_COLUMNS);
     n_numbers += t->has_range ? RANGE_COLUMNS + n_rank_digits(c) : 0;
-    t->n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers - 1 : 19;
+    t->n_label = c->n_columns > n_numbers + 16 ? c->n_columns - n_numbers - 1 : 16;
     for (size_t i = 0; i < t->n; i++) {
         size_t n = ar_count_characters(place_of(c, t, &t->rows[i]), MOST_PLACE_COLUMNS);
 
