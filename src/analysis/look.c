@@ -111,7 +111,8 @@ static void find_place(const struct ar_profile *p, const struct ar_stacks *s, co
         if (kind == AR_FUNCTION_PYTHON) {
             to->function = ids[frame.function];
             to->line = frame.line;
-        } else if ((kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_BUILTIN) &&
+        } else if ((kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_BUILTIN ||
+                    kind == AR_FUNCTION_OPERATION) &&
                    to->leaf == AR_NO_ID) {
             to->leaf = ids[frame.function];
         }

@@ -230,7 +230,7 @@ struct table {
     struct ar_mpi_row *rows;
     size_t n;
     size_t n_label, n_place; /* columns; the place is part of the label */
-    bool has_range;
+    bool has_range, is_short;
 };
 
 /* "0.020-0.717 (3)": the rank that has most is named where they differ by more than a tenth. */
@@ -266,6 +266,17 @@ static size_t n_rank_digits(const struct command *c)
     return (size_t)snprintf(text, sizeof text, "%u", largest);
 }
 
+/* In a table of MPI the prefix says nothing: it goes from all names if one has no room for it. */
+static const char *name_in(const struct table *t, const char *name)
+{
+    return t->is_short && strncmp(name, "MPI_", 4) == 0 ? name + 4 : name;
+}
+
+static size_t name_columns(const struct table *t)
+{
+    return t->n_label - (t->n_place ? t->n_place + 1 : 0);
+}
+
 /* A place has as much room as the longest needs, if that is not more than half of it. */
 static void arrange(const struct command *c, struct table *t)
 {
@@ -273,7 +284,7 @@ static void arrange(const struct command *c, struct table *t)
 
     t->has_range = c->m.n_ranks > 1 && (t->by != AR_MPI_BY_COMM || c->n_columns >= WIDE_COLUMNS);
     n_numbers += t->has_range ? RANGE_COLUMNS + n_rank_digits(c) : 0;
-    t->n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers - 1 : 19;
+    t->n_label = c->n_columns > n_numbers + 16 ? c->n_columns - n_numbers - 1 : 16;
     for (size_t i = 0; i < t->n; i++) {
         size_t n = ar_count_characters(place_of(c, t, &t->rows[i]), MOST_PLACE_COLUMNS);
 
@@ -282,24 +293,26 @@ static void arrange(const struct command *c, struct table *t)
     }
     if (t->n_place > t->n_label / 2)
         t->n_place = t->n_label / 2;
+    for (size_t i = 0; i < t->n && t->by < AR_MPI_BY_COMM; i++)
+        t->is_short = t->is_short ||
+                      ar_count_characters(t->rows[i].name, name_columns(t) + 1) > name_columns(t);
 }
 
 static void print_label(const struct command *c, const struct table *t,
                         const struct ar_mpi_row *row)
 {
-    const char *text = t->by < AR_MPI_BY_COMM    ? row->name
+    size_t n = name_columns(t);
+    const char *text = t->by < AR_MPI_BY_COMM    ? name_in(t, row->name)
                        : t->by == AR_MPI_BY_COMM ? ar_show_comm(&c->p, row->comm)
                        : t->by == AR_MPI_BY_PEER ? ar_show_peer(&c->p, row)
                                                  : ar_show_size_class(row->size_class);
 
     printf(" ");
-    if (t->n_place == 0) {
-        ar_print_fit(text, t->n_label, AR_KEEP_START);
-        return;
+    ar_print_fit(text, n, AR_KEEP_START);
+    if (t->n_place) {
+        printf(" ");
+        ar_print_fit(place_of(c, t, row), t->n_place, AR_KEEP_END);
     }
-    ar_print_fit(text, t->n_label - t->n_place - 1, AR_KEEP_START);
-    printf(" ");
-    ar_print_fit(place_of(c, t, row), t->n_place, AR_KEEP_END);
 }
 
 static void print_share(const struct command *c, double ns)

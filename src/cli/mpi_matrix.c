@@ -77,9 +77,8 @@ static const char *show_value(const struct matrix *m, double value)
 
 static void print_numbers(const struct matrix *m)
 {
-    size_t width = (80 - LABEL_COLUMNS) / m->n;
+    size_t width = m->n > 8 ? (80 - LABEL_COLUMNS) / m->n : 9;
 
-    width = width > 9 ? 9 : width;
     printf("%*s", LABEL_COLUMNS, "");
     for (uint32_t to = 0; to < m->n; to++)
         printf("%*u", (int)width, to);
@@ -169,6 +168,8 @@ int ar_print_matrix(const struct ar_mpi_pair *pairs, size_t n, enum ar_matrix_of
 {
     struct matrix m = {.of = of};
 
+    if (n == 0)
+        return AR_EXIT_OK;
     if (!fill(&m, pairs, n))
         return ar_complain("out of memory");
     print_title(&m);

@@ -61,7 +61,7 @@ static bool is_leaf(const struct ar_profile *p, struct ar_frame frame)
 {
     uint32_t kind = kind_of(p, frame.function);
 
-    return kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_BUILTIN;
+    return kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_OPERATION;
 }
 
 const char *ar_stack_leaf(const struct ar_profile *p, const struct ar_frame *frames, size_t n,

@@ -135,8 +135,10 @@ static int compare_words(const uint32_t *a, const uint32_t *b, size_t n)
 
 #define TRAFFIC_KEY_WORDS 6
 #define COMPLETED_KEY_WORDS 3
-_Static_assert(offsetof(struct ar_traffic, n_out) == 4 * TRAFFIC_KEY_WORDS, "keys come first");
-_Static_assert(offsetof(struct ar_completed, spare) == 4 * COMPLETED_KEY_WORDS, "keys come first");
+_Static_assert(offsetof(struct ar_traffic, n_out) == sizeof(uint32_t) * TRAFFIC_KEY_WORDS,
+               "keys come first");
+_Static_assert(offsetof(struct ar_completed, spare) == sizeof(uint32_t) * COMPLETED_KEY_WORDS,
+               "keys come first");
 
 static int by_traffic_key(const void *a, const void *b)
 {

@@ -29,6 +29,9 @@ ADDRESS_SPACE = 1 << 30
 READERS = {
     "report": ("report", "--rows", "0", "--min", "0"),
     "report --json": ("report", "--json"),
+    "mpi": ("mpi", "-n", "0"),
+    "mpi --json": ("mpi", "--json"),
+    "ranks": ("ranks", "--all"),
     "info": ("info",),
     "info --json": ("info", "--json"),
     "info --check": ("info", "--check"),

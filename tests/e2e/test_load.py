@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from harness import ROOT, Sandbox, settled, workload
+from live_writing import write_ring
 
 COUNTS_THREADS = workload("counts_threads.py")
 ENVIRONMENTS = {"plain": (), "numpy": ("numpy",), "pandas": ("numpy", "pandas")}
@@ -388,6 +389,42 @@ def test_mpi_calls_are_at_their_line_with_their_bytes(ranks_run: Sandbox):
             assert call["file"] == workload("mpi_operations.py")
             found[key].update({"calls": call["calls"], "out": call["bytes_out"], "in": call["bytes_in"]})
     assert found == noted
+
+
+@pytest.mark.parametrize("words", [("python",), ("python", "fold"), ("numpy",)])
+def test_communicators_messages_and_requests(python: Sandbox, words: tuple[str, ...]):
+    """Of a run whose sums are known: see live_writing.py."""
+    run = dump(python, write_ring(python.cwd / "ring", 4), *words)["tables"]
+    tree = rows(run["tree"])
+    calls = {call["function"]: call for call in rows(run["mpi"])}
+    assert (calls["MPI_Bcast"]["operation"], calls["MPI_Bcast"]["line"]) == ("Comm.bcast", 25)
+    assert (calls["MPI_Waitall"]["mpi_class"], calls["MPI_Waitall"]["operation"]) == ("wait", "")
+
+    comms = rows(run["communicators"])
+    assert [(c["name"], c["origin"], c["parent"], c["shown"], c["hidden"]) for c in comms] == [
+        ("MPI_COMM_WORLD", "world", -1, 0, False), ("MPI_COMM_SELF", "self", -1, 1, False),
+        ("", "dup", 0, 0, True), ("ring", "split", 0, 3, False),
+    ]  # fmt: skip
+    assert (comms[3]["file"], comms[3]["line"], comms[0]["node"]) == ("/work/heat.py", 15, -1)
+    assert tree[comms[3]["node"]]["function"] == "MPI_Comm_split"
+
+    traffic = rows(run["traffic"])
+    sent = {(t["rank"], t["world_peer"]): t for t in traffic if t["function"] == "MPI_Isend_c"}
+    assert sorted(sent) == sorted((r, p % 4) for r in range(4) for p in (r - 1, r + 1))
+    one = sent[0, 3]
+    assert (one["messages_out"], one["bytes_out"], one["messages_in"], one["communicator"]) == (10, 80_000, 0, 3)
+    assert (one["size_class"], one["peer_kind"], one["line"], one["mpi_class"]) == (13, "rank", 46, "p2p")
+    assert ns(one["time_s"]) == 1_000_000 and tree[one["node"]]["line"] == 46
+    (reduced,) = (t for t in traffic if t["function"] == "MPI_Allreduce" and t["rank"] == 2)
+    assert (reduced["peer_kind"], reduced["peer"], reduced["world_peer"]) == ("all", -1, -1)
+
+    requests = rows(run["requests"])
+    assert len(requests) == 8
+    first = min(requests, key=lambda r: (r["rank"], r["posted_line"]))
+    assert (first["posted_function"], first["posted_line"], first["function"], first["line"]) == (
+        "MPI_Irecv", 45, "MPI_Waitall", 51,
+    )  # fmt: skip
+    assert (first["requests"], ns(first["in_flight_s"]), ns(first["waited_s"])) == (20, 240_000_000, 200_000_000)
 
 
 def test_mpi_calls_are_nodes_of_the_tree_the_longest_first(ranks_run: Sandbox):

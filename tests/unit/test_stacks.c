@@ -90,6 +90,22 @@ static void check_ranks(size_t group, const char *expected)
         tap_note("they are %s", found);
 }
 
+/* Within a method of mpi4py there are no lines; of a program's function that it calls there are. */
+static void test_operations(void)
+{
+    sample_start(&profile);
+    uint32_t step = python(0, "step", 0);
+    uint32_t method = other(step, AR_FUNCTION_OPERATION, "Comm.reduce", 25);
+    uint32_t receive = other(method, AR_FUNCTION_MPI, "MPI_Recv", 0);
+
+    rank_in(0, receive, 100);
+    rank_in(1, python(receive, "add", 0), 100);
+    build(false);
+    check_stack(0, "step:25 Comm.reduce:0 MPI_Recv:0");
+    check_stack(1, "step:25 Comm.reduce:0 MPI_Recv:0 add:0");
+    finish();
+}
+
 /* Two ranks wait for the one that waits for them. */
 static void test_groups(void)
 {
@@ -253,6 +269,7 @@ static void test_no_memory(void)
 int main(void)
 {
     test_groups();
+    test_operations();
     test_tree();
     test_lines_through_other_kinds();
     test_threads();

@@ -9,7 +9,7 @@ import sys
 
 import allranks
 
-TABLES = ("functions", "tree", "mpi", "ranks", "threads")
+TABLES = ("functions", "tree", "mpi", "communicators", "traffic", "requests", "ranks", "threads")
 
 
 def plain(column):
