@@ -43,8 +43,8 @@ void ar_mpi_leave(struct ar_mpi_call *call);
 /*
  * What a call did, after it was left, and if it succeeded. Handles are passed as words; a
  * communicator, window or file is known by its handle, 0 where it is not known, and windows and files
- * by AR_MPI_NOT_COMM. Reading and writing files is told as collective calls are. Several messages of one call are noted one by
- * one; the call's time goes with the last of them.
+ * by AR_MPI_NOT_COMM. Reading and writing files is told as collective calls are. Several messages of
+ * one call are noted one by one; the call's time goes with the last of them.
  */
 #define AR_MPI_NOT_COMM (UINT64_C(1) << 63)
 void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, uint64_t n_bytes);
@@ -61,10 +61,10 @@ enum ar_request_kind {
     AR_REQUEST_RECEIVE, /* its status says how much came, and from whom */
     AR_REQUEST_COLLECTIVE,
     AR_REQUEST_RMA,
-    AR_REQUEST_PARTITIONED, /* its status says nothing: what is moved is known before */
-    AR_REQUEST_READ,        /* its status says how much */
-    AR_REQUEST_WRITE,       /* likewise */
-    AR_REQUEST_OTHER        /* a communicator being made, a generalised request */
+    AR_REQUEST_KNOWN, /* partitioned, or both ways: its status says nothing, `n_in` is known before */
+    AR_REQUEST_READ,  /* its status says how much */
+    AR_REQUEST_WRITE, /* likewise */
+    AR_REQUEST_OTHER  /* a communicator being made, a generalised request */
 };
 
 struct ar_mpi_post {
@@ -81,7 +81,11 @@ void ar_mpi_started(struct ar_mpi_call *call, uint64_t request);
 /* Before the real call, which forgets the handle. */
 void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t request);
 
-/* What is known of a request's end. Of one that was cancelled, or failed, nothing has moved. */
+/*
+ * What is known of a request's end. Of one that was cancelled, or failed, nothing has moved. Libraries
+ * leave it to chance what a status says that has nothing to say: `is_cancelled` is to be believed of
+ * sends and receives, `source` of receives, `n_bytes` of receives and files.
+ */
 struct ar_mpi_done {
     bool is_cancelled;
     int source;

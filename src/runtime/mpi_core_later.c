@@ -97,7 +97,8 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t request, const struct a
                       uint32_t n_together)
 {
     struct entry *e = find(request, false);
-    uint64_t n_bytes = done->is_cancelled ? 0 : done->n_bytes;
+    bool is_message = e && e->post.kind == AR_REQUEST_RECEIVE;
+    uint64_t n_bytes = is_message && done->is_cancelled ? 0 : done->n_bytes;
 
     (void)call;
     (void)n_together;
