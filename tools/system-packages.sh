@@ -68,6 +68,7 @@ need_test() {
     finds mpicc.openmpi mpi.h || missing+=(libopenmpi-dev)
     # Debian's MPICH is one stack more, under another library name.
     { have mpiexec.mpich && finds mpicc.mpich mpi.h; } || missing+=(mpich libmpich-dev)
+    want gfortran gfortran
 }
 
 need_lint() {

@@ -99,8 +99,8 @@ static bool was_cancelled(const MPI_Status *status)
     int flag = 0;
 
     if (!test_cancelled)
-        test_cancelled = (int (*)(const MPI_Status *, int *))ar_mpi_symbol(&AR_ABI,
-                                                                           "PMPI_Test_cancelled");
+        test_cancelled =
+            (int (*)(const MPI_Status *, int *))ar_mpi_symbol(&AR_ABI, "PMPI_Test_cancelled");
     return test_cancelled && test_cancelled(status, &flag) == 0 && flag;
 }
 

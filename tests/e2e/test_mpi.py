@@ -10,6 +10,13 @@ from readings import Report
 
 BARRIER_SLACK_S = 0.02
 
+# What mpi4py does beside what it is asked for: these move nothing.
+HOUSEKEEPING = re.compile(
+    r"MPI_(Type_|Comm_set_errhandler|Comm_get_errhandler|Errhandler|Win_set_err|File_set_err|Win_get|Win_set_attr|"
+    r"Comm_set_attr|Comm_create_keyval|Win_create_keyval|Group_|Comm_group|Info_|Error_|Topo_|Cart|Graph|Dist_graph_n|"
+    r"File_get|Op_|Improbe|Request_get|Get_)"
+)
+
 
 def what_was_noted(mpi: Sandbox, n_ranks: int) -> dict:
     """(function, caller, line) -> (calls, bytes out, bytes in), summed over ranks."""
@@ -25,7 +32,7 @@ def what_was_found(report: Report, callers: set[str]) -> dict:
     """The same from the report, for MPI calls made directly by one of the functions; large-count forms count as the others."""
     sums: dict[tuple, Counter] = {}
     for node in report.nodes:
-        if node.kind == "mpi" and node.python_caller in callers:
+        if node.kind == "mpi" and node.python_caller in callers and not HOUSEKEEPING.match(node.name):
             key = (node.name.removesuffix("_c"), node.python_caller, node["line"])
             sums.setdefault(key, Counter()).update(
                 calls=node["calls"], out=node["bytes_out"], **{"in": node["bytes_in"]}
@@ -164,14 +171,6 @@ def kinds_noted(mpi: Sandbox, n_ranks: int) -> dict:
             key = (note["mpi"], note["caller"])
             sums.setdefault(key, Counter()).update({k: note[k] for k in ("calls", "out", "in")})
     return {key: (s["calls"], s["out"], s["in"]) for key, s in sums.items()}
-
-
-# What mpi4py does beside what it is asked for: these move nothing.
-HOUSEKEEPING = re.compile(
-    r"MPI_(Type_|Comm_set_errhandler|Comm_get_errhandler|Errhandler|Win_set_err|File_set_err|Win_get|Win_set_attr|"
-    r"Comm_set_attr|Comm_create_keyval|Win_create_keyval|Group_|Comm_group|Info_|Error_|Topo_|Cart|Graph|Dist_graph_n|"
-    r"File_get|Op_|Improbe|Request_get|Get_)"
-)
 
 
 @pytest.mark.every_stack
