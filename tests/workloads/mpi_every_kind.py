@@ -329,7 +329,7 @@ def between_groups():
     if size < 2:
         return
     is_low = rank < size // 2
-    n_here, n_there = (size // 2, size - size // 2) if is_low else (size - size // 2, size // 2)
+    n_there = size - size // 2 if is_low else size // 2
     half = comm.Split(is_low)
     both = half.Create_intercomm(0, comm, size // 2 if is_low else 0)
     both.Allgather(doubles(2), doubles(2 * n_there))
