@@ -21,7 +21,7 @@ NAMED = re.compile(r"(class|list|rule)\s+(\w+)\s*=\s*(.*)$")
 LINE = re.compile(r"(\w+)\s+(\w+)\s+([c-])\s+(\w+)\s+\((.*?)\)\s*(.*)$")
 KEY = re.compile(r"\b(out|in|to|from|on|posts|prepares|makes|finds|frees|names|matches|matched): *")
 SYNCS = ("none", "barrier", "all", "from_root", "to_root", "scan")
-REQUESTS = ("send", "receive", "collective", "rma", "partitioned", "read", "write", "other")
+REQUESTS = ("send", "receive", "collective", "rma", "known", "read", "write", "other")
 
 SCALARS = {
     "int": "int",
@@ -219,7 +219,7 @@ def note_post(f: Function) -> list[str]:
     kind = f.keys.get("posts") or f.keys["prepares"]
     out, into = f.keys.get("out", "0"), f.keys.get("in", "0")
     lines = []
-    if kind == "receive" and "to" in f.keys:  # it has two peers
+    if "to" in f.keys and "from" in f.keys and kind != "rma":  # it has two peers
         lines.append(f"    ar_mpi_out(call, {where_it_works(f)}, {f.keys['to']}, {tag_out(f)}, {out});")
         out = "0"
     peer = f.keys.get("from") or f.keys.get("to") or root_of(f)

@@ -73,6 +73,7 @@ need_test() {
     for package in python3-mpi4py python3-petsc4py python3-h5py-mpi python3-cffi; do
         dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || missing+=("$package")
     done
+    want gfortran gfortran
 }
 
 need_lint() {

@@ -444,7 +444,7 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
     if (!call->thread || !ar_request_end(handle, &r))
         return;
     count_completed(call, &r, n_together ? n_together : 1);
-    if (done->is_cancelled)
+    if (done->is_cancelled && (r.kind == AR_REQUEST_SEND || r.kind == AR_REQUEST_RECEIVE))
         return;
 
     bool told = r.kind == AR_REQUEST_RECEIVE;

@@ -66,10 +66,10 @@ enum ar_request_kind {
     AR_REQUEST_RECEIVE, /* its status says how much came, and from whom */
     AR_REQUEST_COLLECTIVE,
     AR_REQUEST_RMA,
-    AR_REQUEST_PARTITIONED, /* its status says nothing: what is moved is known before */
-    AR_REQUEST_READ,        /* its status says how much */
-    AR_REQUEST_WRITE,       /* likewise */
-    AR_REQUEST_OTHER        /* a communicator being made, a generalised request */
+    AR_REQUEST_KNOWN, /* partitioned, or both ways: its status says nothing, `n_in` is known before */
+    AR_REQUEST_READ,  /* its status says how much */
+    AR_REQUEST_WRITE, /* likewise */
+    AR_REQUEST_OTHER  /* a communicator being made, a generalised request */
 };
 
 struct ar_mpi_post {
@@ -87,7 +87,11 @@ void ar_mpi_started(struct ar_mpi_call *call, uint64_t request);
 /* Before the real call, which forgets the handle. */
 void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t request);
 
-/* What is known of a request's end. Of one that was cancelled, or failed, nothing has moved. */
+/*
+ * What is known of a request's end. Of one that was cancelled, or failed, nothing has moved. Libraries
+ * leave it to chance what a status says that has nothing to say: `is_cancelled` is to be believed of
+ * sends and receives, `source` of receives, `n_bytes` of receives and files.
+ */
 struct ar_mpi_done {
     bool is_cancelled;
     int source, tag;

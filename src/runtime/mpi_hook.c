@@ -19,6 +19,7 @@
 struct library {
     struct ar_object object;
     struct ar_mpi_abi *abi;
+    bool has_fortran; /* by itself, without a layer whose calls could be seen */
 };
 
 static struct {
@@ -126,7 +127,11 @@ static void add_library(const struct ar_object *object, void *handle)
     if (why_not)
         return;
     abi->library = handle; /* kept open: the process holds the library anyway */
-    hook.libraries[hook.n_libraries++] = (struct library){*object, abi};
+
+    void *fortran = dlsym(handle, "mpi_send_");
+
+    hook.libraries[hook.n_libraries++] =
+        (struct library){*object, abi, fortran && ar_object_contains(object, fortran)};
 }
 
 static bool is_known_library(const struct ar_object *object)
@@ -242,13 +247,32 @@ static void redirect(const struct ar_object *object, const char *name, void **sl
         ar_slot_set(object, slot, wrapper);
 }
 
+/* A library that does not call C for it: there is no call that we could see. */
+static void say_fortran(const struct ar_object *object, const char *name, void **slot, void *said)
+{
+    char text[256];
+
+    (void)name;
+    (void)slot;
+    if (*(bool *)said)
+        return;
+    *(bool *)said = true;
+    snprintf(text, sizeof text, "%s: its calls from Fortran are not recorded",
+             base_name(object->name));
+    ar_livemap_fact("fortran", text);
+}
+
 static void redirect_all(const struct ar_object *object)
 {
     static char no_prefix[] = "", profiling[] = "P";
+    bool said = false;
 
     ar_slots_each(object, "MPI_", redirect, no_prefix);
     if (is_fortran_layer(object))
         ar_slots_each(object, "PMPI_", redirect, profiling);
+    for (size_t i = 0; i < hook.n_libraries; i++)
+        if (hook.libraries[i].has_fortran)
+            ar_slots_each(object, "mpi_", say_fortran, &said);
 }
 
 /* ---- dlsym ----------------------------------------------------------------------------------- */
@@ -256,8 +280,9 @@ static void redirect_all(const struct ar_object *object)
 static void look_at_new_objects(void);
 
 /*
- * For the two special handles the answer depends on who asks: the call is passed on with the
- * caller's return address.
+ * Whoever asks for a function of a library has loaded it, and not called it yet: Python for an
+ * extension's PyInit_…, ctypes and cffi for anything. For the two special handles the answer depends
+ * on who asks: the call is passed on with the caller's return address.
  */
 __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char *name)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Truth: what was done with MPI, at which line, how often, with how many bytes, and how long it took."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -8,6 +9,13 @@ from harness import Sandbox, settled, times_unlike, workload
 from readings import Report
 
 BARRIER_SLACK_S = 0.02
+
+# What mpi4py does beside what it is asked for: these move nothing.
+HOUSEKEEPING = re.compile(
+    r"MPI_(Type_|Comm_set_errhandler|Comm_get_errhandler|Errhandler|Win_set_err|File_set_err|Win_get|Win_set_attr|"
+    r"Comm_set_attr|Comm_create_keyval|Win_create_keyval|Group_|Comm_group|Info_|Error_|Topo_|Cart|Graph|Dist_graph_n|"
+    r"File_get|Op_|Improbe|Request_get|Get_)"
+)
 
 
 def what_was_noted(mpi: Sandbox, n_ranks: int) -> dict:
@@ -24,7 +32,7 @@ def what_was_found(report: Report, callers: set[str]) -> dict:
     """The same from the report, for MPI calls made directly by one of the functions; large-count forms count as the others."""
     sums: dict[tuple, Counter] = {}
     for node in report.nodes:
-        if node.kind == "mpi" and node.python_caller in callers:
+        if node.kind == "mpi" and node.python_caller in callers and not HOUSEKEEPING.match(node.name):
             key = (node.name.removesuffix("_c"), node.python_caller, node["line"])
             sums.setdefault(key, Counter()).update(
                 calls=node["calls"], out=node["bytes_out"], **{"in": node["bytes_in"]}
@@ -134,3 +142,35 @@ def test_a_job_that_aborts_because_one_rank_failed_does_so_still(mpi: Sandbox):
     merged = mpi.allranks("merge", mpi.live, "-o", "merged.allranks")
     assert merged.code == 0, merged
     assert mpi.report("merged.allranks").calls("work") == 3
+
+
+def kinds_noted(mpi: Sandbox, n_ranks: int) -> dict:
+    """(function, caller) -> (calls, bytes out, bytes in), summed over ranks."""
+    sums: dict[tuple, Counter] = {}
+    for rank in range(n_ranks):
+        for note in mpi.read_json(f"kinds-{rank}.json"):
+            key = (note["mpi"], note["caller"])
+            sums.setdefault(key, Counter()).update({k: note[k] for k in ("calls", "out", "in")})
+    return {key: (s["calls"], s["out"], s["in"]) for key, s in sums.items()}
+
+
+@pytest.mark.every_stack
+@pytest.mark.parametrize("n_ranks", [1, 4])
+def test_every_kind_of_call_has_its_bytes(mpi: Sandbox, n_ranks: int):
+    done = mpi.recorded_ranks(n_ranks, workload("mpi_every_kind.py"))
+    assert done.code == 0, done
+    assert mpi.info("mpi_every_kind.allranks").lost == 0
+    noted = kinds_noted(mpi, n_ranks)
+    callers = {caller for _, caller in noted}
+    found: dict[tuple, Counter] = {}
+    for node in mpi.report("mpi_every_kind.allranks").nodes:
+        if node.kind == "mpi" and node.python_caller in callers:
+            key = (node.name.removesuffix("_c"), node.python_caller)
+            found.setdefault(key, Counter()).update(
+                calls=node["calls"], out=node["bytes_out"], **{"in": node["bytes_in"]}
+            )
+    sums = {key: (s["calls"], s["out"], s["in"]) for key, s in found.items()}
+    assert {key: sums.get(key) for key in noted} == noted
+    unasked = {key: s for key, s in sums.items() if key not in noted}
+    assert not {key for key in unasked if not HOUSEKEEPING.match(key[0])}
+    assert all(s[1:] == (0, 0) for s in unasked.values())

@@ -174,12 +174,16 @@ def derived_type():
 def on_other_communicators():
     note("MPI_Barrier", "on_other_communicators", "Barrier dup", 1)
     note("MPI_Allreduce", "on_other_communicators", "Allreduce split", 1, n_out=8, n_in=8)
-    other = comm.Dup()
+    note("MPI_Comm_dup", "on_other_communicators", "Dup", 1)
+    note("MPI_Comm_split", "on_other_communicators", "Split", 1)
+    note("MPI_Comm_free", "on_other_communicators", "Free half", 1)
+    note("MPI_Comm_free", "on_other_communicators", "Free other", 1)
+    other = comm.Dup()  # mark: Dup
     other.Barrier()  # mark: Barrier dup
-    half = other.Split(rank % 2)
+    half = other.Split(rank % 2)  # mark: Split
     half.Allreduce(np.ones(1), np.empty(1))  # mark: Allreduce split
-    half.Free()
-    other.Free()
+    half.Free()  # mark: Free half
+    other.Free()  # mark: Free other
 
 
 def from_two_callers():
