@@ -70,6 +70,31 @@ def slow_fsync(mpi: Sandbox, seconds: float) -> str:
     return str(target)
 
 
+# ---- MPI_Finalize is not called ----
+
+
+@pytest.mark.parametrize("how", ["never", "raises", "at-once", "abort"])
+def test_ranks_that_end_in_other_ways_lose_nothing(mpi: Sandbox, how: str):
+    """Whether they merge is MPI's and the launcher's: what they did is in the run, or in live files, and a line says so."""
+    program = (workload("ends_ranks.py"), how)
+    plain = mpi.plain_ranks(2, *program)
+    done = mpi.recorded_ranks(2, *program)
+    assert (done.code, done.stdout) == (plain.code, plain.stdout), done
+    assert done.err.count("ValueError") == plain.err.count("ValueError")
+    run = "ends_ranks.allranks"
+    if how == "raises":
+        assert [is_closing_line(line) for line in our_lines(done)] == [True]
+    else:
+        assert mpi.files() == set()
+        recovered = mpi.allranks("recover", mpi.live, "-o", run)
+        assert recovered.code == 0, recovered
+    if how == "never":
+        (line,) = our_lines(done)
+        assert line.startswith("allranks: MPI_Finalize was not called, so the ranks were not merged; "), line
+    assert mpi.info(run).ranks == [0, 1]
+    assert mpi.report(run).calls("work") == 2 * 4
+
+
 # ---- processes that MPI starts ----
 
 
