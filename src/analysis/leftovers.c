@@ -71,7 +71,7 @@ static bool kind_of(const char *name, enum ar_left_kind *kind)
         {"^" STEM "\\.allranks$", AR_LEFT_RUN},
         {"^" STEM "\\.live\\.verdict$", AR_LEFT_VERDICT},
         {"^verdict-[0-9]+-[0-9]+$", AR_LEFT_VERDICT},
-        {"^" STEM "\\.(lock|spawns|unrecorded)$", AR_LEFT_NOTE},
+        {"^" STEM "\\.(lock|written|spawns|unrecorded)$", AR_LEFT_NOTE},
         {"^ranks\\.lock$", AR_LEFT_NOTE},
         {"^" STEM "\\.allranks\\.[0-9]+-[0-9a-f]+\\.part$", AR_LEFT_PART},
     };

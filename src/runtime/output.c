@@ -44,9 +44,12 @@ static const char *job_of(const struct ar_identity *identity)
     return identity->job;
 }
 
-/* What the word in braces stands for, up to its end; false: it is none of ours. */
-static bool word_at(const char *at, const struct ar_identity *identity, char *value, size_t n_value)
+/* What the word in braces stands for; returns how long that word is, 0: it is none of ours. */
+static size_t word_at(const char *at, const struct ar_identity *identity, char *value,
+                      size_t n_value)
 {
+    size_t n_word = strcspn(at, "}") + 1;
+
     if (strncmp(at, "{rank}", 6) == 0)
         snprintf(value, n_value, "%u",
                  identity->root_rank == AR_RANK_NONE ? 0 : identity->root_rank);
@@ -57,11 +60,11 @@ static bool word_at(const char *at, const struct ar_identity *identity, char *va
     else if (strncmp(at, "{job}", 5) == 0)
         snprintf(value, n_value, "%s", job_of(identity));
     else
-        return false;
+        return 0;
     for (char *c = value; *c; c++) /* none of them may lead to another directory */
         if (*c == '/' || !isprint((unsigned char)*c))
             *c = '_';
-    return true;
+    return n_word;
 }
 
 static bool names_rank(const char *name)
@@ -91,21 +94,25 @@ void ar_output_name(const struct ar_identity *identity, char *path)
     const char *at = output.name, *ending = numbered ? ending_of(at) : NULL;
     size_t n = 0;
 
-    for (;; at++) {
+    for (;;) {
         char value[128];
 
-        if (at == ending && n < AR_PATH_BYTES)
+        if (at == ending)
             n += (size_t)snprintf(path + n, AR_PATH_BYTES - n, ".%u", identity->root_rank);
         if (*at == '\0' || n >= AR_PATH_BYTES - 1)
             break;
-        if (*at == '{' && word_at(at, identity, value, sizeof value)) {
+
+        size_t n_word = word_at(at, identity, value, sizeof value);
+
+        if (n_word) {
             n += (size_t)snprintf(path + n, AR_PATH_BYTES - n, "%s", value);
-            at = strchr(at, '}');
-            continue;
+        } else {
+            n_word = (*at == '{' || *at == '}') && at[1] == *at ? 2 : 1;
+            path[n++] = *at;
         }
-        if ((*at == '{' || *at == '}') && at[1] == *at)
-            at++;
-        path[n++] = *at;
+        if (n >= AR_PATH_BYTES - 1)
+            break;
+        at += n_word;
     }
     path[n < AR_PATH_BYTES ? n : AR_PATH_BYTES - 1] = '\0';
 }

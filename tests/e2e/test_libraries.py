@@ -79,6 +79,28 @@ def test_h5py_with_mpi(debian: Sandbox):
     assert callers, "no call of HDF5 was seen"
 
 
+PROGRAM_IN_C = """
+int MPI_Init(void *, void *); int MPI_Finalize(void); int meet_in_c(void);
+int main(void) { return MPI_Init(0, 0) || meet_in_c() || meet_in_c() || MPI_Finalize(); }
+"""
+
+
+def test_a_rank_that_is_no_python_does_not_disturb(mpi: Sandbox):
+    library = library_of(mpi)
+    source, program = mpi.cwd.parent / "program.c", mpi.cwd.parent / "program"
+    source.write_text(CALLER[mpi.stack.mpi] + PROGRAM_IN_C)
+    path = f"-Wl,--allow-shlib-undefined,-rpath,{Path(library).parent}"
+    subprocess.run(["cc", path, "-o", program, source, library], check=True)
+    (mpi.cwd / "meets.py").write_text("from mpi4py import MPI\ndef meet():\n    MPI.COMM_WORLD.Barrier()\nmeet()\nmeet()\n")
+    done = mpi.run([*mpi.ranks(2, *mpi.recorder(), "meets.py"), ":", "-n", "1", str(program)])
+    assert done.code == 0, done
+    (line,) = [line for line in done.err.splitlines() if line.startswith("allranks: ")]
+    assert line.startswith("allranks: only 2 of 3 ranks were found here, so they were not merged"), line
+    recovered = mpi.allranks("recover", mpi.live, "-o", "meets.allranks")
+    assert recovered.code == 1 and "missing: rank 2 of 3 has no file here" in recovered.err, recovered
+    assert n_barriers(mpi, "meets.allranks", "meet") == 2 * 2
+
+
 SECOND = """\
 import ctypes, sys
 from mpi4py import MPI

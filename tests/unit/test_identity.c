@@ -27,6 +27,9 @@ static void forget_launchers(void)
                                         "PMI_JOBID",
                                         "MV2_COMM_WORLD_RANK",
                                         "MV2_COMM_WORLD_SIZE",
+                                        "SLURM_PTY_PORT",
+                                        "PMI_SPAWNED",
+                                        "OMPI_PARENT_PORT",
                                         "SLURM_PROCID",
                                         "SLURM_NTASKS",
                                         "SLURM_JOB_ID",
@@ -106,6 +109,111 @@ static void test_ranks(void)
     setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
     check_rank("OMPI_COMM_WORLD_RANK", "5", 5); /* mpirun within an allocation of Slurm */
     tap_ok(identity.world_size == 8, "the launcher's size, not Slurm's");
+}
+
+struct setting {
+    const char *name, *value;
+};
+
+#define N_SETTINGS 6
+
+static void check_rank_and_size(const struct setting *settings, uint32_t rank, uint32_t size,
+                                const char *what)
+{
+    forget_launchers();
+    for (size_t i = 0; i < N_SETTINGS && settings[i].name; i++)
+        setenv(settings[i].name, settings[i].value, 1);
+    tap_ok(find() && identity.world_rank == rank && identity.world_size == size, "%s", what);
+    tap_ok(identity.root_rank == rank, "... which its children are to know");
+    ar_identity_leave(&identity);
+    forget_launchers();
+}
+
+/* Variables that were left there by somebody else, or contradict each other. */
+static void test_what_is_not_believed(void)
+{
+    static const struct {
+        struct setting settings[N_SETTINGS];
+        uint32_t rank, size;
+        const char *what;
+    } cases[] = {
+        {{{"OMPI_COMM_WORLD_RANK", "2"},
+          {"OMPI_COMM_WORLD_SIZE", "4"},
+          {"PMI_RANK", "1"},
+          {"PMI_SIZE", "3"}},
+         2,
+         4,
+         "Open MPI's first"},
+        {{{"PMIX_RANK", "0"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "3"}},
+         0,
+         0,
+         "PMIx before PMI, whose size is not PMIx's"},
+        {{{"PMIX_RANK", "1"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "8"}},
+         1,
+         8,
+         "PMIx below Slurm"},
+        {{{"PMI_RANK", "1"},
+          {"PMI_SIZE", "3"},
+          {"SLURM_STEP_ID", "0"},
+          {"SLURM_PROCID", "0"},
+          {"SLURM_NTASKS", "1"}},
+         1,
+         3,
+         "hydra below Slurm"},
+        {{{"PMI_RANK", "3"}, {"PMI_SIZE", "3"}},
+         AR_RANK_NONE,
+         0,
+         "a rank that is not below its size"},
+        {{{"PMI_RANK", "3"},
+          {"PMI_SIZE", "3"},
+          {"MV2_COMM_WORLD_RANK", "1"},
+          {"MV2_COMM_WORLD_SIZE", "2"}},
+         1,
+         2,
+         "... and another launcher's that is"},
+        {{{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}},
+         3,
+         4,
+         "a task of srun"},
+        {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},
+         AR_RANK_NONE,
+         0,
+         "a shell of salloc, or a batch script"},
+        {{{"SLURM_STEP_ID", "4294967290"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},
+         AR_RANK_NONE,
+         0,
+         "a shell of salloc that is an interactive step"},
+        {{{"SLURM_STEP_ID", "1"},
+          {"SLURM_PTY_PORT", "33333"},
+          {"SLURM_PROCID", "0"},
+          {"SLURM_NTASKS", "4"}},
+         AR_RANK_NONE,
+         0,
+         "a shell of srun --pty"},
+    };
+
+    for (size_t i = 0; i < N_ITEMS(cases); i++)
+        check_rank_and_size(cases[i].settings, cases[i].rank, cases[i].size, cases[i].what);
+}
+
+/* hydra says that a world was spawned, and does not name it. */
+static void test_spawned_world(void)
+{
+    static const struct setting settings[N_SETTINGS] = {
+        {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"PMI_SPAWNED", "1"}};
+
+    forget_launchers();
+    setenv("PMI_RANK", "0", 1);
+    setenv("PMI_SIZE", "2", 1);
+    char parents[64];
+
+    tap_ok(find(), "a rank");
+    snprintf(parents, sizeof parents, "%s", identity.job);
+    ar_identity_leave(&identity);
+    setenv("PMI_SPAWNED", "1", 1);
+    tap_ok(find() && strcmp(identity.job, parents) != 0, "a world that was spawned is another job");
+    ar_identity_leave(&identity);
+    check_rank_and_size(settings, 0, 2, "with ranks of its own");
 }
 
 static void check_job(const char *expected)
@@ -329,6 +437,8 @@ int main(void)
     scratch_make();
     test_alone();
     test_ranks();
+    test_what_is_not_believed();
+    test_spawned_world();
     test_jobs();
     test_launcher_without_job_id();
     test_long_job_names();

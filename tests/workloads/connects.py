@@ -21,7 +21,9 @@ if sys.argv[1] == "accept":
     os.rename("port.new", "port")
     other = MPI.COMM_SELF.Accept(port)
 else:
-    while not os.path.exists("port"):
+    for _ in range(1000):
+        if os.path.exists("port"):
+            break
         time.sleep(0.01)
     with open("port") as file:
         port = file.read()

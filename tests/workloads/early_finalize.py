@@ -4,7 +4,7 @@ times. With a word it ends in another way:
 
     late     rank 0 goes on for a while after the others have ended
     exit     by os._exit
-    killed   rank 1 is killed; rank 0 waits for that and ends in good order, if the launcher lets it
+    killed   rank 1 is killed when rank 0 has come as far; rank 0 then ends in good order, if the launcher lets it
     moved    rank 0 has moved the run file away
     exits    MPI is ended by an exit function
 """
@@ -51,8 +51,10 @@ if HOW == "late" and RANK == 1:
 if HOW == "moved" and RANK == 0:
     os.rename("early_finalize.allranks", "elsewhere.allranks")
 if HOW == "killed" and RANK == 1:
+    wait_for("rank-0-is-here")
     os.kill(os.getpid(), signal.SIGKILL)
 if HOW == "killed":
+    open("rank-0-is-here", "w").close()
     time.sleep(0.5)
 if HOW == "exit":
     os._exit(0)

@@ -9,7 +9,7 @@ import sys
 # Debian has it where it does not disturb other versions of it.
 sys.path += glob.glob("/usr/lib/petscdir/petsc*/*-real/lib/python3/dist-packages")
 
-import petsc4py  # noqa: E402
+import petsc4py
 
 petsc4py.init([])
 from petsc4py import PETSc  # noqa: E402
