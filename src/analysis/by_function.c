@@ -92,6 +92,8 @@ static void sum_up(struct ar_by_function *b, const struct ar_totals *t, uint32_t
     struct ar_function_sums *sums = &b->sums[function];
     struct ar_spreading time = {0}, self = {0}, calls = {0};
 
+    if (b->first_node[function] == b->first_node[function + 1])
+        return; /* it has nothing, on any rank */
     ar_by_function_shares(b, function, shares);
     for (uint32_t i = 0; i < b->p->n_roots; i++) {
         ar_spread_add(&time, shares[i].time_ns, i);
