@@ -142,6 +142,7 @@ def test_workers_of_a_pool_are_recorded(mpi: Sandbox, words: tuple[str, ...]):
     assert report.data["processes"] == 3
 
 
+@pytest.mark.every_stack  # few can
 def test_two_runs_that_connect_are_two_runs(mpi: Sandbox):
     def both(*words: str) -> list[Done]:
         (mpi.cwd / "port").unlink(missing_ok=True)
@@ -164,6 +165,7 @@ def test_two_runs_that_connect_are_two_runs(mpi: Sandbox):
 # ---- sessions ----
 
 
+@pytest.mark.every_stack  # few can
 def test_a_program_that_has_sessions_only_is_recorded(mpi: Sandbox):
     program = workload("session_only.py")
     plain = mpi.plain_ranks(2, program)
