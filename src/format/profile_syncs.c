@@ -73,7 +73,7 @@ enum ar_status ar_profile_sort_syncs(struct ar_profile *p)
         return AR_OK;
 
     uint32_t *start = calloc(p->n_locations + 2, sizeof *start);
-    struct ar_profile_sync *syncs = malloc((p->n_syncs + 1) * sizeof *syncs);
+    struct ar_profile_sync *syncs = calloc(p->n_syncs + 1, sizeof *syncs);
     struct ar_profile_part *parts = malloc((p->n_parts + 1) * sizeof *parts);
 
     if (!start || !syncs || !parts) {

@@ -166,10 +166,15 @@ struct entrances {
     TEN(X, h, 1)                                                                                   \
     TEN(X, h, 2)                                                                                   \
     TEN(X, h, 3) TEN(X, h, 4) TEN(X, h, 5) TEN(X, h, 6) TEN(X, h, 7) TEN(X, h, 8) TEN(X, h, 9)
+/* What an analyser finds in one it finds in all, in a quarter of an hour. */
+#ifdef __clang_analyzer__
+#define ALL(X) TEN(X, 0, 0)
+#else
 #define ALL(X)                                                                                     \
     HUNDRED(X, 0)                                                                                  \
     HUNDRED(X, 1)                                                                                  \
     HUNDRED(X, 2) HUNDRED(X, 3) HUNDRED(X, 4) HUNDRED(X, 5) HUNDRED(X, 6) HUNDRED(X, 7)
+#endif
 
 /* clang-format off */
 ALL(DEFINE)

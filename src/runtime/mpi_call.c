@@ -162,7 +162,7 @@ static struct ar_mpi_comm *comm_of(struct ar_mpi_call *call, uint64_t handle)
     return ar_comm_of(&call->thread->mpi->comms, call->abi, handle);
 }
 
-static inline void add_to(uint64_t *word, uint64_t n)
+static inline void add_to(uint64_t *word, uint64_t n) /* NOLINT(readability-non-const-parameter) */
 {
     __atomic_store_n(word, *word + n, __ATOMIC_RELAXED);
 }

@@ -50,13 +50,13 @@ void ar_mpi_restart(struct ar_mpi_call *call);
  * one call are noted one by one; the call's time goes with the first of them.
  */
 #define AR_MPI_NOT_COMM (UINT64_C(1) << 63)
-void ar_mpi_out(struct ar_mpi_call *call, uint64_t comm, int peer, int tag, uint64_t n_bytes);
-void ar_mpi_in(struct ar_mpi_call *call, uint64_t comm, int peer, int tag, uint64_t n_bytes);
+void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uint64_t n_bytes);
+void ar_mpi_in(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uint64_t n_bytes);
 /* A message was found that is not received yet. */
-void ar_mpi_probed(struct ar_mpi_call *call, uint64_t comm, int peer, int tag);
+void ar_mpi_probed(struct ar_mpi_call *call, uint64_t handle, int peer, int tag);
 /* A collective call; `root` is AR_MPI_NO_ROOT where there is none. */
 #define AR_MPI_NO_ROOT (-0x7fffffff)
-void ar_mpi_collective(struct ar_mpi_call *call, uint64_t comm, int root, uint64_t n_out,
+void ar_mpi_collective(struct ar_mpi_call *call, uint64_t handle, int root, uint64_t n_out,
                        uint64_t n_in);
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -83,9 +83,9 @@ struct ar_mpi_post {
 };
 
 void ar_mpi_posted(struct ar_mpi_call *call, const struct ar_mpi_post *post);
-void ar_mpi_started(struct ar_mpi_call *call, uint64_t request);
+void ar_mpi_started(struct ar_mpi_call *call, uint64_t handle);
 /* Before the real call, which forgets the handle. */
-void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t request);
+void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t handle);
 
 /*
  * What is known of a request's end. Of one that was cancelled, or failed, nothing has moved. Libraries
@@ -100,8 +100,8 @@ struct ar_mpi_done {
 
 /* Is anything followed at all? If not, waiting need not look at its requests. */
 bool ar_mpi_follows(void);
-/* A wait or test completed `request`, a handle as it was before; it did so for `n_together`. */
-void ar_mpi_completed(struct ar_mpi_call *call, uint64_t request, const struct ar_mpi_done *done,
+/* A wait or test completed what had this handle before; it did so for `n_together`. */
+void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar_mpi_done *done,
                       uint32_t n_together);
 
 /* ---- communicators, windows and files -------------------------------------------------------- */

@@ -164,7 +164,8 @@ struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64
 }
 
 /* In front of what `*link` leads to; a reader sees all of it or nothing. */
-static struct ar_values *link_values(struct ar_thread *t, uint32_t *link,
+static struct ar_values *link_values(struct ar_thread *t,
+                                     uint32_t *link, /* NOLINT(readability-non-const-parameter) */
                                      const struct ar_values *from)
 {
     struct ar_values *values =
