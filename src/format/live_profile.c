@@ -788,12 +788,14 @@ static void finish_process(struct reading *r, uint32_t process)
 {
     bool is_sound = r->overhead_ns >= 0 && r->overhead_ns < 0x1p62;
 
-    r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
-    r->p->processes[process].n_lost[AR_LOST_TRAFFIC] += r->n_traffic_left_out;
-    r->p->processes[process].n_lost[AR_LOST_REQUESTS] += r->n_requests_left_out;
-    r->p->processes[process].n_lost[AR_LOST_SYNCS] += r->n_syncs_left_out;
     r->p->processes[process].overhead_ns = is_sound ? (uint64_t)r->overhead_ns : 0;
     r->p->processes[process].n_cheap_builtins = r->costly.n_left_out;
+    r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
+    r->p->processes[process].n_lost[AR_LOST_SYNCS] += r->n_syncs_left_out;
+    if (r->p->processes[process].state == AR_PROCESS_RUNNING)
+        return; /* messages that came after the nodes were copied are not lost, but later */
+    r->p->processes[process].n_lost[AR_LOST_TRAFFIC] += r->n_traffic_left_out;
+    r->p->processes[process].n_lost[AR_LOST_REQUESTS] += r->n_requests_left_out;
 }
 
 /*

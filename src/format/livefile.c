@@ -17,7 +17,7 @@
 
 /*
  * The copy is taken in an order in which nothing is seen before what it refers to: first the threads
- * (their current node exists already), then the nodes, extents from the last to the first (a node's
+ * and streams (the nodes they are about exist already), then the nodes, extents from the last to the first (a node's
  * before those of its older parents), then values and records (those of every node that was copied).
  * Before each of these steps the file may have grown, and with it what can be referred to: its length
  * is read again. Within an extent the header comes first, since it says how much is complete. Words
@@ -115,9 +115,9 @@ enum step { STEP_THREADS, STEP_NODES, STEP_REST, N_STEPS };
 
 static enum step step_of(uint32_t kind)
 {
-    return kind == AR_EXTENT_THREADS ? STEP_THREADS
-           : kind == AR_EXTENT_NODES ? STEP_NODES
-                                     : STEP_REST;
+    if (kind == AR_EXTENT_THREADS || kind == AR_EXTENT_STREAM)
+        return STEP_THREADS;
+    return kind == AR_EXTENT_NODES ? STEP_NODES : STEP_REST;
 }
 
 /* `n_before` extents were there when the step before this one was taken. */

@@ -258,6 +258,7 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     INTEGER(X, "parts", s->n_parts)
 
 #define SYNC_PART_COLUMNS(X)                                                                       \
+    INTEGER(X, "id", row)                                                                          \
     INTEGER(X, "node", part->node)                                                                 \
     TEXT(X, "function", text_of(v, function_of(v, part->node)->name))                              \
     TEXT(X, "file", text_of(v, function_of(v, part->node)->file))                                  \

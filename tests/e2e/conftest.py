@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import unsteady
 from harness import ROOT, Sandbox, Stack
 
 STACKS_FILE = ROOT / ".stacks" / "stacks.json"
@@ -68,6 +69,7 @@ def one_for_each_python(stacks: list[Stack]) -> list[Stack]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "every_stack: runs on all stacks, not only on a selection")
+    config.pluginmanager.register(unsteady)
     config.stash[STACKS], config.stash[PLAIN], config.stash[SKIPPED] = read_stacks()
 
 

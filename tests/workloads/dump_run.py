@@ -9,7 +9,7 @@ import sys
 
 import allranks
 
-TABLES = ("functions", "tree", "mpi", "communicators", "traffic", "requests", "ranks", "threads")
+TABLES = ("functions", "tree", "mpi", "communicators", "traffic", "requests", "syncs", "sync_parts", "ranks", "processes", "threads")
 
 
 def plain(column):
