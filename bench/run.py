@@ -17,6 +17,7 @@ build/bench.json has the same for programs:
         "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
         "looking":  {"modes": {mode: {"median_ns", "mean_ns", "looks", "instructions"}}},
+        "mpi":      {"ns": {library: {mode: {case: ns}}}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
 A kind that could not be measured at all has {"failed": why}.
@@ -41,6 +42,7 @@ import measure_calls
 import measure_instructions
 import measure_looking
 import measure_memory
+import measure_mpi
 import measure_real
 import measure_regions
 import measure_startup
@@ -57,6 +59,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "real": measure_real.measure,
     "looking": measure_looking.measure,
     "instructions": measure_instructions.measure,
+    "mpi": measure_mpi.measure,
 }
 
 

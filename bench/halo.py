@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A small solver: halos are exchanged with two neighbours, then all ranks agree on a sum; in between there is some arithmetic.
+Each rank writes the processor time of its loop into cpu-R.json.
+
+    halo.py calls|flat     with the work in Python functions, or in one
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+from mpi4py import MPI
+
+N_STEPS = 2000
+comm = MPI.COMM_WORLD
+left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+u = np.ones(40_000)
+total, part = np.zeros(1), np.zeros(1)
+
+
+def exchange():
+    requests = [comm.Irecv(u[:8], left, 1), comm.Irecv(u[-8:], right, 2)]
+    requests += [comm.Isend(u[8:16], left, 2), comm.Isend(u[-16:-8], right, 1)]
+    MPI.Request.Waitall(requests)
+
+
+def smooth(v):
+    v[8:-8] = 0.5 * v[8:-8] + 0.25 * (v[7:-9] + v[9:-7])
+
+
+def norm(v):
+    part[0] = v.sum()
+    comm.Allreduce(part, total)
+
+
+def with_calls():
+    for _ in range(N_STEPS):
+        exchange()
+        for _ in range(4):
+            smooth(u)
+        norm(u)
+
+
+def flat():
+    for _ in range(N_STEPS):
+        requests = [comm.Irecv(u[:8], left, 1), comm.Irecv(u[-8:], right, 2)]
+        requests += [comm.Isend(u[8:16], left, 2), comm.Isend(u[-16:-8], right, 1)]
+        MPI.Request.Waitall(requests)
+        for _ in range(4):
+            u[8:-8] = 0.5 * u[8:-8] + 0.25 * (u[7:-9] + u[9:-7])
+        part[0] = u.sum()
+        comm.Allreduce(part, total)
+
+
+body = {"calls": with_calls, "flat": flat}[sys.argv[1]]
+comm.Barrier()
+start = time.process_time()
+body()
+with open(f"cpu-{comm.rank}.json", "w") as file:
+    json.dump(time.process_time() - start, file)

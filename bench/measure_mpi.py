@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is added to an MPI call: in C loops that call MPI_COMM_SELF, twelve Python functions deep, with caches warm and cold; and to
+the processor time of a small solver on two ranks.
+
+Beside it run a wrapper that only passes on and, where ALLRANKS_BENCH_PRELOADS names them (`mpiP=/path/libmpiP.so,IPM=/…`), other
+tools for MPI. What is allowed is given in reads of the clock, measured in the same process: that is what a call cannot do without.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+from rounds import (
+    BENCH,
+    BUILD,
+    Failed,
+    Figures,
+    Interpreter,
+    Options,
+    best_of,
+    environment,
+    figures_of,
+    progress,
+    scratch,
+)
+from tables import Check, Outcome, heads, note, number, row, title, verdict_row
+
+LIBRARIES = {"Open MPI": "openmpi", "MPICH": "mpich"}
+CASES = {
+    "allreduce": (1, 6),
+    "sendrecv": (1, 6),
+    "three": (3, 8),
+}  # calls, and clock reads allowed for each
+SOLVER = {"flat": 1.02, "calls": 1.05}
+
+
+def build(mpi: str, source: str) -> str:
+    """A shared library of one file; Failed where there is no such MPI."""
+    compiler = shutil.which(f"mpicc.{mpi}")
+    if not compiler:
+        raise Failed(f"there is no mpicc.{mpi}")
+    target = BUILD / f"{source}-{mpi}.so"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    command = [compiler, "-O2", "-fPIC", "-shared", str(BENCH / f"{source}.c"), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(done.stderr.strip().splitlines()[-1])
+    return str(target)
+
+
+def preloads(mpi: str) -> dict[str, str]:
+    named = filter(None, os.environ.get("ALLRANKS_BENCH_PRELOADS", "").split(","))
+    others = dict(each.split("=", 1) for each in named) if mpi == "openmpi" else {}
+    return {"passes on": build(mpi, "mpi_pass"), **others}
+
+
+def modes_of(
+    interpreter: Interpreter, mpi: str, directory: str
+) -> dict[str, Callable[[], Figures]]:
+    program = [str(BENCH / "mpi.py"), build(mpi, "mpi_calls")]
+    plain = [interpreter.python, *program]
+    modes = {
+        "plain": figures_of(plain, directory),
+        "allranks": figures_of([*interpreter.allranks(), *program], directory),
+    }
+    for name, library in preloads(mpi).items():
+        modes[name] = figures_of(["env", f"LD_PRELOAD={library}", *plain], directory)
+    return modes
+
+
+def added_ns(best: dict[str, Figures], mode: str, case: str) -> float:
+    n_calls = CASES[case.removeprefix("cold ")][0]
+    return (best[mode][case] - best["plain"][case]) / n_calls
+
+
+def show_calls(interpreter: Interpreter, name: str, best: dict[str, Figures]) -> list[Check]:
+    title(
+        f"Python {interpreter.name}: {name}, ns added to an MPI call (a clock read: {best['plain']['clock']:.1f})"
+    )
+    heads("plain", *(f"{mode}|adds" for mode in best if mode != "plain"))
+    checks = []
+    for case, (n_calls, n_reads) in CASES.items():
+        for shown in (case, f"cold {case}"):
+            cells = [
+                best["plain"][shown] / n_calls,
+                *(added_ns(best, mode, shown) for mode in best if mode != "plain"),
+            ]
+            row(shown, [number(cell) for cell in cells])
+        reads = added_ns(best, "allranks", case) / best["plain"]["clock"]
+        checks.append(Check(f"{name} {case}, clock reads", reads, n_reads, ".1f"))
+    return checks
+
+
+def measure_methods(
+    interpreter: Interpreter, options: Options, clock_ns: float, directory: str
+) -> list[Check]:
+    """The operation that a method of mpi4py is comes on top."""
+    program = str(BENCH / "mpi_methods.py")
+    modes = {
+        "plain": figures_of([interpreter.python, program], directory),
+        "allranks": figures_of([*interpreter.allranks(), program], directory),
+    }
+    best = best_of(modes, options.n_rounds(5), f"{interpreter.name} mpi4py")
+    title(f"Python {interpreter.name}: mpi4py, ns added to an MPI call")
+    heads("plain", "allranks|adds")
+    for case, (n_calls, _) in CASES.items():
+        row(case, [number(best["plain"][case] / n_calls), number(added_ns(best, "allranks", case))])
+    return [
+        Check(
+            f"mpi4py {case}, clock reads",
+            added_ns(best, "allranks", case) / clock_ns,
+            n_reads,
+            ".1f",
+        )
+        for case, (_, n_reads) in CASES.items()
+    ]
+
+
+def solver(
+    interpreter: Interpreter, kind: str, recorded: bool, directory: str
+) -> Callable[[], Figures]:
+    words = [
+        *(interpreter.allranks() if recorded else [interpreter.python]),
+        str(BENCH / "halo.py"),
+        kind,
+    ]
+    command = ["mpiexec", "--oversubscribe", "-n", "2", *words]
+    if os.geteuid() == 0:
+        command.insert(1, "--allow-run-as-root")
+
+    def measure() -> Figures:
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=directory, env=environment()
+        )
+        if done.returncode:
+            raise Failed((done.stderr.strip().splitlines() or ["the solver failed"])[-1])
+        return {
+            kind: sum(
+                json.loads(Path(directory, f"cpu-{rank}.json").read_text()) for rank in range(2)
+            )
+        }
+
+    return measure
+
+
+def measure_solver(interpreter: Interpreter, options: Options, directory: str) -> list[Check]:
+    """The median of ratios of pairs that ran one after the other: two ranks that wait for each other are noisy."""
+    checks = []
+    for kind, limit in SOLVER.items():
+        ratios = []
+        plain, recorded = (solver(interpreter, kind, on, directory) for on in (False, True))
+        for number_of_pair in range(options.n_rounds(9)):
+            progress(f"{interpreter.name} solver, {kind}: pair {number_of_pair + 1}")
+            ratios.append(recorded()[kind] / plain()[kind])
+        progress("")
+        checks.append(
+            Check(f"solver, {kind}: processor time", sorted(ratios)[len(ratios) // 2], limit, ".3f")
+        )
+    return checks
+
+
+def measure(interpreter: Interpreter, options: Options) -> Outcome:
+    data: dict[str, dict[str, Figures]] = {}
+    checks: list[Check] = []
+    for name, mpi in LIBRARIES.items():
+        with scratch() as directory:
+            try:
+                best = best_of(
+                    modes_of(interpreter, mpi, directory),
+                    options.n_rounds(5),
+                    f"{interpreter.name} {name}",
+                )
+            except Failed as failure:
+                note(f"{name}: not measured: {failure}")
+                continue
+        data[name] = best
+        checks += show_calls(interpreter, name, best)
+    with scratch() as directory:
+        try:
+            if data:
+                clock_ns = next(iter(data.values()))["plain"]["clock"]
+                checks += measure_methods(interpreter, options, clock_ns, directory)
+            checks += measure_solver(interpreter, options, directory)
+        except Failed as failure:
+            note(f"mpi4py: not measured: {failure}")
+    for check in checks:
+        verdict_row(check)
+    return Outcome({"ns": data}, checks)
