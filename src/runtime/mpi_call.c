@@ -82,6 +82,8 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
 {
     struct ar_thread *t = ar_thread_self();
 
+    call->thread = NULL;
+    call->is_nested = t && t->in_mpi;
     if (!t || t->in_mpi || is_unseen(t))
         return false;
     if (__builtin_expect(!t->mpi, 0) && !begin_mpi(t))
@@ -102,9 +104,12 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     call->has_counted = false;
     call->node = ar_tree_enter(t, key, now);
     call->start = now;
-    if (call->node)
-        t->in_mpi = true;
-    return call->node != NULL;
+    if (!call->node) {
+        call->thread = NULL;
+        return false;
+    }
+    t->in_mpi = true;
+    return true;
 }
 
 void ar_mpi_restart(struct ar_mpi_call *call)
@@ -381,8 +386,8 @@ void ar_mpi_started(struct ar_mpi_call *call, uint64_t handle)
 
 void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t handle)
 {
-    (void)call;
-    ar_request_forget(handle);
+    if (!call->is_nested)
+        ar_request_forget(handle);
 }
 
 /* How long it took, and where: at the node that completed it. */
@@ -441,7 +446,7 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
 {
     struct ar_request r;
 
-    if (!call->thread || !ar_request_end(handle, &r))
+    if (call->is_nested || !ar_request_end(handle, &r) || !call->thread)
         return;
     count_completed(call, &r, n_together ? n_together : 1);
     if (done->is_cancelled && (r.kind == AR_REQUEST_SEND || r.kind == AR_REQUEST_RECEIVE))

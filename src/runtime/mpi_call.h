@@ -34,10 +34,14 @@ struct ar_mpi_call {
     struct ar_mpi_abi *abi;
     uint64_t start, end;
     bool has_counted; /* its time is with one of its messages */
+    bool is_nested;   /* MPI called itself: the call around this one tells all */
     enum ar_mpi_id id;
 };
 
-/* false: this call is not to be recorded, and none of the following is to be called. */
+/*
+ * false: this call is not to be recorded, and of the following only what is about the end of requests
+ * is to be called.
+ */
 bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_id id);
 void ar_mpi_leave(struct ar_mpi_call *call);
 /* What came after entering was our own doing: the call begins now. */

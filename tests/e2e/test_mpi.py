@@ -2,6 +2,7 @@
 """Truth: what was done with MPI, at which line, how often, with how many bytes, and how long it took."""
 
 import re
+import json
 from collections import Counter
 
 import pytest
@@ -174,3 +175,12 @@ def test_every_kind_of_call_has_its_bytes(mpi: Sandbox, n_ranks: int):
     unasked = {key: s for key, s in sums.items() if key not in noted}
     assert not {key for key in unasked if not HOUSEKEEPING.match(key[0])}
     assert all(s[1:] == (0, 0) for s in unasked.values())
+
+
+def test_what_is_completed_in_a_pause_is_not_taken_for_the_next_one(mpi: Sandbox):
+    done = mpi.recorded_ranks(1, workload("requests_in_pauses.py"))
+    assert done.code == 0, done
+    noted = json.loads(done.out)
+    rows = json.loads(mpi.answer("mpi", "--requests", "--json", "requests_in_pauses.allranks"))["requests"]
+    assert sum(row["n"] for row in rows) == noted["recorded"]
+    assert sum(row["in_flight_ns"] for row in rows) / 1e9 < noted["paused_s"]
