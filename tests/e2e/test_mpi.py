@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Truth: what was done with MPI, at which line, how often, with how many bytes, and how long it took."""
 
-import re
 import json
+import re
 from collections import Counter
 
 import pytest
