@@ -326,7 +326,7 @@ def check_against_pstats(sandbox: Sandbox, run: dict[str, Any], path: str | Path
 def pstats_key(function: dict[str, Any]) -> tuple[str, int, str]:
     if function["kind"] == "python":
         return function["file"], function["line"], last_name(function["name"])
-    kind = {"region": "region ", "task": "task "}.get(function["kind"], "")
+    kind = {"region": "region ", "task": "task ", "operation": "mpi4py "}.get(function["kind"], "")
     return "~", 0, f"<{kind}{function['name']}>"
 
 
