@@ -108,7 +108,11 @@ def figures_of(command: list[str], directory: str) -> Callable[[], Figures]:
     """Runs a program that prints its own figures, as a JSON object."""
 
     def measure() -> Figures:
-        figures: Figures = json.loads(run(command, directory).splitlines()[-1])
+        # Other tools print reports of their own around it.
+        lines = [line for line in run(command, directory).splitlines() if line.startswith("{")]
+        if not lines:
+            raise Failed("it printed no figures")
+        figures: Figures = json.loads(lines[-1])
         return figures
 
     return measure
