@@ -483,3 +483,8 @@ void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name)
 {
     ar_comm_named(abi, handle, name);
 }
+
+bool ar_mpi_is_known(const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    return ar_comm_is_known(abi, handle);
+}

@@ -119,6 +119,8 @@ void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t 
 /* Before the real call, which forgets the handle; also if that is not recorded. */
 void ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle);
 void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name);
+/* Of a handle that the program has not just passed: may MPI be asked about it? */
+bool ar_mpi_is_known(const struct ar_mpi_abi *abi, uint64_t handle);
 
 /* ---- the beginning and the end --------------------------------------------------------------- */
 

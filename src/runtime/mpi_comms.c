@@ -221,9 +221,11 @@ struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_a
 
 uint32_t ar_comm_world_rank(const struct ar_mpi_comm *comm, int peer)
 {
-    if (!comm->abi || !comm->members || peer < 0)
+    uint64_t members = __atomic_load_n(&comm->members, __ATOMIC_RELAXED);
+
+    if (!comm->abi || !members || peer < 0)
         return AR_RANK_NONE;
-    return comm->abi->ask.world_rank(comm->members, peer);
+    return comm->abi->ask.world_rank(members, peer);
 }
 
 void ar_comm_made(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
@@ -240,9 +242,28 @@ void ar_comm_made(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
     pthread_mutex_unlock(&known.lock);
 }
 
+/* MPI must not be asked about a handle that is freed: windows, and requests under way, outlive it. */
+static void forget_members(const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    for (uint32_t i = 0; i < known.n_comms; i++)
+        if (known.comms[i].abi == abi && known.comms[i].members == handle)
+            __atomic_store_n(&known.comms[i].members, 0, __ATOMIC_RELAXED);
+}
+
+bool ar_comm_is_known(const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    pthread_mutex_lock(&known.lock);
+    bool is_known = find(abi, handle) != NULL;
+
+    pthread_mutex_unlock(&known.lock);
+    return is_known;
+}
+
 void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
 {
     pthread_mutex_lock(&known.lock);
+    forget_members(abi, handle);
+
     struct ar_mpi_comm *comm = find(abi, handle);
 
     if (comm && ar_idmap_put(&known.by_handle, key_of(abi, handle), AR_NO_ID) == AR_OK) {

@@ -184,3 +184,10 @@ def test_what_is_completed_in_a_pause_is_not_taken_for_the_next_one(mpi: Sandbox
     rows = json.loads(mpi.answer("mpi", "--requests", "--json", "requests_in_pauses.allranks"))["requests"]
     assert sum(row["n"] for row in rows) == noted["recorded"]
     assert sum(row["in_flight_ns"] for row in rows) / 1e9 < noted["paused_s"]
+
+
+def test_a_communicator_that_is_freed_is_not_asked_about(mpi: Sandbox):
+    done = mpi.recorded_ranks(2, workload("freed_communicators.py"))
+    assert (done.code, done.out) == (0, "True\n" * 2), done
+    report = mpi.report("freed_communicators.allranks")
+    assert sum(node["bytes_out"] for name in ("MPI_Put", "MPI_Put_c", "MPI_Isend", "MPI_Isend_c") for node in report.named(name)) == 2 * 2 * 8

@@ -211,6 +211,10 @@ static void check_world_ranks(void)
     make(AR_COMM_SPLIT, WORLD, 6, (struct ar_comm_facts){2, 0, 0, 60, ""}, 0);
     tap_ok(ar_comm_world_rank(of(6), 1) == 61, "of a part");
     tap_ok(ar_comm_world_rank(of(6), -1) == AR_RANK_NONE, "nobody");
+    ar_comm_unmade(&abi, WORLD);
+    tap_ok(ar_comm_world_rank(window, 2) == AR_RANK_NONE,
+           "nobody is asked about a communicator that is freed, though its window is there");
+    tap_ok(!ar_comm_is_known(&abi, WORLD) && ar_comm_is_known(&abi, 6), "which is known, or not");
     forget_all();
 }
 
