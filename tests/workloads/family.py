@@ -217,13 +217,18 @@ def wait_for_orphan(parent):
 
 def outlived():
     parent = os.getpid()
-    in_child(lambda: (wait_for_orphan(parent), time.sleep(0.1), work(20)))
+    read, write = os.pipe()
+    in_child(lambda: (os.write(write, b"."), wait_for_orphan(parent), time.sleep(0.1), work(20)))
+    os.read(read, 1)  # it has begun before the parent ends
 
 
 def outlived_by_two():
     parent = os.getpid()
-    in_child(lambda: (wait_for_orphan(parent), time.sleep(0.2), work(20)))
-    in_child(lambda: (wait_for_orphan(parent), time.sleep(0.1), work(30)))
+    read, write = os.pipe()
+    in_child(lambda: (os.write(write, b"."), wait_for_orphan(parent), time.sleep(0.2), work(20)))
+    in_child(lambda: (os.write(write, b"."), wait_for_orphan(parent), time.sleep(0.1), work(30)))
+    for _ in range(2):
+        os.read(read, 1)
 
 
 def daemon():
