@@ -405,7 +405,7 @@ def test_communicators_messages_and_requests(python: Sandbox, words: tuple[str, 
         ("MPI_COMM_WORLD", "world", -1, 0, False), ("MPI_COMM_SELF", "self", -1, 1, False),
         ("", "dup", 0, 0, True), ("ring", "split", 0, 3, False),
     ]  # fmt: skip
-    assert (comms[3]["file"], comms[3]["line"], comms[0]["node"]) == ("/work/heat.py", 15, -1)
+    assert (comms[3]["file"], comms[3]["line"], comms[0]["node"]) == ("/home/ada/heat.py", 15, -1)
     assert tree[comms[3]["node"]]["function"] == "MPI_Comm_split"
 
     traffic = rows(run["traffic"])
