@@ -155,9 +155,9 @@ static void c_entered(struct ar_thread *t, PyObject *function)
     uint32_t number =
         ar_function_is_recorded(ar_frame_code(caller)) ? ar_c_number(function, false) : 0;
 
+    t->watch.n_seen++; /* also one that is recorded otherwise: the look was paid for */
     if (!number)
         return;
-    t->watch.n_seen++;
     if (builtins == AR_BUILTINS_COSTLY && ar_c_call_recurses(t, number)) {
         stop_looking_inside(t);
         return;
