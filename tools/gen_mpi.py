@@ -92,7 +92,7 @@ class Function:
     sync: str
     parameters: list[Parameter]
     by_hand: bool
-    light: bool  # not wrapped
+    light: bool  # answered by heart
     keys: dict[str, str]
 
     def parameter(self, *kinds: str) -> Parameter | None:
@@ -388,7 +388,10 @@ def head() -> str:
 
 
 def write_functions(table: Table) -> str:
-    rows = [f'X({f.name}, "MPI_{f.name}", {f.kind}, {f.sync.upper()})' for f in table.functions]
+    rows = [
+        f'X({f.name}, "MPI_{f.name}", {f.kind}, {f.sync.upper()}, {int(f.light)})'
+        for f in table.functions
+    ]
     return "\n".join([head(), *rows, ""])
 
 
@@ -397,15 +400,14 @@ def write_classes(table: Table) -> str:
 
 
 def write_wrappers(table: Table) -> str:
-    wrapped = [f for f in table.functions if not f.light]
-    generated = [f for f in wrapped if not f.by_hand]
+    generated = [f for f in table.functions if not f.by_hand]
     return "\n".join(
         [
             head(),
             *filter(None, map(note_function, generated)),
             *map(wrapper, generated),
             "static void *const wrappers[AR_N_MPI] = {",
-            *(f"    [AR_MPI_{f.name}] = (void *)wrap_{f.name}," for f in wrapped),
+            *(f"    [AR_MPI_{f.name}] = (void *)wrap_{f.name}," for f in table.functions),
             "};",
             "",
         ]

@@ -8,7 +8,7 @@
 #include "mpi_classes.inc"
 #undef X
 
-#define X(id, name, class, sync) {name, #class, about_##class, AR_SYNC_##sync},
+#define X(id, name, class, sync, light) {name, #class, about_##class, AR_SYNC_##sync},
 static const struct ar_mpi_function functions[] = {
 #include "mpi_functions.inc"
 };

@@ -248,6 +248,26 @@ static bool moves_objects(const char *name)
     return false;
 }
 
+/*
+ * Those that ask for what MPI knows by heart: what mpi4py calls for it is not looked at (`light` in
+ * mpi.def), so the method itself is.
+ */
+static bool asks_only(const char *name)
+{
+    static const char *const names[] = {
+        "Get_rank",     "Get_size",     "Get_remote_size", "Is_inter",     "Is_intra",
+        "Get_dim",      "Get_topology", "Get_attr",        "Get_extent",   "Get_true_extent",
+        "Get_count",    "Get_elements", "Get_source",      "Get_tag",      "Get_error",
+        "Set_source",   "Set_tag",      "Set_error",       "Set_elements", "Set_cancelled",
+        "Is_cancelled",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static void add_method(const struct ar_object *library, const char *type_name, PyMethodDef *def)
 {
     void *entrance =
@@ -260,7 +280,7 @@ static void add_method(const struct ar_object *library, const char *type_name, P
     *method = (struct ar_method){
         .called = def->ml_meth,
         .def = def,
-        .is_timed = moves_objects(def->ml_name),
+        .is_timed = moves_objects(def->ml_name) || asks_only(def->ml_name),
         .takes_objects = islower((unsigned char)*def->ml_name),
     };
     snprintf(method->name, sizeof method->name, "%s.%s", type_name, def->ml_name);
@@ -502,12 +522,17 @@ static PyObject *init_and_see(void)
     return made;
 }
 
+bool ar_is_mpi4py(const char *path)
+{
+    return strstr(path, "/mpi4py/MPI.") != NULL;
+}
+
 /* There may be several mpi4py on the disk, but hardly in one process: only the first is seen. */
 void *ar_mpi4py_init(void *found)
 {
     Dl_info info;
 
-    if (!dladdr(found, &info) || !info.dli_fname || !strstr(info.dli_fname, "/mpi4py/MPI."))
+    if (!dladdr(found, &info) || !info.dli_fname || !ar_is_mpi4py(info.dli_fname))
         return found;
     if (init && (void *)init != found)
         return found;

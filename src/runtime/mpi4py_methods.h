@@ -38,6 +38,9 @@
  */
 void *ar_mpi4py_init(void *found);
 
+/* Is that file mpi4py's module? */
+bool ar_is_mpi4py(const char *path);
+
 /* Opens the operation's node. */
 void ar_operation_open(struct ar_thread *t, uint64_t place, uint64_t now);
 

@@ -12,14 +12,14 @@
 
 #include <string.h>
 
-#define X(id, name, class, sync) name,
+#define X(id, name, class, sync, light) name,
 const char *const ar_mpi_names[AR_N_MPI] = {
 #include "mpi_functions.inc"
 };
 #undef X
 
 /* What kind of waiting there may be in a call, or in one that completes what it posted. */
-#define X(id, name, class, sync) AR_SYNC_##sync,
+#define X(id, name, class, sync, light) AR_SYNC_##sync,
 static const uint8_t syncs[AR_N_MPI] = {
 #include "mpi_functions.inc"
 };
@@ -31,7 +31,7 @@ enum function_class {
 #undef X
 };
 
-#define X(id, name, class, sync) CLASS_##class,
+#define X(id, name, class, sync, light) CLASS_##class,
 static const uint8_t classes[AR_N_MPI] = {
 #include "mpi_functions.inc"
 };

@@ -20,7 +20,7 @@ struct ar_node;
 struct ar_thread;
 
 enum ar_mpi_id {
-#define X(id, name, class, sync) AR_MPI_##id,
+#define X(id, name, class, sync, light) AR_MPI_##id,
 #include "mpi_functions.inc"
 #undef X
     AR_N_MPI

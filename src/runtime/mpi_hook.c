@@ -229,14 +229,22 @@ static void *resolve(const struct ar_object *object, const char *name)
     return target;
 }
 
+#define X(id, name, class, sync, light) light,
+static const bool is_light[AR_N_MPI] = {
+#include "mpi_functions.inc"
+};
+#undef X
+
 /* `context` is the part of the name before that of the function. */
 static void redirect(const struct ar_object *object, const char *name, void **slot, void *context)
 {
     const char *function = name + strlen(context);
+    uint32_t id = id_of(function);
     void *target = *slot;
 
-    if (!target ||
-        id_of(function) == AR_NO_ID) /* a weak function that this library does not have */
+    if (!target || id == AR_NO_ID) /* a weak function that this library does not have */
+        return;
+    if (is_light[id] && ar_is_mpi4py(object->name))
         return;
     if (ar_object_contains(object, target))
         target = resolve(object, name);

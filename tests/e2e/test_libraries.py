@@ -47,6 +47,8 @@ def test_mpi_through_ctypes_and_a_library_loaded_later(mpi: Sandbox):
     assert mpi.info("mpi_by_ctypes.allranks").ranks == [0, 1]
     assert n_barriers(mpi, "mpi_by_ctypes.allranks", "meet") == 2 * 5
     assert n_barriers(mpi, "mpi_by_ctypes.allranks", "meet_in_c") == 2 * 5
+    asked = mpi.report("mpi_by_ctypes.allranks").mpi("MPI_Comm_size", "ask")
+    assert sum(node["calls"] for node in asked) == 2 * 7
 
 
 def test_mpi_through_cffi(debian: Sandbox):

@@ -2,7 +2,7 @@
 """Proves that MPI is seen without mpi4py, through ctypes or cffi: LIBRARY WORLD HOW [OTHER]
 
 WORLD is the handle, a number or the name of a variable in the library. 5 barriers in `meet`, and as many in `meet_in_c` where
-OTHER, a library that calls MPI itself, is loaded after MPI_Init.
+OTHER, a library that calls MPI itself, is loaded after MPI_Init; with ctypes also 7 questions in `ask`.
 """
 
 import ctypes
@@ -29,6 +29,11 @@ def meet():
     assert mpi.MPI_Barrier(world) == 0
 
 
+def ask():
+    answer = ctypes.c_int()
+    assert mpi.MPI_Comm_size(world, ctypes.byref(answer)) == 0 and answer.value == 2
+
+
 def meet_in_c(library):
     assert library.meet_in_c() == 0
 
@@ -36,6 +41,9 @@ def meet_in_c(library):
 assert mpi.MPI_Init(nothing, nothing) == 0
 for _ in range(5):
     meet()
+if HOW == "ctypes":
+    for _ in range(7):
+        ask()
 if OTHER:
     library = ctypes.CDLL(OTHER[0])
     for _ in range(5):
