@@ -370,11 +370,13 @@ static void add_all_methods(const struct ar_object *library, PyObject *module)
 /* ---- pickling -------------------------------------------------------------------------------- */
 
 /*
- * Through its definition, as methods are: Cython calls that directly up to Python 3.9, and so does
- * the interpreter itself where it has specialised a call.
+ * Through the function object, not through its definition as methods are: a function in C hashes by
+ * the address in its definition, and the program may have these two in a dictionary already. So what
+ * mpi4py 3.1 pickles on Python 3.9 is not seen: Cython passes by the object there. With another flag
+ * in the definition it would not, but at the price of a level of the program's recursion limit.
  */
 struct pickler {
-    method_fn *called; /* its own; NULL: it is not seen */
+    vectorcallfunc called; /* its own; NULL: it is not seen */
     uint32_t function;
 };
 
@@ -395,51 +397,47 @@ static struct ar_node *enter_pickler(struct ar_thread *t, const struct pickler *
     return node;
 }
 
-static inline PyObject *call_pickler(const struct pickler *pickler, PyObject *self,
-                                     PyObject *const *args, Py_ssize_t n_args, PyObject *names)
+static inline PyObject *call_pickler(const struct pickler *pickler, PyObject *callable,
+                                     PyObject *const *args, size_t n_args, PyObject *names)
 {
     struct ar_thread *t = ar_self;
 
     if (!t || t->operation.node != t->current || t->n_unseen & AR_UNSEEN_CALLS)
-        return pickler->called(self, args, n_args, names);
+        return pickler->called(callable, args, n_args, names);
 
     struct ar_node *node = enter_pickler(t, pickler);
-    PyObject *result = pickler->called(self, args, n_args, names);
+    PyObject *result = pickler->called(callable, args, n_args, names);
 
     if (node && ar_self == t)
         ar_tree_leave(t, node, ar_ticks());
     return result;
 }
 
-static PyObject *call_dumps(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+static PyObject *call_dumps(PyObject *callable, PyObject *const *args, size_t n, PyObject *names)
 {
-    return call_pickler(&dumping, self, args, n, names);
+    return call_pickler(&dumping, callable, args, n, names);
 }
 
-static PyObject *call_loads(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+static PyObject *call_loads(PyObject *callable, PyObject *const *args, size_t n, PyObject *names)
 {
-    return call_pickler(&loading, self, args, n, names);
+    return call_pickler(&loading, callable, args, n, names);
 }
 
 static void see_pickler(PyObject *module, const char *name, struct pickler *pickler,
-                        method_fn *entrance)
+                        vectorcallfunc entrance)
 {
     PyObject *function = PyDict_GetItemString(PyModule_GetDict(module), name);
-    struct ar_object library;
 
     if (pickler->called || !function || !PyCFunction_CheckExact(function))
         return;
 
-    PyMethodDef *def = ((PyCFunctionObject *)function)->m_ml;
+    vectorcallfunc *slot = &((PyCFunctionObject *)function)->vectorcall;
 
-    if (def->ml_flags != (METH_FASTCALL | METH_KEYWORDS) || !find_library(def, &library))
-        return;
-    pickler->function = ar_c_number(function, false);
+    pickler->function = *slot ? ar_c_number(function, false) : 0;
     if (!pickler->function)
         return;
-    pickler->called = (method_fn *)(void (*)(void))def->ml_meth;
-    if (!ar_slot_set(&library, (void **)&def->ml_meth, (void *)entrance))
-        pickler->called = NULL;
+    pickler->called = *slot;
+    *slot = entrance;
 }
 
 static void see_pickling(void)
