@@ -20,7 +20,7 @@ from pathlib import Path
 NAMED = re.compile(r"(class|list|rule)\s+(\w+)\s*=\s*(.*)$")
 LINE = re.compile(r"(\w+)\s+(\w+)\s+([c-])\s+(\w+)\s+\((.*?)\)\s*(.*)$")
 KEY = re.compile(r"\b(out|in|to|from|on|posts|prepares|makes|finds|frees|names|matches|matched): *")
-SYNCS = ("none", "barrier", "all", "from_root", "to_root", "scan")
+SYNCS = ("none", "barrier", "all", "from_root", "to_root", "scan", "send", "receive")
 REQUESTS = ("send", "receive", "collective", "rma", "known", "read", "write", "other")
 
 SCALARS = {
@@ -229,7 +229,7 @@ def note_post(f: Function) -> list[str]:
         "                            .request = word(*request),",
         f"                            .comm = {where_it_works(f)},",
         f"                            .peer = {peer},",
-        f"                            .tag = {tag_in(f) if kind == 'receive' else tag_out(f)},",
+        f"                            .tag = {tag_in(f) if 'from' in f.keys else tag_out(f)},",
         f"                            .kind = AR_REQUEST_{kind.upper()},",
         f"                            .is_persistent = {'true' if 'prepares' in f.keys else 'false'},",
         f"                            .n_out = {out},",

@@ -24,6 +24,8 @@ struct tree {
     bool at_rest;
     bool is_being_left;   /* the innermost part of its path is closed already */
     uint32_t entered_ref; /* open and not on the path: the child that is being entered */
+    uint64_t sync_ticks;  /* end of its last record of waiting ... */
+    uint64_t parts_ticks; /* ... and of the last one that says what came before */
 };
 
 struct checking {
@@ -286,14 +288,14 @@ static bool traffic_makes_sense(const struct checking *c, const uint64_t *words,
            (what & 0xff) <= 64;
 }
 
-/* Whoever posted a request may have done so in another thread. */
+/* Whoever posted a request may have done so in another thread; 0: there was no room to tell. */
 static bool completed_makes_sense(const struct checking *c, const uint64_t *words,
                                   uint32_t node_ref)
 {
     uint64_t posted = words[AR_COMPLETED_POSTED];
 
     return words[AR_COMPLETED_WHERE] >> 32 == node_ref && posted < c->n_refs &&
-           c->places[posted].item == ITEM_NODE;
+           (!posted || c->places[posted].item == ITEM_NODE);
 }
 
 /* One block of each kind, but for messages and requests, of which there are any number. */
@@ -424,6 +426,119 @@ static enum ar_status check_each(struct checking *c, const struct ar_node *node,
     return status == AR_OK ? check_memory(c, node, ref) : status;
 }
 
+/* ---- what was waited for --------------------------------------------------------------------- */
+
+static bool is_mpi_call(const struct checking *c, uint32_t ref)
+{
+    if (ref >= c->n_refs || c->places[ref].item != ITEM_NODE)
+        return false;
+
+    uint32_t function = (uint32_t)node_at(c, ref)->key;
+
+    return function && c->kinds[function] == AR_FUNCTION_MPI;
+}
+
+/* Calls of a thread end one after the other, and its slot was copied after its records. */
+static bool sync_is_in_time(const struct ar_sync *sync, const struct tree *tree)
+{
+    return sync->enter_ticks >= tree->slot->start_ticks && sync->enter_ticks <= sync->exit_ticks &&
+           sync->exit_ticks >= tree->sync_ticks && sync->exit_ticks <= tree->slot->latest_ticks;
+}
+
+/* Any thread may have posted what this one waited for. What blocked was not posted. */
+static bool post_makes_sense(const struct checking *c, const struct ar_sync *sync)
+{
+    if (!sync->posted_ref)
+        return sync->post_ticks == 0;
+    return sync->flags & AR_SYNC_NONBLOCKING && is_mpi_call(c, sync->posted_ref) &&
+           sync->post_ticks >= c->live->header->start.ticks && sync->post_ticks <= sync->exit_ticks;
+}
+
+static bool sync_makes_sense(const struct checking *c, const struct ar_sync *sync,
+                             const struct tree *tree)
+{
+    if (sync->kind == AR_SYNC_NONE || sync->kind >= AR_N_SYNC_KINDS ||
+        sync->flags & ~AR_SYNC_NONBLOCKING || sync->comm > c->n_comms)
+        return false;
+    if (!is_mpi_call(c, sync->node_ref) || c->places[sync->node_ref].owner != tree->slot->number)
+        return false;
+    return sync_is_in_time(sync, tree) && post_makes_sense(c, sync);
+}
+
+/* The largest comes first, and none is longer than the time since the last that were noted. */
+static bool parts_make_sense(const struct checking *c, const struct ar_sync *sync,
+                             const struct tree *tree)
+{
+    float most = (float)(sync->exit_ticks - tree->parts_ticks);
+
+    for (uint32_t i = 0; i < sync->n_parts; i++) {
+        struct ar_sync_part part;
+
+        memcpy(&part, (const char *)(sync + 1) + i * sizeof part, sizeof part);
+        if (!(part.ticks > 0 && part.ticks <= most) ||
+            !is_item(c, part.node_ref, tree->slot->number, ITEM_NODE))
+            return false;
+        most = part.ticks;
+    }
+    return true;
+}
+
+static enum ar_status check_sync(struct checking *c, const struct ar_sync *sync, struct tree *tree)
+{
+    size_t at = (size_t)((const unsigned char *)sync - c->live->bytes);
+
+    if (!sync_makes_sense(c, sync, tree))
+        return ar_fail(c->err, AR_BAD, "wait at byte %zu of thread %u", at, tree->slot->number);
+    if (!parts_make_sense(c, sync, tree))
+        return ar_fail(c->err, AR_BAD, "wait at byte %zu of thread %u: what came before it", at,
+                       tree->slot->number);
+    tree->sync_ticks = sync->exit_ticks;
+    if (sync->n_parts)
+        tree->parts_ticks = sync->exit_ticks;
+    return AR_OK;
+}
+
+static enum ar_status check_stream(struct checking *c, const struct ar_extent *e, struct tree *tree)
+{
+    enum ar_status status = AR_OK;
+    const char *at = (const char *)(e + 1);
+
+    for (size_t n_left = e->n_bytes_used - sizeof *e; n_left && status == AR_OK;) {
+        const struct ar_sync *sync = (const struct ar_sync *)at;
+        size_t n_bytes = sizeof *sync;
+
+        if (n_left >= sizeof *sync)
+            n_bytes += sync->n_parts * sizeof(struct ar_sync_part);
+        if (n_bytes > n_left)
+            return ar_fail(c->err, AR_BAD, "wait at byte %zu: cut off",
+                           (size_t)((const unsigned char *)at - c->live->bytes));
+        status = check_sync(c, sync, tree);
+        at += n_bytes;
+        n_left -= n_bytes;
+    }
+    return status;
+}
+
+/* Streams are copied before slots: whoever has one has a slot, and a tree. */
+static enum ar_status check_streams(struct checking *c)
+{
+    enum ar_status status = AR_OK;
+
+    for (const struct ar_extent *e = NULL; (e = ar_live_next(c->live, e, AR_EXTENT_STREAM));) {
+        struct tree *tree = tree_of(c, e->owner);
+        bool is_empty = e->n_bytes_used == sizeof *e;
+
+        if (status != AR_OK || is_empty) /* it may have come later than the slots */
+            continue;
+        if (!tree || !tree->slot || !tree->slot->root_ref)
+            return ar_fail(c->err, AR_BAD, "waits of thread %u, which is none", e->owner);
+        if (!tree->parts_ticks)
+            tree->parts_ticks = tree->slot->start_ticks;
+        status = check_stream(c, e, tree);
+    }
+    return status;
+}
+
 /* ---- what is open ---------------------------------------------------------------------------- */
 
 static enum ar_status wrong_thread(const struct checking *c, const struct ar_live_thread *slot,
@@ -547,6 +662,8 @@ static enum ar_status check_all(struct checking *c)
         find_those_at_rest(c);
     if (status == AR_OK)
         status = each_node(c, check_each);
+    if (status == AR_OK)
+        status = check_streams(c);
     if (status == AR_OK)
         status = check_threads(c);
     if (status == AR_OK)

@@ -6,7 +6,8 @@
  * Whatever state a writer can be in is accepted, between any two of its stores; anything else is
  * refused, with the first thing that is wrong. Of all threads this is checked: the header, records,
  * slots and extents; every node has a parent that comes before it in the same tree, a function that
- * is recorded, and values that are there; current nodes are nodes of their threads.
+ * is recorded, and values that are there; current nodes are nodes of their threads; what a thread
+ * waited for names calls, communicators and times that can be, one after the other.
  *
  * Which nodes are open, and that no call took longer than its caller, can only be said of threads that
  * were at rest while the file was copied. Those are found by a second copy, begun when the first was

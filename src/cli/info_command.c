@@ -38,6 +38,7 @@ static const struct {
     [AR_LOST_REQUESTS] = {"requests", "requests that were not followed to their end"},
     [AR_LOST_SYNCS] = {"syncs",
                        "calls that synchronise ranks of which nothing is known but their time"},
+    [AR_LOST_COMMS] = {"communicators", "communicators that are not told apart from others"},
 };
 
 static size_t n_values(const struct ar_profile *p)

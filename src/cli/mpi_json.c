@@ -221,6 +221,7 @@ static void put_head(struct ar_json *j, const struct ar_mpi *m)
     ar_json_integer(j, "traffic", m->t.n_lost[AR_LOST_TRAFFIC]);
     ar_json_integer(j, "requests", m->t.n_lost[AR_LOST_REQUESTS]);
     ar_json_integer(j, "syncs", m->t.n_lost[AR_LOST_SYNCS]);
+    ar_json_integer(j, "communicators", m->t.n_lost[AR_LOST_COMMS]);
     ar_json_close(j, '}');
 }
 

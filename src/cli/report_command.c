@@ -87,7 +87,8 @@ static void print_untold(const struct report *r)
         const char *one, *many;
     } losses[] = {{AR_LOST_TRAFFIC, "message by peer", "messages by peer"},
                   {AR_LOST_REQUESTS, "request", "requests"},
-                  {AR_LOST_SYNCS, "synchronising call", "synchronising calls"}};
+                  {AR_LOST_SYNCS, "synchronising call", "synchronising calls"},
+                  {AR_LOST_COMMS, "communicator", "communicators"}};
     const char *before = "no room was left for details of ";
 
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
@@ -105,7 +106,7 @@ static void print_untold(const struct report *r)
 static bool has_untold(const struct report *r)
 {
     return r->t.n_lost[AR_LOST_TRAFFIC] || r->t.n_lost[AR_LOST_REQUESTS] ||
-           r->t.n_lost[AR_LOST_SYNCS];
+           r->t.n_lost[AR_LOST_SYNCS] || r->t.n_lost[AR_LOST_COMMS];
 }
 
 /* The tree stopped growing: what came after is found further up than it was. */

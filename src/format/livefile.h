@@ -70,6 +70,7 @@ enum ar_live_loss {
     AR_LOST_TRAFFIC,   /* messages that are not told apart by peer, size and communicator */
     AR_LOST_REQUESTS,  /* requests that could not be followed to their end */
     AR_LOST_SYNCS,     /* synchronising calls whose record found no room: who waited is not known */
+    AR_LOST_COMMS,     /* communicators that are not told apart from others */
     AR_N_LOSSES = 12,
 };
 

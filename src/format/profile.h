@@ -300,6 +300,9 @@ const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);
  */
 void ar_profile_renumber_traffic(struct ar_profile *p, const uint32_t *numbers);
 void ar_profile_sort_traffic(struct ar_profile *p);
+/* In that order, and no two of a kind: as a file has them. */
+bool ar_profile_traffic_is_sorted(const struct ar_profile *p);
+bool ar_profile_completed_is_sorted(const struct ar_profile *p);
 /* The same of profile_syncs.c. */
 void ar_profile_renumber_syncs(struct ar_profile *p, const uint32_t *numbers);
 AR_MUST_CHECK enum ar_status ar_profile_sort_syncs(struct ar_profile *p);

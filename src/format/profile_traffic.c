@@ -211,3 +211,24 @@ void ar_profile_sort_traffic(struct ar_profile *p)
     put_in_order(p->completed, p->n_completed, sizeof *p->completed, by_completed_key);
     combine_completed(p);
 }
+
+static bool is_strictly_sorted(const void *items, size_t n, size_t item_bytes,
+                               int (*compare)(const void *, const void *))
+{
+    const char *at = items;
+
+    for (size_t i = 1; i < n; i++)
+        if (compare(at + (i - 1) * item_bytes, at + i * item_bytes) >= 0)
+            return false;
+    return true;
+}
+
+bool ar_profile_traffic_is_sorted(const struct ar_profile *p)
+{
+    return is_strictly_sorted(p->traffic, p->n_traffic, sizeof *p->traffic, by_traffic_key);
+}
+
+bool ar_profile_completed_is_sorted(const struct ar_profile *p)
+{
+    return is_strictly_sorted(p->completed, p->n_completed, sizeof *p->completed, by_completed_key);
+}

@@ -303,6 +303,7 @@ static void decode_traffic(struct ar_profile *p, struct ar_cursor *in)
     GET_LONG_COLUMN(in, rows, n, n_in);
     GET_LONG_COLUMN(in, rows, n, bytes_in);
     GET_LONG_COLUMN(in, rows, n, ns);
+    in->bad = in->bad || !ar_profile_traffic_is_sorted(p);
 }
 
 static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
@@ -320,9 +321,10 @@ static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
     GET_LONG_COLUMN(in, rows, n, n);
     GET_LONG_COLUMN(in, rows, n, flight_ns);
     GET_LONG_COLUMN(in, rows, n, waited_ns);
+    in->bad = in->bad || !ar_profile_completed_is_sorted(p);
 }
 
-/* No span is longer than what there has been; what says so is damage. */
+/* No span is longer than what there has been, and what blocked has no post; else it is damage. */
 static void decode_sync_times(struct ar_cursor *in, struct ar_profile_sync *rows, uint32_t n)
 {
     for (uint32_t i = 0; i < n && !in->bad; i++) {
@@ -343,7 +345,7 @@ static void decode_sync_times(struct ar_cursor *in, struct ar_profile_sync *rows
     for (uint32_t i = 0; i < n && !in->bad; i++) {
         uint64_t span = ar_cursor_varint(in);
 
-        if (span > rows[i].exit_ns)
+        if (span > rows[i].exit_ns || (span && !rows[i].posted))
             in->bad = true;
         rows[i].post_ns = rows[i].posted ? rows[i].exit_ns - span : 0;
     }
@@ -384,6 +386,9 @@ static void decode_syncs(struct ar_profile *p, struct ar_cursor *in)
         rows[i].location = (uint32_t)location;
     }
     GET_COLUMN(in, rows, n, struct ar_profile_sync, kind, AR_N_SYNC_KINDS);
+    for (uint32_t i = 0; i < n; i++)
+        if (rows[i].kind == AR_SYNC_NONE)
+            in->bad = true;
     GET_COLUMN(in, rows, n, struct ar_profile_sync, flags, UINT8_MAX + 1);
     GET_COLUMN(in, rows, n, struct ar_profile_sync, comm, (uint64_t)p->n_comms + 1);
     GET_COLUMN(in, rows, n, struct ar_profile_sync, sequence, ANY);

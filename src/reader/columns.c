@@ -284,6 +284,7 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     INTEGER(X, "lost_traffic", process->n_lost[AR_LOST_TRAFFIC])                                   \
     INTEGER(X, "lost_requests", process->n_lost[AR_LOST_REQUESTS])                                 \
     INTEGER(X, "lost_syncs", process->n_lost[AR_LOST_SYNCS])                                       \
+    INTEGER(X, "lost_communicators", process->n_lost[AR_LOST_COMMS])                               \
     REAL(X, "overhead_s", seconds((double)process->overhead_ns))
 
 #define PROCESS_COLUMNS(X)                                                                         \

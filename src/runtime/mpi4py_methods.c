@@ -389,6 +389,12 @@ static void add_all_methods(const struct ar_object *library, PyObject *module)
 
 /* ---- pickling -------------------------------------------------------------------------------- */
 
+/*
+ * Through the function object, not through its definition as methods are: a function in C hashes by
+ * the address in its definition, and the program may have these two in a dictionary already. So what
+ * mpi4py 3.1 pickles on Python 3.9 is not seen: Cython passes by the object there. With another flag
+ * in the definition it would not, but at the price of a level of the program's recursion limit.
+ */
 struct pickler {
     vectorcallfunc called; /* its own; NULL: it is not seen */
     uint32_t function;

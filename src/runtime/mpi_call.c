@@ -422,6 +422,10 @@ static void count_received(struct ar_mpi_call *call, const struct ar_request *r,
                             .bytes_in = is_out ? 0 : n_bytes});
 }
 
+/*
+ * Of what is partitioned both sides are noted when they end: when it is started it is not there yet,
+ * and its parts are handed over in calls of their own.
+ */
 static void sync_completed(struct ar_mpi_call *call, const struct ar_request *r, uint32_t peer,
                            int tag)
 {
@@ -430,9 +434,10 @@ static void sync_completed(struct ar_mpi_call *call, const struct ar_request *r,
                            .peer = peer,
                            .posted_ref = ar_live_ref(r->node),
                            .post_ticks = r->post_ticks};
+    bool is_message = r->kind == AR_REQUEST_RECEIVE || r->kind == AR_REQUEST_KNOWN;
 
-    if (r->kind == AR_REQUEST_RECEIVE && may_wait(r->comm, peer)) {
-        sync.sequence = (uint32_t)tag;
+    if (is_message && may_wait(r->comm, peer)) {
+        sync.sequence = (uint32_t)(r->kind == AR_REQUEST_RECEIVE ? tag : r->tag);
         note_sync(call, r->comm, sync);
     } else if (r->kind == AR_REQUEST_COLLECTIVE && r->sync != AR_SYNC_NONE &&
                r->comm->size + r->comm->remote_size > 1) {

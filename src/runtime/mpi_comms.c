@@ -9,6 +9,7 @@
 
 #define MAX_COMMS 1024    /* at a time */
 #define MAX_RECORDS 16384 /* ever: 2 MiB of the live file */
+#define MAX_HANDLES 4096  /* and freed ones that are remembered: 128 KiB */
 
 uint64_t ar_comm_generation = 1;
 
@@ -89,13 +90,21 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return ar_pair_key(a, b);
 }
 
+/* How often this has been made. There is an end to how many kinds are told apart: 0 beyond it. */
+static uint64_t identity_of_next(uint64_t kind)
+{
+    uint32_t n = ar_idmap_get(&known.repeated, kind, 0) + 1;
+
+    if ((n == 1 && known.repeated.n_used == MAX_RECORDS) ||
+        ar_idmap_put(&known.repeated, kind, n) < 0)
+        return 0;
+    return mix(kind, n);
+}
+
 /* Members alone make these: what they have in common is who they are, and how often they did it. */
 static uint64_t identity_of_members(const struct ar_mpi_comm *comm, uint64_t seed, uint64_t tag)
 {
-    uint64_t kind = mix(mix(seed, tag), mix(comm->first_world_rank, comm->size));
-    uint32_t n = ar_idmap_get(&known.repeated, kind, 0) + 1;
-
-    return ar_idmap_put(&known.repeated, kind, n) < 0 ? 0 : mix(kind, n);
+    return identity_of_next(mix(mix(seed, tag), mix(comm->first_world_rank, comm->size)));
 }
 
 /* Both sides have to come to the same: the lower of the two first ranks goes first. */
@@ -103,12 +112,10 @@ static uint64_t identity_of_two(const struct ar_mpi_comm *comm, uint64_t tag)
 {
     uint32_t here = comm->first_world_rank, there = ar_comm_world_rank(comm, 0);
     uint64_t pair = here < there ? mix(here, there) : mix(there, here);
-    uint64_t kind = mix(pair, mix(tag, (uint64_t)comm->size + comm->remote_size));
-    uint32_t n = ar_idmap_get(&known.repeated, kind, 0) + 1;
 
     if (here == AR_RANK_NONE || there == AR_RANK_NONE)
         return 0;
-    return ar_idmap_put(&known.repeated, kind, n) < 0 ? 0 : mix(kind, n);
+    return identity_of_next(mix(pair, mix(tag, (uint64_t)comm->size + comm->remote_size)));
 }
 
 static uint64_t identity_of(const struct ar_mpi_comm *comm, const struct ar_mpi_comm *parent,
@@ -173,13 +180,18 @@ static struct ar_mpi_comm *add(struct ar_mpi_abi *abi, struct ar_mpi_comm *paren
     struct ar_mpi_comm *comm = take_slot(abi, making->made);
     struct ar_comm_facts facts;
 
-    if (!comm)
+    if (!comm) {
+        if (making->origin != AR_COMM_UNKNOWN) /* or it is looked up at each of its calls */
+            ar_livemap_lost(AR_LOST_COMMS, 1);
         return &nameless;
+    }
 
     const char *name = describe(comm, abi, parent, making, &facts);
 
     comm->identity = identity_of(comm, parent, making);
     comm->number = record(comm, name, parent ? parent->number : 0, making);
+    if (!comm->number)
+        ar_livemap_lost(AR_LOST_COMMS, 1);
     changed();
     return comm;
 }
@@ -259,6 +271,24 @@ bool ar_comm_is_known(const struct ar_mpi_abi *abi, uint64_t handle)
     return is_known;
 }
 
+/* A handle may come again or not: of those that are freed none need be remembered. */
+static void forget_freed(void)
+{
+    struct ar_idmap others = {0};
+
+    for (size_t i = 0; i < known.by_handle.n_slots; i++) {
+        const struct ar_idmap_slot *slot = &known.by_handle.slots[i];
+
+        if (slot->key && slot->value != AR_NO_ID &&
+            ar_idmap_put(&others, slot->key, slot->value) < 0) {
+            ar_idmap_free(&others);
+            return;
+        }
+    }
+    ar_idmap_free(&known.by_handle);
+    known.by_handle = others;
+}
+
 void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
 {
     pthread_mutex_lock(&known.lock);
@@ -268,6 +298,8 @@ void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
 
     if (comm && ar_idmap_put(&known.by_handle, key_of(abi, handle), AR_NO_ID) == AR_OK) {
         known.free_ones[known.n_free++] = (uint32_t)(comm - known.comms);
+        if (known.by_handle.n_used >= MAX_HANDLES)
+            forget_freed();
         changed();
     }
     pthread_mutex_unlock(&known.lock);

@@ -13,7 +13,7 @@
  * apart.
  *
  * Threads: any. A thread remembers those it used last; a lock is taken for the others.
- * Memory:  a fixed number at a time; what is made beyond it is known as number 0.
+ * Memory:  a fixed number at a time and in all; what is made beyond it is known as number 0, and counted.
  */
 #pragma once
 

@@ -53,6 +53,32 @@ static void add_messages(size_t values, uint32_t ref, uint32_t posted)
     words[AR_COMPLETED_N] = 2;
 }
 
+/* Blocked once, and waited for what `posted` had begun. */
+static void add_waits(size_t stream, uint32_t ref, uint32_t posted)
+{
+    struct ar_sync_part parts[] = {{posted, 300}, {ref, 20}};
+
+    image_sync(stream,
+               (struct ar_sync){.kind = AR_SYNC_RECEIVE,
+                                .comm = 1,
+                                .peer = 2,
+                                .node_ref = ref,
+                                .enter_ticks = 1500,
+                                .exit_ticks = 1600},
+               parts, 1);
+    image_sync(stream,
+               (struct ar_sync){.kind = AR_SYNC_ALL,
+                                .flags = AR_SYNC_NONBLOCKING,
+                                .comm = 3,
+                                .peer = AR_PEER_ALL,
+                                .node_ref = ref,
+                                .posted_ref = ref,
+                                .enter_ticks = 1900,
+                                .exit_ticks = 2000,
+                                .post_ticks = 1700},
+               parts, 2);
+}
+
 static void add_records(size_t records)
 {
     struct ar_record head = {.kind = AR_RECORD_FUNCTION,
@@ -85,7 +111,7 @@ static void save_live(void)
     size_t values = image_extent(AR_EXTENT_VALUES, 0, 1);
     uint32_t root = image_node(nodes, 0, 0, -1000, 1);
 
-    image_thread(threads, 0, root, "MainThread");
+    image_thread(threads, 0, root, "MainThread")->latest_ticks = 2900;
     add_records(records);
     image_header()->call_cost_ns = 40;
 
@@ -105,6 +131,7 @@ static void save_live(void)
     image_node(nodes, 3, operation, 5, 1);
     add_comms(records, within);
     add_messages(values, within, operation);
+    add_waits(image_extent(AR_EXTENT_STREAM, 0, 1), within, operation);
     save("one_thread", image.bytes, image.n_bytes);
 
     size_t more = image_extent(AR_EXTENT_NODES, 1, 1);
@@ -164,6 +191,19 @@ static void save_run(void)
             sample_completed(
                 &p, (struct ar_completed){
                         .node = import, .location = here, .posted = send, .n = 2, .flight_ns = 70});
+            sample_must(ar_profile_sync(&p,
+                                        (struct ar_profile_sync){.location = here,
+                                                                 .kind = AR_SYNC_ALL,
+                                                                 .flags = AR_SYNC_NONBLOCKING,
+                                                                 .comm = 1,
+                                                                 .peer = AR_PEER_ALL,
+                                                                 .node = send,
+                                                                 .posted = send + 1,
+                                                                 .enter_ns = 300,
+                                                                 .exit_ns = 400,
+                                                                 .post_ns = 200,
+                                                                 .n_parts = 1},
+                                        &(struct ar_profile_part){.node = main_id, .ns = 150}));
         }
     }
     sample_comm(&p, 3, "world", AR_COMM_WORLD, 3, 0);

@@ -6,8 +6,9 @@
  * The file is a row of extents of two items each; an item is a record (a function), a node, a block of values, or a
  * thread. Refs are numbers of items, so that "the file's length covers it" and "its extent's length covers it" are two
  * comparisons. The writer is one thread that makes up what it does as it goes: it enters a child, known or new, with
- * values or without, of a function that is known or new, or leaves; each store is a step of its own. The reader is
- * copy_file of src/format/livefile.c: each load is a step.
+ * values or without, or with further values after its first, of a function that is known or new, or leaves; each store
+ * is a step of its own, but for those into a block that nothing leads to yet. The reader is copy_file of
+ * src/format/livefile.c: each load is a step.
  *
  * What is covered: stores are seen in the order of the program, which is what x86 does, and what release stores with
  * acquire loads do elsewhere. What is not: a machine that reorders relaxed stores, and the arithmetic of `ticks`.
@@ -44,7 +45,9 @@ byte kind[N_EXTENTS];           /* 0: not written yet */
 byte n_used[N_EXTENTS];         /* items that the extent's n_bytes_used covers */
 byte parent[N_ITEMS] = NONE;    /* of a node; NONE: not written yet, itself: a root */
 byte function[N_ITEMS] = NONE;  /* of a node: the item of its record */
-byte values[N_ITEMS] = NONE;    /* of a node: its block of values */
+byte values[N_ITEMS] = NONE;    /* of a node: its first block of values */
+byte next[N_ITEMS] = NONE;      /* of a block of values: the one after it in its chain */
+byte owner[N_ITEMS] = NONE;     /* of a block of values: the node that it says it is of */
 bool is_open[N_ITEMS];          /* of a node: `ticks` is negative */
 bool is_written[N_ITEMS];       /* of a record or a block of values: all of it */
 byte current = NONE, root = NONE; /* of the only thread */
@@ -99,7 +102,17 @@ inline choose_function() {
     fi
 }
 
-/* ar_tree_values */
+/* A block that can be looked at, before anything leads to it. */
+inline write_values(after) {
+    atomic {
+        owner[room] = made;
+        next[room] = after;
+        is_written[room] = true
+    };
+    publish(values_at)
+}
+
+/* ar_tree_values; further ones go after the first, which stays where it is: ar_tree_values_add */
 inline give_values() {
     if
     :: made != NONE && values[made] == NONE ->
@@ -108,12 +121,24 @@ inline give_values() {
         :: room != NONE ->
 #ifdef SWAP_VALUES
             values[made] = room;
-            is_written[room] = true;
-            publish(values_at)
+            write_values(NONE)
 #else
-            is_written[room] = true;
-            publish(values_at);
+            write_values(NONE);
             values[made] = room
+#endif
+        :: else -> skip
+        fi
+    :: made != NONE && values[made] != NONE ->
+        take(values_at, VALUES);
+        if
+        :: room != NONE ->
+#ifdef SWAP_NEXT
+            old_next = next[values[made]];
+            next[values[made]] = room;
+            write_values(old_next)
+#else
+            write_values(next[values[made]]);
+            next[values[made]] = room
 #endif
         :: else -> skip
         fi
@@ -208,6 +233,9 @@ active proctype writer() {
     byte nodes_at = NONE, values_at = NONE, records_at = NONE; /* extents it is filling */
     byte here;                                                 /* the node it is in */
     byte made, room, wanted = NONE, n_events;
+#ifdef SWAP_NEXT
+    byte old_next;
+#endif
 
     begin();
     do
@@ -253,10 +281,16 @@ inline check_file() {
         :: else -> skip
         fi;
         if
+        :: COVERED(i) && kind[EXTENT(i)] == VALUES ->
+            assert(IS_NODE(owner[i]));
+            assert(next[i] == NONE || (COVERED(next[i]) && is_written[next[i]] && owner[next[i]] == owner[i]))
+        :: else -> skip
+        fi;
+        if
         :: IS_NODE(i) ->
             assert(parent[i] != NONE && IS_NODE(parent[i]) && parent[i] <= i);
             assert(parent[i] == i || (function[i] != NONE && COVERED(function[i]) && is_written[function[i]]));
-            assert(values[i] == NONE || (COVERED(values[i]) && is_written[values[i]]));
+            assert(values[i] == NONE || (COVERED(values[i]) && is_written[values[i]] && owner[values[i]] == i));
             if
             :: root != NONE ->
                 look_above(i, current);
@@ -315,6 +349,8 @@ inline copy_extent(extent) {
             k < c_used[extent] && c_kind[extent] != NODES ->
             i = extent * PER_EXTENT + k;
             c_written[i] = is_written[i];
+            c_owner[i] = owner[i]; /* these two never change */
+            c_next[i] = next[i];
             i = 0;
             k++
         }
@@ -341,7 +377,11 @@ inline copy_threads() {
     c_current = current
 }
 
-/* Everything that a copied word refers to is in the copy. */
+/*
+ * Everything that a copied word refers to is in the copy, but for what came into a chain behind its first block after
+ * the place of the new one was copied. So chains are not followed for these: each says whose it is, which is a node,
+ * and in the copy unless it has come since.
+ */
 inline check_copy() {
     i = 0;
     do
@@ -352,7 +392,12 @@ inline check_copy() {
             assert(c_parent[i] != NONE && C_NODE(c_parent[i]) && c_parent[i] <= i);
             assert(c_parent[i] == i ||
                    (c_function[i] != NONE && C_COVERED(c_function[i]) && c_written[c_function[i]]));
-            assert(c_values[i] == NONE || (C_COVERED(c_values[i]) && c_written[c_values[i]]));
+            assert(c_values[i] == NONE ||
+                   (C_COVERED(c_values[i]) && c_written[c_values[i]] && c_owner[c_values[i]] == i))
+        :: C_COVERED(i) && c_kind[EXTENT(i)] == VALUES ->
+            assert(IS_NODE(c_owner[i]));
+            assert(c_next[i] == NONE || (c_next[i] > i && values[c_owner[i]] == i) ||
+                   (C_COVERED(c_next[i]) && c_owner[c_next[i]] == c_owner[i]))
         :: else -> skip
         fi;
         i++
@@ -366,6 +411,7 @@ active proctype reader() {
     byte c_extents; /* in the copy; the others are as in the file */
     byte c_kind[N_EXTENTS], c_used[N_EXTENTS];
     byte c_parent[N_ITEMS] = NONE, c_function[N_ITEMS] = NONE, c_values[N_ITEMS] = NONE;
+    byte c_next[N_ITEMS] = NONE, c_owner[N_ITEMS] = NONE;
     bool c_written[N_ITEMS];
     byte c_current = NONE, c_root = NONE;
     byte i, j, k, at, n_now, n_more;

@@ -149,3 +149,27 @@ static inline struct ar_values *image_values(size_t extent, uint32_t node_ref,
     image_node_at(node_ref)->values_ref = (uint32_t)(at / AR_LIVE_REF_BYTES);
     return values;
 }
+
+/* Puts values after the first of a node's chain, as cells of messages and requests are. */
+static inline struct ar_values *image_values_after(size_t extent, uint32_t node_ref,
+                                                   enum ar_values_kind kind)
+{
+    size_t at = image_room(extent, sizeof(struct ar_values));
+    struct ar_values *values = (void *)(image.bytes + at);
+    struct ar_values *first = (void *)image_node_at(image_node_at(node_ref)->values_ref);
+
+    *values = (struct ar_values){.kind = kind, .next_ref = first->next_ref};
+    first->next_ref = (uint32_t)(at / AR_LIVE_REF_BYTES);
+    return values;
+}
+
+static inline struct ar_sync *image_sync(size_t extent, struct ar_sync sync,
+                                         const struct ar_sync_part *parts, uint8_t n_parts)
+{
+    size_t at = image_room(extent, sizeof sync + n_parts * sizeof *parts);
+
+    sync.n_parts = n_parts;
+    memcpy(image.bytes + at, &sync, sizeof sync);
+    memcpy(image.bytes + at + sizeof sync, parts, n_parts * sizeof *parts);
+    return (struct ar_sync *)(image.bytes + at);
+}

@@ -220,7 +220,7 @@ static void check_world_ranks(void)
 
 static void check_bounds(void)
 {
-    uint32_t last = 0;
+    uint32_t last = 0, first = of(WORLD)->number;
     bool ok = true;
 
     for (uint64_t i = 0; i < 20000; i++) {
@@ -233,6 +233,40 @@ static void check_bounds(void)
     tap_ok(last > 1000 && last < 20000, "of which %u are recorded", last);
     make(AR_COMM_DUP, WORLD, 1, (struct ar_comm_facts){0}, 0);
     tap_ok(of(1)->number == 0 && of(1)->size == 4, "one that is not recorded works as well");
+    tap_ok(ar_live_header()->n_lost[AR_LOST_COMMS] == 20001 - (last - first), "others are counted");
+    forget_all();
+}
+
+/* Libraries give handles that were not there before: freed ones must not add up. */
+static void check_ever_new_handles(void)
+{
+    bool ok = true;
+
+    of(WORLD);
+    make(AR_COMM_DUP, WORLD, 7, (struct ar_comm_facts){0}, 0);
+    for (uint64_t handle = 1000; handle < 101000; handle++) {
+        make(AR_COMM_DUP, WORLD, handle, (struct ar_comm_facts){0}, 0);
+        ar_comm_unmade(&abi, handle);
+        ok = ok && !ar_comm_is_known(&abi, handle) && ar_comm_is_known(&abi, 7);
+    }
+    tap_ok(ok, "100,000 handles, and the one that was not freed is known");
+    forget_all();
+}
+
+/* More than can be kept at a time. */
+static void check_many_at_a_time(void)
+{
+    of(WORLD);
+
+    uint64_t n_lost = ar_live_header()->n_lost[AR_LOST_COMMS];
+
+    for (uint64_t handle = 1000; handle < 3000; handle++)
+        make(AR_COMM_DUP, WORLD, handle, (struct ar_comm_facts){0}, 0);
+    tap_ok(ar_live_header()->n_lost[AR_LOST_COMMS] == n_lost + 2000, "each is counted once");
+    for (uint64_t handle = 1000; handle < 3000; handle++)
+        ar_comm_unmade(&abi, handle);
+    tap_ok(make(AR_COMM_DUP, WORLD, 8, (struct ar_comm_facts){0}, 0)->size == 4,
+           "and there is room again");
     forget_all();
 }
 
@@ -244,6 +278,8 @@ int main(void)
     check_handles_come_again();
     check_world_ranks();
     check_bounds();
+    check_ever_new_handles();
+    check_many_at_a_time();
     scratch_remove();
     return tap_done();
 }

@@ -645,6 +645,104 @@ static void test_sections_that_cannot_be(void)
     tap_ok(JUDGE(8, "\x00") == REFUSED, "communicators twice");
     tap_ok(JUDGE(9, "\x00") == REFUSED, "messages twice");
     tap_ok(JUDGE(10, "\x00") == REFUSED, "requests twice");
+    tap_ok(JUDGE(11, "\x00\x00") == REFUSED, "waits twice");
+}
+
+/* Another section of that kind instead of the file's own; it comes last. */
+static void replace_section(struct ar_bytes *file, uint32_t kind, const void *section, size_t n)
+{
+    for (uint32_t i = 0; i < file->data[12]; i++) {
+        unsigned char *entry = file->data + HEAD_BYTES + (size_t)i * ENTRY_BYTES;
+
+        if (get_number(entry, 4) == kind) {
+            put_number(entry + 8, 8, file->n);
+            put_number(entry + 16, 8, n);
+            put_number(entry + 24, 8, n);
+        }
+    }
+    ar_bytes_put(file, section, n);
+    set_checksums_right(file->data);
+}
+
+static enum verdict judge_replaced(uint32_t kind, const void *section, size_t n)
+{
+    struct ar_bytes file = small_file();
+
+    replace_section(&file, kind, section, n);
+
+    enum verdict verdict = judge(file.data, file.n);
+
+    ar_bytes_free(&file);
+    return verdict;
+}
+
+/* Two of everything, column by column. There are 3 nodes, 2 locations and 2 communicators. */
+static const struct {
+    uint32_t kind;
+    unsigned char bytes[32], n;
+} by_hand[] = {
+    {8,
+     {2, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 4, 2, 0, 0, 0, 1, 0, 3, 0, 1},
+     31},
+    {9, {2, 1, 1, 0, 1, 0, 2, 4, 5, 4, 5, 0, 64, 1, 1, 9, 9, 0, 0, 0, 0, 7, 7}, 23},
+    {10, {2, 1, 1, 0, 1, 2, 0, 1, 1, 5, 5, 3, 3}, 13},
+    {11,
+     {2, 0, 1, 1, 8, 0, 1, 0, 2, 3, 3, 4, 5, 2, 2, 0, 2, 90, 80, 9, 80, 0, 80, 1, 1, 2, 0, 2, 7, 7},
+     30},
+};
+
+/* One byte that makes no sense; or more than one, so that two rows are the same. */
+static const struct {
+    uint32_t kind;
+    const char *what;
+    struct {
+        unsigned char at, byte;
+    } changes[3];
+} nonsense[] = {
+    {8, "a name that is no string", {{17, 120}}},
+    {8, "a parent that comes later", {{26, 2}}},
+    {8, "made at no node", {{28, 4}}},
+    {8, "hidden, or what", {{30, 2}}},
+    {8, "one communicator twice", {{9, 1}}},
+    {9, "messages of no node", {{2, 2}}},
+    {9, "messages of no thread", {{4, 2}}},
+    {9, "messages on no communicator", {{6, 3}}},
+    {9, "messages of no size", {{12, 65}}},
+    {9, "messages out of order", {{2, 0}, {3, 1}, {4, 0}}},
+    {10, "requests of no node", {{2, 2}}},
+    {10, "requests of no thread", {{4, 2}}},
+    {10, "requests that no node posted", {{5, 3}}},
+    {10, "requests out of order", {{2, 0}, {4, 0}}},
+    {11, "a wait of no thread", {{2, 2}}},
+    {11, "a wait of no kind", {{3, 0}}},
+    {11, "a wait of a kind that there is not", {{4, 9}}},
+    {11, "a wait on no communicator", {{8, 3}}},
+    {11, "a wait at no node", {{13, 3}}},
+    {11, "a wait that no node posted", {{16, 4}}},
+    {11, "a wait that began before all", {{20, 81}}},
+    {11, "a post before all", {{22, 81}}},
+    {11, "a post of what blocked", {{21, 1}}},
+    {11, "more parts than there are", {{24, 2}}},
+    {11, "fewer parts than there are", {{24, 0}}},
+    {11, "a part of no node", {{26, 3}}},
+};
+
+static void test_messages_by_hand(void)
+{
+    for (size_t i = 0; i < N_ITEMS(by_hand); i++)
+        tap_ok(judge_replaced(by_hand[i].kind, by_hand[i].bytes, by_hand[i].n) == ACCEPTED,
+               "section %u by hand: %s", by_hand[i].kind, error.text);
+    for (size_t i = 0; i < N_ITEMS(nonsense); i++) {
+        size_t which = nonsense[i].kind - by_hand[0].kind;
+        unsigned char bytes[sizeof by_hand[0].bytes];
+
+        memcpy(bytes, by_hand[which].bytes, sizeof bytes);
+        for (size_t k = 0; k < N_ITEMS(nonsense[i].changes); k++)
+            if (nonsense[i].changes[k].at)
+                bytes[nonsense[i].changes[k].at] = nonsense[i].changes[k].byte;
+        tap_ok(judge_replaced(nonsense[i].kind, bytes, by_hand[which].n) == REFUSED, "refused, %s",
+               nonsense[i].what);
+    }
 }
 
 /* No processes, but four thousand million kinds of losses of theirs. */
@@ -656,17 +754,7 @@ static void test_losses_of_nobody(void)
 
     sample_start(&p);
     sample_must(ar_run_encode(&p, &file));
-    for (uint32_t i = 0; i < file.data[12]; i++) {
-        unsigned char *entry = file.data + HEAD_BYTES + (size_t)i * ENTRY_BYTES;
-
-        if (get_number(entry, 4) == 5) {
-            put_number(entry + 8, 8, file.n);
-            put_number(entry + 16, 8, sizeof section - 1);
-            put_number(entry + 24, 8, sizeof section - 1);
-        }
-    }
-    ar_bytes_put(&file, section, sizeof section - 1);
-    set_checksums_right(file.data);
+    replace_section(&file, 5, section, sizeof section - 1);
     tap_ok(judge(file.data, file.n) == REFUSED, "losses of nobody");
     ar_bytes_free(&file);
     ar_profile_free(&p);
@@ -771,6 +859,7 @@ int main(void)
     test_random_damage();
     test_sections_of_later_versions();
     test_sections_that_cannot_be();
+    test_messages_by_hand();
     test_losses_of_nobody();
     test_sections_that_overlap();
     test_heads();

@@ -3,14 +3,15 @@
  * What a writer leaves is accepted, whenever it is looked at or killed; what no writer leaves is not.
  *
  * The writer is the runtime's own tree, in a process of its own: threads that call, return from several
- * calls at once, begin and end regions out of order, make functions and values, come and go. The other
- * half is an image made by hand, with one thing at a time gone wrong.
+ * calls at once, begin and end regions out of order, make functions and values, send messages and wait
+ * for others, come and go. The other half is an image made by hand, with one thing at a time gone wrong.
  */
 #include "analysis/validate.h"
 
 #include "dice.h"
 #include "live_image.h"
 #include "runtime/identity.h"
+#include "runtime/mpi_traffic.h"
 #include "runtime/tree.h"
 #include "scratch.h"
 #include "tap.h"
@@ -39,10 +40,48 @@ enum { MAIN = 1, WORK, OURS };
  *     +- ours     150, before the thread's time began anew
  */
 static struct {
-    size_t threads, records, nodes, values, other_nodes;
+    size_t threads, records, nodes, values, other_nodes, stream;
     uint32_t root, main_ref, first, current, other_root, other;
     struct ar_live_thread *thread, *other_thread;
+    struct ar_values *traffic, *completed;
+    struct ar_sync *wait, *second_wait;
 } at;
+
+/* `first` has sent three messages, and completed two requests that the other thread had posted. */
+static void build_messages(void)
+{
+    struct ar_live_comm world = {.identity = 7, .origin = AR_COMM_WORLD, .size = 4};
+    struct ar_record head = {.kind = AR_RECORD_COMM, .n_linetable = sizeof world};
+
+    image_record(at.records, head, "world", "", &world);
+    at.traffic = image_values_after(at.values, at.first, AR_VALUES_TRAFFIC);
+    at.traffic->words[AR_TRAFFIC_WHERE] = (uint64_t)at.first << 32 | 1 << 8 | 10;
+    at.traffic->words[AR_TRAFFIC_N_OUT] = 3;
+    at.completed = image_values_after(at.values, at.first, AR_VALUES_COMPLETED);
+    at.completed->words[AR_COMPLETED_WHERE] = (uint64_t)at.first << 32;
+    at.completed->words[AR_COMPLETED_POSTED] = at.other;
+    at.completed->words[AR_COMPLETED_N] = 2;
+}
+
+/* It has waited for a rank, and for what the other thread had posted, after 300 ticks of `main`. */
+static void build_waits(void)
+{
+    static const struct ar_sync blocked = {
+        .kind = AR_SYNC_RECEIVE, .comm = 1, .enter_ticks = 1500, .exit_ticks = 1600};
+    static const struct ar_sync posted = {.kind = AR_SYNC_ALL,
+                                          .flags = AR_SYNC_NONBLOCKING,
+                                          .comm = 1,
+                                          .enter_ticks = 1900,
+                                          .exit_ticks = 2000,
+                                          .post_ticks = 1700};
+
+    at.wait = image_sync(at.stream, blocked, (struct ar_sync_part[]){{at.main_ref, 250}}, 1);
+    at.wait->node_ref = at.first;
+    at.second_wait = image_sync(at.stream, posted,
+                                (struct ar_sync_part[]){{at.main_ref, 300}, {at.root, 20}}, 2);
+    at.second_wait->node_ref = at.first;
+    at.second_wait->posted_ref = at.other;
+}
 
 static void build(void)
 {
@@ -52,6 +91,7 @@ static void build(void)
     at.nodes = image_extent(AR_EXTENT_NODES, 0, 1);
     at.values = image_extent(AR_EXTENT_VALUES, 0, 1);
     at.other_nodes = image_extent(AR_EXTENT_NODES, 1, 1);
+    at.stream = image_extent(AR_EXTENT_STREAM, 0, 1);
     image_function(at.records, AR_FUNCTION_PYTHON, "main");
     image_function(at.records, AR_FUNCTION_MPI, "work");
     image_function(at.records, AR_FUNCTION_OURS, "ours");
@@ -71,6 +111,8 @@ static void build(void)
     at.other_thread->latest_ticks = at.other_thread->end_ticks = 1900;
     image_node_at(at.main_ref)->left_ref = image_node_at(at.main_ref)->guess_ref = at.first;
     image_node_at(at.first)->successor_ref = at.current;
+    build_messages();
+    build_waits();
 }
 
 static enum ar_status validate_at(uint64_t now_ticks, struct ar_validated *found)
@@ -125,6 +167,22 @@ static void test_between_stores(void)
     tap_ok(is_sound(), "a thread has a slot, and no tree yet");
     image_node(image_extent(AR_EXTENT_NODES, 2, 1), 0, 0, 0, 0);
     tap_ok(is_sound(), "it has a tree, and no root yet");
+    build();
+    image_room(at.values, sizeof(struct ar_values));
+    tap_ok(is_sound(), "a message has a cell, and no chain leads to it yet");
+    image_extent(AR_EXTENT_STREAM, 3, 1);
+    tap_ok(is_sound(), "room for waits, and none yet");
+}
+
+/* What a writer leaves when its tables are full. */
+static void test_no_room(void)
+{
+    build();
+    at.traffic->words[AR_TRAFFIC_WHERE] = (uint64_t)at.first << 32;
+    at.traffic->words[AR_TRAFFIC_PEER] = (uint64_t)AR_RANK_NONE << 32 | AR_PEER_OTHERS;
+    at.completed->words[AR_COMPLETED_POSTED] = 0;
+    at.wait->comm = 0;
+    tap_ok(is_sound(), "messages, requests and waits that are not told apart: %s", error.text);
 }
 
 /* ---- what goes wrong ------------------------------------------------------------------------- */
@@ -180,6 +238,51 @@ WRONG(longer_than_open_caller, image_node_at(at.first)->ticks = 1500)
 WRONG(open_before_start, image_node_at(at.current)->ticks = -20)
 WRONG(root_too_long, image_node_at(at.root)->ticks = -900; image_node_at(at.root)->n_calls = 0)
 
+WRONG(traffic_elsewhere, at.traffic->words[AR_TRAFFIC_WHERE] += (uint64_t)1 << 32)
+WRONG(traffic_comm, at.traffic->words[AR_TRAFFIC_WHERE] += 1 << 8)
+WRONG(traffic_size, at.traffic->words[AR_TRAFFIC_WHERE] += 55)
+WRONG(completed_elsewhere, at.completed->words[AR_COMPLETED_WHERE] += (uint64_t)1 << 32)
+WRONG(completed_wild, at.completed->words[AR_COMPLETED_POSTED] = at.completed->next_ref)
+WRONG(chain_wild, at.traffic->next_ref = at.root)
+WRONG(chain_round, at.traffic->next_ref = image_node_at(at.first)->values_ref)
+WRONG(chain_of_two, image_node_at(at.current)->values_ref = image_node_at(at.first)->values_ref)
+
+static float *part_ticks(const struct ar_sync *sync, size_t i)
+{
+    return &((struct ar_sync_part *)(sync + 1))[i].ticks;
+}
+
+WRONG(wait_owner, image_at(at.stream)->owner = 2)
+WRONG(wait_owner_wild, image_at(at.stream)->owner = UINT32_MAX)
+WRONG(wait_other, image_at(at.stream)->owner = 1)
+WRONG(wait_kind_none, at.wait->kind = AR_SYNC_NONE)
+WRONG(wait_kind, at.wait->kind = AR_N_SYNC_KINDS)
+WRONG(wait_flags, at.wait->flags = 2)
+WRONG(wait_comm, at.wait->comm = 2)
+WRONG(wait_node, at.wait->node_ref = at.wait->node_ref + 100)
+WRONG(wait_python, at.wait->node_ref = at.main_ref)
+WRONG(wait_elsewhere, at.wait->node_ref = at.other)
+WRONG(wait_wild, at.wait->node_ref = UINT32_MAX)
+WRONG(wait_backwards, at.wait->enter_ticks = 1601)
+WRONG(wait_early, at.wait->enter_ticks = 999)
+WRONG(wait_late, at.second_wait->exit_ticks = 2901)
+WRONG(wait_out_of_order, at.wait->exit_ticks = 2001)
+WRONG(post_none, at.second_wait->posted_ref = 0)
+WRONG(post_python, at.second_wait->posted_ref = at.main_ref)
+WRONG(post_wild, at.second_wait->posted_ref = UINT32_MAX)
+WRONG(post_early, at.second_wait->post_ticks = 999)
+WRONG(post_late, at.second_wait->post_ticks = 2001)
+WRONG(post_of_blocking, at.second_wait->flags = 0)
+WRONG(part_too_long, *part_ticks(at.second_wait, 0) = 401)
+WRONG(part_too_long_first, *part_ticks(at.wait, 0) = 601)
+WRONG(part_negative, *part_ticks(at.second_wait, 1) = -1)
+WRONG(part_no_number, *part_ticks(at.second_wait, 1) = __builtin_nanf(""))
+WRONG(part_order, *part_ticks(at.second_wait, 1) = 301)
+WRONG(part_elsewhere, ((struct ar_sync_part *)(at.wait + 1))->node_ref = at.other)
+WRONG(parts_cut_off, at.second_wait->n_parts = 3)
+WRONG(parts_too_few, at.wait->n_parts = 0)
+WRONG(wait_cut_off, image_at(at.stream)->n_bytes_used -= 8)
+
 static void test_wrong(void)
 {
     static const struct {
@@ -224,6 +327,44 @@ static void test_wrong(void)
         CASE(longer_than_open_caller),
         CASE(open_before_start),
         CASE(root_too_long),
+        CASE(traffic_elsewhere),
+        CASE(traffic_comm),
+        CASE(traffic_size),
+        CASE(completed_elsewhere),
+        CASE(completed_wild),
+        CASE(chain_wild),
+        CASE(chain_round),
+        CASE(chain_of_two),
+        CASE(wait_owner),
+        CASE(wait_owner_wild),
+        CASE(wait_other),
+        CASE(wait_kind_none),
+        CASE(wait_kind),
+        CASE(wait_flags),
+        CASE(wait_comm),
+        CASE(wait_node),
+        CASE(wait_python),
+        CASE(wait_elsewhere),
+        CASE(wait_wild),
+        CASE(wait_backwards),
+        CASE(wait_early),
+        CASE(wait_late),
+        CASE(wait_out_of_order),
+        CASE(post_none),
+        CASE(post_python),
+        CASE(post_wild),
+        CASE(post_early),
+        CASE(post_late),
+        CASE(post_of_blocking),
+        CASE(part_too_long),
+        CASE(part_too_long_first),
+        CASE(part_negative),
+        CASE(part_no_number),
+        CASE(part_order),
+        CASE(part_elsewhere),
+        CASE(parts_cut_off),
+        CASE(parts_too_few),
+        CASE(wait_cut_off),
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -269,7 +410,35 @@ static void test_random_damage(void)
 
 /* ---- a writer -------------------------------------------------------------------------------- */
 
-static uint32_t functions[N_FUNCTIONS];
+static uint32_t functions[N_FUNCTIONS], mpi_function;
+
+static uint32_t new_mpi_function(void)
+{
+    struct ar_record head = {
+        .kind = AR_RECORD_FUNCTION, .function_kind = AR_FUNCTION_MPI, .n_name = 8};
+
+    return ar_livemap_record(&head, "MPI_Send", "", NULL);
+}
+
+/* A message to any of 50 ranks, which was posted by the call itself, and a wait. */
+static void call_mpi(struct ar_thread *t, struct dice *d)
+{
+    static struct ar_mpi_comm nameless;
+    struct ar_message message = {&nameless, dice_below(d, 50), dice_below(d, 1000)};
+    struct ar_sync sync = {.kind = AR_SYNC_SEND, .enter_ticks = ar_ticks()};
+    struct ar_node *node = ar_tree_enter(t, mpi_function, sync.enter_ticks);
+
+    if (!node || (!t->mpi && !ar_mpi_thread_make(t)))
+        return;
+    if (!t->epoch)
+        ar_syncs_begin(t, &t->mpi->syncs, sync.enter_ticks);
+    sync.exit_ticks = ar_ticks();
+    sync.node_ref = ar_live_ref(node);
+    ar_tree_leave(t, node, sync.exit_ticks);
+    ar_traffic_cell(t, node, &message);
+    ar_completed_cell(t, node, sync.node_ref);
+    ar_sync_add(t, &t->mpi->syncs, &sync);
+}
 
 static uint32_t new_function(uint32_t i)
 {
@@ -319,6 +488,7 @@ static void step(struct ar_thread *t, struct dice *d)
         break;
     case 3:
         ar_tree_values(t, t->current, AR_VALUES_MPI + dice_below(d, 5));
+        call_mpi(t, d);
         break;
     case 4:
     case 5:
@@ -352,6 +522,7 @@ static void work_for_ever(uint64_t seed)
 
     for (uint32_t i = 0; i < N_FUNCTIONS; i++)
         functions[i] = new_function(i);
+    mpi_function = new_mpi_function();
     for (;;) {
         if (pthread_create(&thread, NULL, work, (void *)(uintptr_t)++seed) != 0)
             continue;
@@ -455,6 +626,7 @@ int main(void)
     scratch_make();
     test_image();
     test_between_stores();
+    test_no_room();
     test_wrong();
     test_too_much_time();
     test_random_damage();
