@@ -17,7 +17,8 @@ nothing: a stack carries the recipe it was made by, and is made anew when that d
 
 Why these: mpi4py 4 calls the large-count functions and comes as a wheel that looks for its MPI at run time, mpi4py 3.1
 does neither. MPICH comes from PyPI because mpi4py's wheel wants libmpi.so.12, which Debian names libmpich.so.12; that
-name is a stack of its own, `sysmpich`.
+name is a stack of its own, `sysmpich`. Another is `mpiabi`: mpi4py compiled for the ABI of the MPI-5 standard, which MPICH 5
+has beside its own.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".stacks"
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 MPICH = "4.3.2"
+MPICH_WITH_ABI = "5.0.2"
 MPI4PY = {"mpi4py4": "4.1.2", "mpi4py31": "3.1.6"}
 NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
 PLAIN = "plain"  # without MPI
@@ -66,7 +68,7 @@ class Skip(Exception):
 @dataclass(frozen=True)
 class Stack:
     python: str  # 3.11
-    mpi: str  # openmpi | mpich | sysmpich | plain | debian
+    mpi: str  # openmpi | mpich | sysmpich | mpiabi | plain | debian
     mpi4py: str = ""  # key of MPI4PY
 
     @property
@@ -81,8 +83,13 @@ class Stack:
 
     @property
     def from_source(self) -> bool:
-        """Whether mpi4py is compiled here: no wheel of it looks for Debian's MPICH."""
-        return self.mpi4py == "mpi4py31" or self.mpi == "sysmpich"
+        """Whether mpi4py is compiled here: no wheel of it looks for Debian's MPICH, or has the standard's ABI."""
+        return self.mpi4py == "mpi4py31" or self.mpi in ("sysmpich", "mpiabi")
+
+    @property
+    def mpich_version(self) -> str:
+        """Of the MPICH that comes from PyPI; empty: the machine's own MPI is used."""
+        return {"mpich": MPICH, "mpiabi": MPICH_WITH_ABI}.get(self.mpi, "")
 
 
 def say(text: str) -> None:
@@ -106,6 +113,7 @@ def plan() -> list[Stack]:
                 usable = min(version, NEWEST_FOR_MPI4PY31, key=version_key)
             stacks += [Stack(usable, mpi, mpi4py) for mpi in ("openmpi", "mpich")]
     stacks.append(stack_of_debian_mpich(versions))
+    stacks.append(Stack(versions[0], "mpiabi", "mpi4py4"))
     stacks += [Stack(version, PLAIN) for version in PLAIN_PYTHONS if find_python(version)]
     system = python_version(SYSTEM_PYTHON)
     if system:
@@ -154,7 +162,7 @@ def is_openmpi(launcher: str) -> bool:
 
 def launcher(stack: Stack) -> str:
     """Path of mpiexec. The compiler wrapper has the same place and ending."""
-    if stack.mpi == "mpich":
+    if stack.mpich_version:
         return str(stack.venv / "bin/mpiexec")
     wanted = "openmpi" if stack.mpi in ("openmpi", DEBIAN) else "mpich"
     path = shutil.which(f"mpiexec.{wanted}") or shutil.which("mpiexec")
@@ -165,6 +173,8 @@ def launcher(stack: Stack) -> str:
 
 def compiler(stack: Stack) -> str:
     path = Path(launcher(stack))
+    if stack.mpi == "mpiabi":
+        return str(path.with_name("mpicc_abi"))
     mpicc = path.with_name(path.name.replace("mpiexec", "mpicc"))
     if not mpicc.exists():
         raise Skip(f"no {mpicc.name} to build mpi4py {MPI4PY[stack.mpi4py]} with")
@@ -275,8 +285,8 @@ def recipe_of(stack: Stack) -> str:
     if stack.mpi == DEBIAN:
         return f"{launcher_version(launcher(stack))}\n{debian_packages()}"
     recipe = [os.path.realpath(python), f"mpi4py {MPI4PY[stack.mpi4py]}"]
-    if stack.mpi == "mpich":
-        recipe.append(f"mpich {MPICH}")
+    if stack.mpich_version:
+        recipe.append(f"mpich {stack.mpich_version}")
     else:
         recipe.append(launcher_version(launcher(stack)))
         if stack.from_source:
@@ -312,6 +322,7 @@ def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
             "wheel", "--no-deps", "--no-binary", "mpi4py", "-w", str(folder), f"mpi4py=={version}",
             "--no-cache-dir",  # pip's cache does not know for which MPI it holds a wheel
             MPICC=compiler(stack),
+            CFLAGS="-O0" if stack.mpi == "mpiabi" else os.environ.get("CFLAGS", ""),  # nothing is measured with it
             # Debian's Python names the system's libraries first, where libmpi is Open MPI's and
             # libfabric too old for MPICH from PyPI, which finds its own one when it runs.
             LDFLAGS=f"-L{stack.venv / 'lib'} -Wl,--allow-shlib-undefined",
@@ -343,8 +354,8 @@ def packages_of(stack: Stack) -> tuple[str, ...]:
 
 
 def install_mpi(stack: Stack, recipe: str, log: Path) -> None:
-    if stack.mpi == "mpich":
-        pip("installing mpich", log, stack.venv, "install", "-q", f"mpich=={MPICH}")
+    if stack.mpich_version:
+        pip("installing mpich", log, stack.venv, "install", "-q", f"mpich=={stack.mpich_version}")
     mpi4py = f"mpi4py=={MPI4PY[stack.mpi4py]}"
     if stack.from_source:
         mpi4py = mpi4py_from_source(stack, recipe, log)
@@ -417,7 +428,7 @@ def write_json(outcome: dict[Stack, Skip | None]) -> None:
         {
             "name": s.name,
             "python_version": s.python,
-            "mpi": "openmpi" if s.mpi == "openmpi" else "mpich",
+            "mpi": "mpich" if s.mpi == "sysmpich" else s.mpi,
             "mpi4py_version": MPI4PY[s.mpi4py],
             "python": str(s.venv / "bin/python"),
             "mpiexec": mpiexec(s),

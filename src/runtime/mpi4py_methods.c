@@ -288,10 +288,6 @@ static void add_method(const struct ar_object *library, const char *type_name, P
         n_methods++;
 }
 
-/*
- * Cython's functions begin as a built-in function does, unless they are made for all versions of
- * Python: those hold one, and keep it where nothing but their garbage collection tells.
- */
 static int find_cfunction(PyObject *object, void *found)
 {
     if (PyCFunction_CheckExact(object))
@@ -299,25 +295,36 @@ static int find_cfunction(PyObject *object, void *found)
     return 0;
 }
 
-static PyObject *cfunction_in(PyObject *callable)
+static bool is_of_cython(PyTypeObject *type)
+{
+    return strcmp(type->tp_name, "cython_function_or_method") == 0 ||
+           strstr(type->tp_name, ".cython_function_or_method");
+}
+
+/*
+ * Cython's functions begin as a built-in function does, with their definition. Those that Cython 3.0
+ * to 3.2 makes for all versions of Python hold such a function instead, and keep it where nothing but
+ * their garbage collection tells.
+ */
+static PyMethodDef *definition_in(const struct ar_object *library, PyObject *callable)
 {
     PyTypeObject *type = Py_TYPE(callable);
-    PyObject *found = NULL;
+    PyObject *held = NULL;
 
-    if (PyCFunction_Check(callable))
-        return callable;
-    if (strcmp(type->tp_name, "cython_function_or_method") != 0 &&
-        !strstr(type->tp_name, ".cython_function_or_method"))
+    if (!PyCFunction_Check(callable) && !is_of_cython(type))
         return NULL;
-    if (type->tp_vectorcall_offset == (Py_ssize_t)offsetof(PyCFunctionObject, vectorcall))
-        return callable;
+
+    PyMethodDef *first = ((PyCFunctionObject *)callable)->m_ml;
+
+    if (PyCFunction_Check(callable) || ar_object_contains(library, first))
+        return first;
     if (type->tp_traverse)
-        type->tp_traverse(callable, find_cfunction, &found);
-    return found;
+        type->tp_traverse(callable, find_cfunction, &held);
+    return held ? ((PyCFunctionObject *)held)->m_ml : NULL;
 }
 
 /* The definition of a method, as a type's dictionary holds it; NULL: it is something else. */
-static PyMethodDef *definition_of(PyObject *attribute)
+static PyMethodDef *definition_of(const struct ar_object *library, PyObject *attribute)
 {
     PyTypeObject *type = Py_TYPE(attribute);
 
@@ -326,8 +333,7 @@ static PyMethodDef *definition_of(PyObject *attribute)
 
     bool wraps = type == &PyClassMethod_Type || type == &PyStaticMethod_Type;
     PyObject *inside = wraps ? PyObject_GetAttrString(attribute, "__func__") : Py_NewRef(attribute);
-    PyObject *function = inside ? cfunction_in(inside) : NULL;
-    PyMethodDef *def = function ? ((PyCFunctionObject *)function)->m_ml : NULL;
+    PyMethodDef *def = inside ? definition_in(library, inside) : NULL;
 
     Py_XDECREF(inside); /* the attribute has it */
     PyErr_Clear();
@@ -341,7 +347,7 @@ static void add_methods_of(const struct ar_object *library, PyTypeObject *type)
     PyObject *name, *attribute;
 
     while (PyDict_Next(type->tp_dict, &at, &name, &attribute)) {
-        PyMethodDef *def = definition_of(attribute);
+        PyMethodDef *def = definition_of(library, attribute);
 
         if (def && ar_object_contains(library, def) && *def->ml_name != '_')
             add_method(library, dot ? dot + 1 : type->tp_name, def);
@@ -502,6 +508,17 @@ static int exec_and_see(PyObject *module)
     return rc;
 }
 
+/*
+ * Python 3.15 has given the steps new numbers, and knows the old ones still: they are in what was made
+ * for all versions of Python.
+ */
+static bool is_step(const PyModuleDef_Slot *slot)
+{
+    enum { OLD_MOD_EXEC = 2 };
+
+    return slot->slot == Py_mod_exec || slot->slot == OLD_MOD_EXEC;
+}
+
 /* Of the definition of a module only the last step of its initialisation is replaced. */
 static void take_last_step(PyModuleDef *def)
 {
@@ -509,7 +526,7 @@ static void take_last_step(PyModuleDef *def)
     PyModuleDef_Slot *last = NULL;
 
     for (PyModuleDef_Slot *slot = def->m_slots; slot && slot->slot; slot++)
-        if (slot->slot == Py_mod_exec)
+        if (is_step(slot))
             last = slot;
     if (!last || last->value == (void *)exec_and_see || !find_library(last, &library))
         return;

@@ -61,10 +61,23 @@ static const char *library_version(void *handle)
     return text;
 }
 
-static struct ar_mpi_abi *recognise(const struct ar_object *object, const char *version)
+/* Version 1 of the ABI that MPI-5 has fixed; -1 says that the library has one of its own. */
+static bool has_standard_abi(void *handle)
 {
+    int major = -1, minor = -1;
+    int (*get)(int *, int *) = (int (*)(int *, int *))dlsym(handle, "PMPI_Abi_get_version");
+
+    return get && get(&major, &minor) == 0 && major == 1;
+}
+
+/* With the standard's ABI it does not matter who made it, nor how its file is called. */
+static struct ar_mpi_abi *recognise(const struct ar_object *object, void *handle,
+                                    const char *version)
+{
+    if (has_standard_abi(handle))
+        return &ar_mpi_standard;
     if (strstr(base_name(object->name), "mpi_abi"))
-        return &ar_mpi_standard; /* whoever made the library */
+        return NULL; /* of a draft, or of a later version */
     if (strncmp(version, "Open MPI", 8) == 0)
         return &ar_mpi_openmpi;
     if (strstr(version, "MPICH") || strstr(version, "Intel(R) MPI") || strstr(version, "MVAPICH"))
@@ -90,8 +103,9 @@ static void short_version(const char *version, char *text, size_t n_text)
     text[n] = '\0';
 }
 
-/* `why_not` is NULL where its calls are recorded. */
-static void note_library(const struct ar_object *object, const char *version, const char *why_not)
+/* One library may have two ABIs, in two files; `why_not` is NULL where its calls are recorded. */
+static void note_library(const struct ar_object *object, const char *version,
+                         const struct ar_mpi_abi *abi, const char *why_not)
 {
     char text[256];
 
@@ -99,7 +113,9 @@ static void note_library(const struct ar_object *object, const char *version, co
         snprintf(text, sizeof text, "%.120s: %s, its calls are not recorded",
                  base_name(object->name), why_not);
     else
-        short_version(version, text, sizeof text);
+        short_version(version, text, sizeof text - 16);
+    if (!why_not && abi == &ar_mpi_standard)
+        strcat(text, " (MPI-5 ABI)");
     ar_livemap_fact("mpi", text);
 }
 
@@ -116,14 +132,14 @@ static bool know_functions(void)
 static void add_library(const struct ar_object *object, void *handle)
 {
     const char *version = library_version(handle);
-    struct ar_mpi_abi *abi = recognise(object, version);
+    struct ar_mpi_abi *abi = recognise(object, handle, version);
     const char *why_not = abi ? NULL : "not recognised";
 
     if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES))
         why_not = "a second one of its kind"; /* its functions are not those we call */
     else if (abi && !know_functions())
         why_not = "there is no memory";
-    note_library(object, version, why_not);
+    note_library(object, version, abi, why_not);
     if (why_not)
         return;
     abi->library = handle; /* kept open: the process holds the library anyway */

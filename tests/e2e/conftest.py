@@ -7,6 +7,7 @@
     @pytest.mark.every_stack
     def test_z(mpi):      once for each stack
     def test_v(debian):   on the system's own Python with its mpi4py, petsc4py and h5py
+    def test_u(mpiabi):   on the ABI of the MPI-5 standard
 
 test_awkward.py has the plain interpreters instead, which are all the versions of Python of this machine.
 
@@ -46,7 +47,9 @@ def debian_stack() -> Stack | None:
 
 
 def versions_of(stack: Stack) -> set[str]:
-    return {f"Python {stack.python_version}", stack.mpi, f"mpi4py {stack.mpi4py_major}"}
+    """One MPI with another ABI has tests of its own, and is no reason to run all others once more."""
+    mpi = stack.mpi.replace("mpiabi", "mpich")
+    return {f"Python {stack.python_version}", mpi, f"mpi4py {stack.mpi4py_major}"}
 
 
 def fewest(stacks: list[Stack]) -> list[Stack]:
@@ -139,6 +142,16 @@ def debian(tmp_path: Path) -> Iterator[Sandbox]:
     stack = debian_stack()
     if not stack:
         pytest.skip("no stack of the system's own Python")
+    sandbox = Sandbox(stack, tmp_path)
+    yield sandbox
+    sandbox.end()
+
+
+@pytest.fixture
+def mpiabi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
+    stack = next((each for each in request.config.stash[STACKS] if each.mpi == "mpiabi"), None)
+    if not stack:
+        pytest.skip("no stack with the ABI of the MPI-5 standard")
     sandbox = Sandbox(stack, tmp_path)
     yield sandbox
     sandbox.end()

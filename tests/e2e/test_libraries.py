@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI that is not mpi4py's: libraries in C, ctypes and cffi, objects loaded late, a second MPI: same output, calls seen."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,11 +10,12 @@ import pytest
 from harness import Sandbox, workload
 
 LOADED = "from mpi4py import MPI; print({line.split()[-1] for line in open('/proc/self/maps') if '/libmpi' in line}.pop())"
-WORLD = {"openmpi": "ompi_mpi_comm_world", "mpich": "0x44000000"}
+WORLD = {"openmpi": "ompi_mpi_comm_world", "mpich": "0x44000000", "mpiabi": "0x101"}
 CALLER = {
     "openmpi": "extern char ompi_mpi_comm_world[]; int MPI_Barrier(void *);"
     "int meet_in_c(void) { return MPI_Barrier(ompi_mpi_comm_world); }",
     "mpich": "int MPI_Barrier(int); int meet_in_c(void) { return MPI_Barrier(0x44000000); }",
+    "mpiabi": "int MPI_Barrier(void *); int meet_in_c(void) { return MPI_Barrier((void *)0x101); }",
 }
 
 
@@ -37,8 +39,12 @@ def n_barriers(mpi: Sandbox, run: str, caller: str) -> int:
     return sum(node["calls"] for node in mpi.report(run).mpi("MPI_Barrier", caller))
 
 
-def test_mpi_through_ctypes_and_a_library_loaded_later(mpi: Sandbox):
-    """Without mpi4py; and a library that is loaded when MPI is up calls it, too."""
+def mpis_said(mpi: Sandbox, run: str) -> list[str]:
+    lines = mpi.answer("info", run).decode().splitlines()
+    return [line.partition(" ")[2].strip() for line in lines if line.startswith("mpi ")]
+
+
+def check_ctypes(mpi: Sandbox) -> None:
     library = library_of(mpi)
     program = (workload("mpi_by_ctypes.py"), library, WORLD[mpi.stack.mpi], "ctypes", caller_in_c(mpi, library))
     plain = mpi.plain_ranks(2, *program)
@@ -49,6 +55,51 @@ def test_mpi_through_ctypes_and_a_library_loaded_later(mpi: Sandbox):
     assert n_barriers(mpi, "mpi_by_ctypes.allranks", "meet_in_c") == 2 * 5
     asked = mpi.report("mpi_by_ctypes.allranks").mpi("MPI_Comm_size", "ask")
     assert sum(node["calls"] for node in asked) == 2 * 7
+
+
+def test_mpi_through_ctypes_and_a_library_loaded_later(mpi: Sandbox):
+    """Without mpi4py; and a library that is loaded when MPI is up calls it, too."""
+    check_ctypes(mpi)
+
+
+def test_the_standards_abi_through_ctypes(mpiabi: Sandbox):
+    """And it is said which ABI it was."""
+    check_ctypes(mpiabi)
+    (which,) = mpis_said(mpiabi, "mpi_by_ctypes.allranks")
+    assert re.fullmatch(r"MPICH 5\.[\d.]+ \(MPI-5 ABI\)", which)
+
+
+TWO_ABIS = """\
+import ctypes, sys
+from mpi4py import MPI
+own = ctypes.CDLL(sys.argv[1])
+world = ctypes.c_int(0x44000000)
+def meet():
+    MPI.COMM_WORLD.Barrier()
+def meet_in_own():
+    assert own.MPI_Barrier(world) == 0
+meet()
+assert own.MPI_Init(None, None) == 0
+for _ in range(2):
+    meet_in_own()
+    meet()
+assert own.MPI_Finalize() == 0
+meet()
+print("done", flush=True)
+"""
+
+
+def test_an_mpi_with_both_of_its_abis_in_one_process(mpiabi: Sandbox):
+    """Two libraries with a world each, which MPICH allows without a launcher; calls of both are seen, and both are named."""
+    own = next(Path(library_of(mpiabi)).parent.glob("libmpi.so.*"))
+    (mpiabi.cwd / "two_abis.py").write_text(TWO_ABIS)
+    plain = mpiabi.plain("two_abis.py", str(own))
+    done = mpiabi.recorded("two_abis.py", str(own))
+    assert (done.code, done.stdout) == (plain.code, plain.stdout) == (0, b"done\n"), done
+    assert n_barriers(mpiabi, "two_abis.allranks", "meet") == 4
+    assert n_barriers(mpiabi, "two_abis.allranks", "meet_in_own") == 2
+    of_the_standard, of_its_own = mpis_said(mpiabi, "two_abis.allranks")
+    assert of_the_standard == of_its_own + " (MPI-5 ABI)"
 
 
 def test_mpi_through_cffi(debian: Sandbox):
@@ -91,7 +142,8 @@ def test_a_rank_that_is_no_python_does_not_disturb(mpi: Sandbox):
     library = library_of(mpi)
     source, program = mpi.cwd.parent / "program.c", mpi.cwd.parent / "program"
     source.write_text(CALLER[mpi.stack.mpi] + PROGRAM_IN_C)
-    path = f"-Wl,--allow-shlib-undefined,-rpath,{Path(library).parent}"
+    # Open MPI 6 has its communicators in another library, which libmpi names.
+    path = f"-Wl,--allow-shlib-undefined,--copy-dt-needed-entries,-rpath,{Path(library).parent}"
     subprocess.run(["cc", path, "-o", program, source, library], check=True)
     (mpi.cwd / "meets.py").write_text("from mpi4py import MPI\ndef meet():\n    MPI.COMM_WORLD.Barrier()\nmeet()\nmeet()\n")
     done = mpi.run([*mpi.ranks(2, *mpi.recorder(), "meets.py"), ":", "-n", "1", str(program)])
@@ -136,7 +188,8 @@ def test_a_second_mpi_of_the_same_kind_is_left_alone_and_named(mpi: Sandbox):
 def test_an_mpi_that_only_a_runpath_finds(mpi: Sandbox):
     """As conda has it: a prefix with an MPI of its own, which nothing but the extension's RUNPATH names."""
     library = library_of(mpi)
-    if not library.startswith(str(Path(mpi.stack.python).parent.parent)) or mpi.stack.mpi4py_major == "4":
+    is_wheel = mpi.stack.mpi4py_major == "4" and mpi.stack.mpi != "mpiabi"
+    if is_wheel or not library.startswith(str(Path(mpi.stack.python).parent.parent)):
         pytest.skip("this stack has its MPI elsewhere, or looks for it itself")
     (mpi.cwd / "meets.py").write_text("from mpi4py import MPI\ndef meet():\n    MPI.COMM_WORLD.Barrier()\nmeet()\n")
     done = mpi.recorded_ranks(2, "meets.py")

@@ -106,7 +106,8 @@ def check_tree(report: Report, lines: dict[str, int]) -> None:
     operations = {(n.name, n["calls"]) for n in below(report, talks) if n.kind == "operation"}
     assert operations == {("Comm.Allreduce", 1), ("Comm.bcast", 1)}
     raises = children("Comm.allreduce", "raises")  # its own duplicate is made first; nothing is sent
-    assert {name: n for name, n in raises.items() if not name.startswith("MPI_Comm_")} == {"dumps": 2}
+    # One that is made for all versions of Python runs some of it for each of its lines in a traceback.
+    assert {name: n for name, n in raises.items() if not name.startswith(("MPI_Comm_", "<module>"))} == {"dumps": 2}
     assert [(n.parent.parent.name, n["calls"]) for n in report.named("fails")] == [(PICKLERS["dumps"], 2)]
     assert children("Comm.allreduce", "forks")["forks"] == 1
     assert children("Comm.Barrier", "after all") == Counter({"MPI_Barrier": 2})

@@ -75,7 +75,8 @@ def identities():
     say("copied", attempt(lambda: copy.copy(MPI.Comm.send) is MPI.Comm.send))
     say("pickled", attempt(lambda: pickle.loads(pickle.dumps(MPI.Comm.send)) is MPI.Comm.send))
     say("weak", attempt(lambda: weakref.ref(MPI.Comm.send)() is MPI.Comm.send))
-    say("set", attempt(lambda: setattr(MPI.Comm, "send", None)), attempt(lambda: setattr(comm, "send", None)))
+    # To what it is: types of an mpi4py that is made for all versions of Python can be changed.
+    say("set", attempt(lambda: setattr(MPI.Comm, "send", MPI.Comm.send)), attempt(lambda: setattr(comm, "send", None)))
 
 
 def attempt(function):
