@@ -287,20 +287,19 @@ def command_path() -> str:
     return os.path.join(os.path.dirname(sys.executable), "allranks")
 
 
-def export_pstats(run: str) -> str:
-    """The name of a new file that pstats reads: by the command, since what converts has no place in the user's process."""
+def export_pstats(run: str, name: str) -> None:
+    """By the command, since what converts has no place in the user's process."""
     program = command_path()
-    part = f"{run}.{os.getpid()}.part"
-    pid = os.posix_spawn(program, [program, "export", run, "-f", "pstats", "-o", part], os.environ)
+    pid = os.posix_spawn(program, [program, "export", run, "-f", "pstats", "-o", name], os.environ)
     if os.waitpid(pid, 0)[1]:
         raise OSError
-    return part
 
 
 def become_pstats(run: str, ending: str, speaks: bool) -> None:
     """The run file becomes one that pstats reads."""
+    part = f"{run}.{os.getpid()}.part"
     try:
-        part = export_pstats(run)
+        export_pstats(run, part)
         name = free_name(part, os.path.splitext(run)[0], ending)
         os.unlink(part)
         os.unlink(run)
@@ -315,9 +314,8 @@ def become_pstats(run: str, ending: str, speaks: bool) -> None:
 def replace_by_pstats(run: str, name: str) -> None:
     """The same under a name that may be taken."""
     try:
-        part = export_pstats(run)
+        export_pstats(run, name)
         os.unlink(run)
-        os.replace(part, name)
     except OSError:
         complain(f"{name}: cannot be written (what was recorded is in {run})")
 

@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char program[AR_PATH_BYTES], target[AR_PATH_BYTES], part[AR_PATH_BYTES + 32];
+static char program[AR_PATH_BYTES], target[AR_PATH_BYTES];
 
 /* In the child of a vfork, where nothing may be changed. Signals to the launcher's group are not for it. */
 static _Noreturn void become_export(void)
 {
     const char *const words[] = {program, "export", ar_livemap_path(), "-f", "pstats", "-o",
-                                 part,    NULL};
+                                 target,  NULL};
 
     setsid();
     execve(program, (char *const *)words, environ);
@@ -30,7 +30,7 @@ static bool export_live_file(void)
 
     if (pid == 0)
         become_export();
-    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && rename(part, target) == 0;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 /* The signal is blocked until this returns, and then has its way. */
@@ -48,7 +48,6 @@ bool ar_terminated_export(const char *program_path, const char *target_path)
     int n = snprintf(program, sizeof program, "%s", program_path);
     int m = snprintf(target, sizeof target, "%s", target_path);
 
-    snprintf(part, sizeof part, "%s.%d.part", target, (int)getpid());
     sigemptyset(&ours.sa_mask);
     return n < (int)sizeof program && m < (int)sizeof target &&
            sigaction(SIGTERM, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&

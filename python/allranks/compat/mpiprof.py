@@ -186,26 +186,31 @@ def _operations(kind: type, is_mpi4py: bool) -> dict[str, Callable[..., Any]]:
     return made
 
 
-def _mpi4py_base(kind: type) -> Any:
-    """The class of mpi4py that a communicator is made by; None: it is something else that looks like one."""
-    for base in kind.__mro__:
-        if base.__module__ == "mpi4py.MPI" and issubclass(base, sys.modules["mpi4py.MPI"].Comm):
-            return base
-    return None
+def _is_mpi4py(kind: type) -> bool:
+    """Otherwise it is something else that looks like a communicator."""
+    return any(base.__module__ == "mpi4py.MPI" for base in kind.__mro__)
+
+
+def _new_sharing(kind: type, comm: Any) -> Any:
+    """One of this class with the same handle, which it does not free."""
+    base = kind
+    while base.__module__ != "mpi4py.MPI" and base.__base__:  # the one that lays the object out
+        base = base.__base__
+    return base.__new__(kind, comm)
 
 
 def _profiled_kind(profiler: type, kind: type) -> type:
     """A class that is both. What a subclass of MPIProfiler defines comes before what is timed here."""
     if (profiler, kind) not in _kinds:
-        base = _mpi4py_base(kind)
-        made: dict[str, Any] = _operations(kind, base is not None)
-        if base is not None:
+        is_mpi4py = _is_mpi4py(kind)
+        made: dict[str, Any] = _operations(kind, is_mpi4py)
+        if is_mpi4py:
             made.update(_request_calls(sys.modules["mpi4py.MPI"].Request))
             made.update({name: _ending(name) for name in ("Free", "Disconnect")})
         made["_spellings"] = {name.lower(): name for name in sorted(made)}  # of two the one in small letters
-        made["_base"] = base
+        made["_plain_kind"] = kind if is_mpi4py else None
         timed = type("_Timed", (), made)
-        bases = (profiler, timed) if base is None else (profiler, timed, kind)
+        bases = (profiler, timed, kind) if is_mpi4py else (profiler, timed)
         _kinds[(profiler, kind)] = type(profiler.__name__, bases, {"__module__": profiler.__module__})
     return _kinds[(profiler, kind)]
 
@@ -223,14 +228,14 @@ class MPIProfiler:
     def __new__(cls, comm: Any = None) -> Any:
         if comm is None:
             # mpi4py makes a copy of a communicator as one of the same class.
-            base = getattr(cls, "_base", None)
-            if base is None:
+            plain = getattr(cls, "_plain_kind", None)
+            if plain is None:
                 raise TypeError("MPIProfiler needs a communicator")
-            return base.__new__(base)
+            return plain.__new__(plain)
         if isinstance(comm, MPIProfiler):
             comm = comm.comm
         kind: Any = _profiled_kind(cls, type(comm))
-        return kind._base.__new__(kind, comm) if kind._base else object.__new__(kind)
+        return _new_sharing(kind, comm) if kind._plain_kind else object.__new__(kind)
 
     def __init__(self, comm: Any) -> None:
         self.comm = comm.comm if isinstance(comm, MPIProfiler) else comm
