@@ -50,4 +50,4 @@ def load(name: str) -> "ModuleType":
 def use(names: "tuple[str, ...]") -> None:
     """From now on, in this process."""
     if names:
-        sys.meta_path.insert(0, DropInFinder(names))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, DropInFinder(names))

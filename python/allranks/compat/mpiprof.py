@@ -97,15 +97,16 @@ def _timed(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
 
 # ---- requests ----
 
-_kinds: dict[tuple[type, ...], type] = {}  # classes made here, by what they are made of
+_request_kinds: dict[type, type] = {}  # by the class that mpi4py has for it
 
 
 def _request_kind(kind: type) -> type | None:
     """A request of this kind that times its wait; None: it is not one of mpi4py's own, and stays as it is."""
-    if (kind,) not in _kinds and kind.__module__ == "mpi4py.MPI" and hasattr(kind, "Wait"):
+    if kind.__module__ == "mpi4py.MPI" and hasattr(kind, "Wait"):
         names = [name for name in dir(kind) if name.lower() in _OF_A_REQUEST]
-        _kinds[(kind,)] = type(kind.__name__, (kind,), {name: _timed(name, getattr(kind, name)) for name in names})
-    return _kinds.get((kind,))
+        timed = {name: _timed(name, getattr(kind, name)) for name in names}
+        _request_kinds[kind] = type(kind.__name__, (kind,), timed)
+    return _request_kinds.get(kind)
 
 
 def _posting(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,10 +114,10 @@ def _posting(call: Callable[..., Any]) -> Callable[..., Any]:
 
     def post(self: Any, *args: Any, **kwargs: Any) -> Any:
         request = call(self, *args, **kwargs)
-        kind = _request_kind(type(request))
+        kind = _request_kinds.get(type(request)) or _request_kind(type(request))
         if kind is None:
             return request
-        same = kind.__new__(kind, request)  # of the same handle, with its buffers
+        same: Any = kind.__new__(kind, request)  # of the same handle, with its buffers
         same._here = self._here
         return same
 
@@ -197,6 +198,9 @@ def _new_sharing(kind: type, comm: Any) -> Any:
     while base.__module__ != "mpi4py.MPI" and base.__base__:  # the one that lays the object out
         base = base.__base__
     return base.__new__(kind, comm)
+
+
+_kinds: dict[tuple[type, type], type] = {}  # of profilers, by both classes they are made of
 
 
 def _profiled_kind(profiler: type, kind: type) -> type:
