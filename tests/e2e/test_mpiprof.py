@@ -112,6 +112,11 @@ def test_profiler_from_all_sides(mpi: Sandbox):
     assert places == {("mpi_profiler.py", "case_counts_and_lines"), ("mpi_profiler.py", "case_threads.<locals>.work")}
 
 
+def test_libraries_take_it_for_a_communicator(debian: Sandbox):
+    done = debian.recorded_ranks(2, workload("mpiprof_libraries.py"), options=("--as", "mpiprof", "-q"))
+    assert (done.code, done.out) == (0, "ok\n" * 2), done
+
+
 def assert_statistics(file: Path, rank: int, size: int) -> None:
     found = json.loads(file.read_text())
     program = Path(workload("mpiprof_example.py"))

@@ -194,8 +194,8 @@ def _is_mpi4py(kind: type) -> bool:
 
 def _new_sharing(kind: type, comm: Any) -> Any:
     """One of this class with the same handle, which it does not free."""
-    base = kind
-    while base.__module__ != "mpi4py.MPI" and base.__base__:  # the one that lays the object out
+    base: Any = kind.__base__
+    while base.__module__ != "mpi4py.MPI":  # the one that lays the object out
         base = base.__base__
     return base.__new__(kind, comm)
 
@@ -215,7 +215,8 @@ def _profiled_kind(profiler: type, kind: type) -> type:
         made["_plain_kind"] = kind if is_mpi4py else None
         timed = type("_Timed", (), made)
         bases = (profiler, timed, kind) if is_mpi4py else (profiler, timed)
-        _kinds[(profiler, kind)] = type(profiler.__name__, bases, {"__module__": profiler.__module__})
+        # petsc4py knows communicators of mpi4py by the module of their class.
+        _kinds[(profiler, kind)] = type(profiler.__name__, bases, {"__module__": kind.__module__})
     return _kinds[(profiler, kind)]
 
 
