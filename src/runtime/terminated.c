@@ -12,7 +12,7 @@
 
 static char program[AR_PATH_BYTES], target[AR_PATH_BYTES];
 
-/* In the child of a vfork, where nothing may be changed. Signals to the launcher's group are not for it. */
+/* After vfork nothing may be changed. Signals to the launcher's group are not for this process. */
 static _Noreturn void become_export(void)
 {
     const char *const words[] = {program, "export", ar_livemap_path(), "-f", "pstats", "-o",
