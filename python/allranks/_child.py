@@ -28,7 +28,8 @@ def word_after(flag: str, words: "list[str]") -> str:
 
 def is_wanted(words: "list[str]") -> bool:
     """Not one that is recorded on its own."""
-    return word_after("-m", words) != "allranks" and not any(name in word_after("-c", words) for name in TRACKERS)
+    module = word_after("-m", words)
+    return module != "allranks" and not module.startswith("allranks.") and not any(name in word_after("-c", words) for name in TRACKERS)
 
 
 def program_of(words: "list[str]") -> str:
@@ -106,7 +107,9 @@ def start() -> None:
     if not _launch.trouble:
         stem, *argv = text.split("\n")
         facts = {"program": program_of(words), "command": " ".join(words)}
-        _launch.start_recording(_launch.parse([*argv, "-"]), stem, facts)
+        options = _launch.parse([*argv, "-"])
+        _launch.use_drop_ins(options)
+        _launch.start_recording(options, stem, facts)
 
 
 try:

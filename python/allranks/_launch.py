@@ -61,10 +61,14 @@ options:
                        caller's
       --no-import      of imports record the modules, not the import system
       --no-children    record this process only, not Pythons that it starts
+      --as NAME        let `import NAME` in the program find allranks in place of
+                       another profiler, whether that is installed or not:
+                       mpiprof. May be given several times
       --version        show the version
   -h, --help           show this help
 """
 
+# `install-shims` is done here, what is in C by the command.
 COMMANDS = ("report", "mpi", "ranks", "where", "top", "info", "export", "merge", "recover", "clean")
 BUILTINS = ("none", "costly", "all")  # in the order of enum ar_builtins
 CALIBRATION_CALLS = 200
@@ -80,7 +84,7 @@ def loop_in_c():
 """
 OUTPUT_WORDS = ("rank", "host", "pid", "job")
 PSTATS_ENDINGS = (".pstats", ".prof")
-WITH_VALUE = ("-o", "--output", "--live-dir", "--max-size", "--builtins", "--budget", "--include", "--exclude")
+WITH_VALUE = ("-o", "--output", "--live-dir", "--max-size", "--builtins", "--budget", "--include", "--exclude", "--as")
 
 
 class UsageError(Exception):
@@ -101,9 +105,14 @@ class Options:
     exclude: tuple[str, ...] = ()
     hide_imports = False
     children = True
+    drop_ins: tuple[str, ...] = ()  # other profilers that allranks stands in for
+    pstats_file = ""  # what each process makes in place of a run file; one that is there is replaced
     kind = "script"  # or "module", "code", "package": a directory or archive
     target = ""
     arguments: list[str]
+
+    def __init__(self) -> None:
+        self.live_dir = os.environ.get("ALLRANKS_LIVE_DIR", "")
 
 
 def parse_size(text: str) -> int:
@@ -128,6 +137,14 @@ def parse_builtins(text: str) -> str:
     if text not in BUILTINS:
         raise UsageError(f"--builtins {text}: not one of {', '.join(BUILTINS)}")
     return text
+
+
+def parse_drop_in(name: str) -> str:
+    from allranks.compat import DROP_INS
+
+    if name not in DROP_INS:
+        raise UsageError(f"--as {name}: not one of {', '.join(DROP_INS)}")
+    return name
 
 
 def parse_output(name: str) -> str:
@@ -159,13 +176,14 @@ def set_option(options: Options, name: str, value: str) -> None:
         options.budget = parse_share(value)
     elif name == "--include":
         options.include += (value,)
+    elif name == "--as":
+        options.drop_ins += (parse_drop_in(value),)
     else:
         options.exclude += (value,)
 
 
 def parse(argv: list[str]) -> Options:
     options = Options()
-    options.live_dir = os.environ.get("ALLRANKS_LIVE_DIR", "")
     rest = list(argv)
     while rest and rest[0].startswith("-") and rest[0] != "-":
         name, equals, value = rest.pop(0).partition("=")
@@ -252,25 +270,36 @@ def is_package(path: str) -> bool:
     return False
 
 
-def at_exit(ending: str, quiet: bool) -> None:
+def at_exit(ending: str, pstats_file: str, quiet: bool) -> None:
     """The last of Python's exit functions: the program's own, registered later, have run."""
     for name in ("mpi4py", "numpy", "petsc4py", "h5py"):
         version = getattr(sys.modules.get(name), "__version__", None)
         if isinstance(version, str):
             _runtime.fact(name, os.fsencode(version))
-    written = _runtime.finish(bool(ending))
-    if written and ending:
+    written = _runtime.finish(bool(ending or pstats_file))
+    if written and pstats_file:
+        replace_by_pstats(os.fsdecode(written[0]), pstats_file)
+    elif written and ending:
         become_pstats(os.fsdecode(written[0]), ending, written[1] and not quiet)
 
 
+def command_path() -> str:
+    return os.path.join(os.path.dirname(sys.executable), "allranks")
+
+
+def export_pstats(run: str, name: str) -> None:
+    """By the command, since what converts has no place in the user's process."""
+    program = command_path()
+    pid = os.posix_spawn(program, [program, "export", run, "-f", "pstats", "-o", name], os.environ)
+    if os.waitpid(pid, 0)[1]:
+        raise OSError
+
+
 def become_pstats(run: str, ending: str, speaks: bool) -> None:
-    """The run file becomes one that pstats reads: by the command, since what converts has no place in the user's process."""
-    program = os.path.join(os.path.dirname(sys.executable), "allranks")
+    """The run file becomes one that pstats reads."""
     part = f"{run}.{os.getpid()}.part"
     try:
-        pid = os.posix_spawn(program, [program, "export", run, "-f", "pstats", "-o", part], os.environ)
-        if os.waitpid(pid, 0)[1]:
-            raise OSError
+        export_pstats(run, part)
         name = free_name(part, os.path.splitext(run)[0], ending)
         os.unlink(part)
         os.unlink(run)
@@ -280,6 +309,15 @@ def become_pstats(run: str, ending: str, speaks: bool) -> None:
         name = os.path.basename(name)
     if speaks:
         note(f"recorded in {name}; see: allranks report {name}")
+
+
+def replace_by_pstats(run: str, name: str) -> None:
+    """The same under a name that may be taken."""
+    try:
+        export_pstats(run, name)
+        os.unlink(run)
+    except OSError:
+        complain(f"{name}: cannot be written (what was recorded is in {run})")
 
 
 def free_name(file: str, stem: str, ending: str) -> str:
@@ -331,6 +369,7 @@ def options_for_children(options: Options, output: str) -> bytes:
         words.append(f"--budget={options.budget!r}")
     if options.hide_imports:
         words.append("--no-import")
+    words += [f"--as={name}" for name in options.drop_ins]
     words += [f"--include={glob}" for glob in options.include]
     words += [f"--exclude={glob}" for glob in options.exclude]
     return os.fsencode("\n".join(words))
@@ -378,7 +417,17 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     for key, value in encoded:
         _runtime.fact(key, value)
     os.register_at_fork(after_in_child=_runtime.forked)
-    atexit.register(at_exit, "" if stem else ending, options.quiet)
+    pstats_file = os.path.join(directory, options.pstats_file) if options.pstats_file else ""
+    if pstats_file:
+        _runtime.export_if_terminated(os.fsencode(command_path()), os.fsencode(pstats_file))
+    atexit.register(at_exit, "" if stem else ending, pstats_file, options.quiet)
+
+
+def use_drop_ins(options: Options) -> None:
+    if options.drop_ins:
+        from allranks.compat import use
+
+        use(options.drop_ins)
 
 
 def check_script(options: Options) -> None:
@@ -605,19 +654,24 @@ def run(argv: list[str]) -> None:
     except UsageError as error:
         complain(str(error))
         sys.exit(2)
+    run_with(options)
+
+
+def run_with(options: Options) -> None:
     if options.kind == "script":
         check_script(options)
     if trouble:
         run_plainly(options)
     become_main(options)
     function, arguments = prepare(options)
+    use_drop_ins(options)
     start_recording(options, "", facts_about(options))
     if not function(*arguments):
         end_in_failure(options)
 
 
 def exec_command(argv: list[str]) -> "NoReturn":
-    program = os.path.join(os.path.dirname(sys.executable), "allranks")
+    program = command_path()
     if not os.access(program, os.X_OK):
         complain(f"{program} is missing (install allranks again)")
         sys.exit(2)
@@ -628,6 +682,10 @@ def main() -> None:
     argv = sys.argv[1:]
     if argv and argv[0] == "run":
         argv = argv[1:]
+    elif argv and argv[0] == "install-shims" and not os.path.exists(argv[0]):
+        from allranks.compat.shims import main as install_shims
+
+        sys.exit(install_shims(argv[1:]))
     elif argv and argv[0] in COMMANDS and not os.path.exists(argv[0]):
         exec_command(argv)
     if argv and argv[0] in ("-h", "--help"):

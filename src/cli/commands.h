@@ -16,3 +16,4 @@ int ar_command_export(int argc, char **argv);
 int ar_command_merge(int argc, char **argv);
 int ar_command_recover(int argc, char **argv);
 int ar_command_clean(int argc, char **argv);
+int ar_command_install_shims(int argc, char **argv);

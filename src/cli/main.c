@@ -22,6 +22,8 @@ static const struct {
      "make one run of live files, of several runs, or of cProfile's files"},
     {"recover", ar_command_recover, "make a run of whatever killed processes left"},
     {"clean", ar_command_clean, "list what dead jobs left, and remove it if told to"},
+    {"install-shims", ar_command_install_shims,
+     "let programs that use another profiler find allranks in its place"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -34,7 +36,7 @@ static void print_usage(FILE *to)
                 "    allranks report heat.allranks\n\n"
                 "commands:\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
+        fprintf(to, "  %-13s %s\n", commands[i].name, commands[i].summary);
     fprintf(to, "\nallranks COMMAND --help says more.\n");
 }
 

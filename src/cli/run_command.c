@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allranks run: hands over to `python -m allranks run`, which has all of it, help included. The
- * Python is the one that allranks is installed with: it stands in the same directory.
+ * allranks run, allranks install-shims: hand over to `python -m allranks`, which has all of it, help
+ * included. The Python is the one that allranks is installed with: it stands in the same directory.
  */
 #include "cli/commands.h"
 #include "cli/screen.h"
@@ -40,7 +40,7 @@ static const char start[] = "import sys\n"
                             "    sys.path.insert(0, here)\n"
                             "main()\n";
 
-int ar_command_run(int argc, char **argv)
+static int hand_over(int argc, char **argv)
 {
     char python[PATH_MAX];
     char **command = calloc((size_t)argc + 4, sizeof *command);
@@ -57,4 +57,14 @@ int ar_command_run(int argc, char **argv)
     execvp(python, command);
     free(command);
     return ar_complain("%s: %s", python, strerror(errno));
+}
+
+int ar_command_run(int argc, char **argv)
+{
+    return hand_over(argc, argv);
+}
+
+int ar_command_install_shims(int argc, char **argv)
+{
+    return hand_over(argc, argv);
 }

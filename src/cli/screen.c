@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -447,8 +448,22 @@ const char *ar_plain(void)
     return wants_colour() ? "\033[0m" : "";
 }
 
+/* A pipe, a device or a link is not to be replaced. */
+static bool is_plain_or_missing(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+/* A file has its name only when it is whole: who writes it may be killed, as may who reads it. */
 int ar_write_output(const char *path, const struct ar_bytes *bytes)
 {
+    struct ar_error err;
+
+    if (strcmp(path, "-") != 0 && is_plain_or_missing(path))
+        return ar_run_replace(bytes, path, &err) < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
+
     bool to_stdout = strcmp(path, "-") == 0;
     FILE *file = to_stdout ? stdout : fopen(path, "wb");
 

@@ -190,11 +190,23 @@ void ar_function_stop(PyCodeObject *code, uint32_t number)
     PyErr_Restore(type, value, traceback);
 }
 
-bool ar_call_is_from(ar_frame *caller, const struct ar_node *current)
+#define N_FRAMES_BETWEEN 8 /* that are looked through: this is done at every call */
+
+/* Is `caller` the function that `current` is in? Regions and functions in C come in between. */
+static bool is_from(ar_frame *caller, const struct ar_node *current)
 {
     while (current->flags & AR_MARKS_BETWEEN && current->parent_ref)
         current = ar_live_ptr(current->parent_ref);
     return !caller || ar_function_known(ar_frame_code(caller)) == (uint32_t)current->key;
+}
+
+uint64_t ar_call_place_in_holes(ar_frame *caller, const struct ar_node *current)
+{
+    for (int i = 0; i < N_FRAMES_BETWEEN && caller &&
+                    ar_function_known(ar_frame_code(caller)) == AR_FUNCTION_LOST;
+         i++)
+        caller = ar_frame_caller(caller);
+    return is_from(caller, current) ? (uint64_t)ar_frame_site(caller) << 32 : 0;
 }
 
 uint32_t ar_function_named(uint32_t kind, const char *name)

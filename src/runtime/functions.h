@@ -74,16 +74,16 @@ static inline uint32_t ar_function_of_frame(ar_frame *frame)
                                             : ar_function_first_seen(code, ar_frame_globals(frame));
 }
 
-/* Is `caller` the function that `current` is in? Regions and functions in C come in between. */
-bool ar_call_is_from(ar_frame *caller, const struct ar_node *current);
-
 /*
- * Where in `caller` a call comes from, for the key of a node below `current`. Where calls went
- * unrecorded the caller may not be that node's function: then the place would be another's line.
+ * Where calls went unrecorded the caller may not be the function that `current` is in. Then the place is
+ * that of the call to the first function that is not recorded; 0: that is not to be found.
  */
+uint64_t ar_call_place_in_holes(ar_frame *caller, const struct ar_node *current);
+
+/* Where in `caller` a call comes from, for the key of a node below `current`. */
 static inline uint64_t ar_call_place(ar_frame *caller, const struct ar_node *current)
 {
-    if (__builtin_expect(ar_tree_has_holes, 0) && !ar_call_is_from(caller, current))
-        return 0;
+    if (__builtin_expect(ar_tree_has_holes, 0))
+        return ar_call_place_in_holes(caller, current);
     return (uint64_t)ar_frame_site(caller) << 32;
 }

@@ -11,6 +11,7 @@
 #include "runtime/recording.h"
 #include "runtime/regions.h"
 #include "runtime/tasks.h"
+#include "runtime/terminated.h"
 
 #include <string.h>
 
@@ -179,6 +180,19 @@ static PyObject *finish(PyObject *self, PyObject *args)
     return Py_BuildValue("yO", ar_recording_written(), ar_recording_speaks() ? Py_True : Py_False);
 }
 
+PyDoc_STRVAR(export_if_terminated_doc, "export_if_terminated(program, target)\n--\n\n"
+                                       "On SIGTERM have the command write a pstats file.");
+
+static PyObject *export_if_terminated(PyObject *self, PyObject *args)
+{
+    const char *program, *target;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "yy", &program, &target))
+        return NULL;
+    return PyBool_FromLong(ar_terminated_export(program, target));
+}
+
 PyDoc_STRVAR(forked_doc, "forked()\n--\n\nIn the child of a fork: go on in a file of its own.");
 
 static PyObject *forked(PyObject *self, PyObject *args)
@@ -302,6 +316,7 @@ static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
     {"calibrate", calibrate, METH_VARARGS, calibrate_doc},
     {"cancel", cancel, METH_NOARGS, cancel_doc},
+    {"export_if_terminated", export_if_terminated, METH_VARARGS, export_if_terminated_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
     {"finish", finish, METH_VARARGS, finish_doc},
     {"forked", forked, METH_NOARGS, forked_doc},

@@ -486,6 +486,17 @@ static bool is_this_process(void)
     return (uint32_t)getpid() == recording.identity.pid;
 }
 
+bool ar_recording_is_open(void)
+{
+    return !has_ended() && is_this_process();
+}
+
+void ar_recording_is_elsewhere(void)
+{
+    if (!ar_family_is_expected(&recording.identity))
+        leave_nothing(0);
+}
+
 void ar_recording_ends_at_once(void)
 {
     if (is_this_process())

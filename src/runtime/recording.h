@@ -45,5 +45,12 @@ void ar_recording_forked(void);
 void ar_recording_ends_at_once(void);
 /* The process is about to become another program; or has not become one. */
 void ar_recording_is_replaced(bool replaced);
+/* It is of this process, and nothing has been written yet. Signals: may be asked by a handler. */
+bool ar_recording_is_open(void);
+/*
+ * From a handler: all of it has been put into another file, and the process ends. What children have
+ * left is not there, so then everything stays.
+ */
+void ar_recording_is_elsewhere(void);
 /* Leaves nothing behind, as if it had not been started. */
 void ar_recording_cancel(void);

@@ -284,3 +284,13 @@ def test_what_the_program_asks_for_is_never_given_up(any_python: Sandbox):
     done = any_python.recorded("program.py", options=("-q", "-o", "run.allranks", "--budget", "0.5%"))
     assert (done.code, done.err) == (0, ""), done
     assert any_python.report("run.allranks").calls("wanted") == 100_000
+
+
+def test_what_is_called_through_a_function_that_is_left_out_stands_at_the_line_that_called_that(python: Sandbox):
+    lines = ["def leaf(): pass", "def hidden(): leaf()", "def outer():", "    hidden()", "    hidden(); leaf()", "outer()"]
+    (python.cwd / "lines.py").write_text("\n".join(lines))
+    done = python.recorded("lines.py", options=("-q", "-o", "run.allranks", "--exclude", "hidden"))
+    assert (done.code, done.err) == (0, ""), done
+    leaves = [node for node in python.report("run.allranks").nodes if node.name == "leaf"]
+    assert sum(node["calls"] for node in leaves) == 3
+    assert {node["line"] for node in leaves} == {4, 5}

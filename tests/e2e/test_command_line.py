@@ -11,11 +11,12 @@ from harness import Sandbox, workload
 from readings import counts_by_name
 
 OPTIONS_OF = {
-    "run": ["--output", "--quiet", "--live-dir", "--max-size", "--version", "-m", "-c"],
+    "run": ["--output", "--quiet", "--live-dir", "--max-size", "--version", "-m", "-c", "--as"],
     "report": ["--rows", "--min", "--json"],
     "info": ["--json"],
     "export": ["--format", "--rank", "--output", "pstats"],
     "merge": ["--output"],
+    "install-shims": ["--remove", "--list", "--json", "mpiprof"],
 }
 
 

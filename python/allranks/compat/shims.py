@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""allranks install-shims: modules in site-packages that have other profilers' names, where those are not installed."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from allranks.compat import DROP_INS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+USAGE = """\
+usage: allranks install-shims [--remove] [--list] [--json] [NAME...]
+
+Let programs of this environment that use another profiler find allranks in its
+place: `import mpiprof` and `python -m mpiprof`. For each NAME (default: all)
+a small module is put beside allranks, in site-packages. Where the other
+profiler is installed nothing is done, and if it is installed later it is the
+one that is found. To stand in for it in one run only: allranks run --as NAME.
+
+names:
+  {names}
+
+options:
+      --remove  remove those modules again
+      --list    show what there is, and change nothing
+      --json    the same for programs; also says what was done
+  -h, --help    show this help
+
+exit status: 0, 1 if one could not be installed or removed, 2 if nothing was tried
+"""
+
+# By the first line it is known that a file is ours.
+FIRST_LINE = "# Made by `allranks install-shims`; `allranks install-shims --remove` removes it."
+SHIM = FIRST_LINE + """
+import sys
+
+from allranks.compat import {module} as stand_in
+
+if __name__ == "__main__":
+    stand_in.main()
+else:
+    sys.modules[__name__] = stand_in
+"""
+
+
+def directory() -> str:
+    """That of allranks: whoever finds it finds them."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def shim_of(name: str) -> str:
+    return os.path.join(directory(), name + ".py")
+
+
+def is_shim(path: str) -> bool:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().rstrip("\n") == FIRST_LINE
+    except OSError:
+        return False
+
+
+def where_it_is(spec: ModuleSpec) -> str:
+    if spec.origin and spec.has_location:
+        return spec.origin
+    return next(iter(spec.submodule_search_locations or ()), str(spec.origin))
+
+
+def original_of(name: str) -> str:
+    """Where Python finds the other profiler; empty: nowhere. The current directory is nobody's installation."""
+    from importlib.machinery import PathFinder
+
+    here = os.getcwd()
+    path = [entry for entry in sys.path if entry and os.path.abspath(entry) != here]
+    spec = PathFinder.find_spec(name, path)
+    found = where_it_is(spec) if spec else ""
+    return "" if found and is_shim(found) else found
+
+
+def install(name: str) -> str:
+    """What was done."""
+    path = shim_of(name)
+    if original_of(name):
+        return "original"
+    if is_shim(path):
+        return "present"
+    with open(path, "x", encoding="utf-8") as file:  # never over what somebody else has put there
+        file.write(SHIM.format(module=DROP_INS[name].rpartition(".")[2]))
+    return "installed"
+
+
+def remove(name: str) -> str:
+    path = shim_of(name)
+    if not is_shim(path):
+        return "original" if original_of(name) else "absent"
+    os.unlink(path)
+    return "removed"
+
+
+def look(name: str) -> str:
+    if original_of(name):
+        return "original"
+    return "present" if is_shim(shim_of(name)) else "absent"
+
+
+WORDS = {
+    "installed": "{name}: installed, {path}",
+    "removed": "{name}: removed, {path}",
+    "present": "{name}: a shim, {path}",
+    "absent": "{name}: no shim",
+    "original": "{name}: left alone, it is installed: {original}",
+}
+
+
+def describe(name: str, state: str) -> dict[str, str]:
+    original = original_of(name) if state == "original" else ""
+    path = shim_of(name) if state in ("installed", "removed", "present") else ""
+    return {"name": name, "state": state, "path": path, "original": original}
+
+
+def parse(argv: list[str]) -> tuple[set[str], list[str]]:
+    from allranks._launch import UsageError
+
+    options = {word for word in argv if word.startswith("-")}
+    names = [word for word in argv if not word.startswith("-")]
+    for word in options - {"--remove", "--list", "--json", "-h", "--help"}:
+        raise UsageError(f"unknown option {word} (try: allranks install-shims --help)")
+    for name in names:
+        if name not in DROP_INS:
+            raise UsageError(f"{name}: not one of {', '.join(DROP_INS)}")
+    return options, names or list(DROP_INS)
+
+
+def show(rows: list[dict[str, str]], as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps({"directory": directory(), "shims": rows}, indent=2))
+        return
+    for row in rows:
+        print(WORDS[row["state"]].format(**row))
+
+
+def main(argv: list[str]) -> int:
+    from allranks._launch import UsageError, complain
+
+    try:
+        options, names = parse(argv)
+    except UsageError as error:
+        complain(str(error))
+        return 2
+    if options & {"-h", "--help"}:
+        sys.stdout.write(USAGE.format(names=", ".join(DROP_INS)))
+        return 0
+    act = look if "--list" in options else remove if "--remove" in options else install
+    rows, failed = [], False
+    for name in names:
+        try:
+            rows.append(describe(name, act(name)))
+        except OSError as error:
+            complain(f"{shim_of(name)}: {error.strerror} (use an environment of your own: python -m venv)")
+            failed = True
+    show(rows, "--json" in options)
+    return 1 if failed else 0
