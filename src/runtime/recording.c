@@ -33,6 +33,7 @@ static struct {
     char written[AR_PATH_BYTES]; /* the run file, once there is one */
     bool quiet;
     bool with_children;
+    uint64_t patience_ns; /* with ranks that do not come to MPI_Finalize */
     bool finished;    /* written, or given up with a word: nothing is left to do at exit */
     bool is_merged;   /* MPI is over and the ranks' run is written, but the program goes on */
     bool is_given_up; /* that could not be done, and has been said */
@@ -560,41 +561,62 @@ static void complete_children(void)
     ar_family_unlock(lock);
 }
 
-/* If the interpreter is there still, the program goes on, and so does the recording. */
-void ar_mpi_finalizing(struct ar_mpi_abi *abi)
+static enum ar_status merge_ranks(struct ar_family *family, struct ar_error *err)
 {
-    struct ar_error err = {"a rank ended before the others could merge"};
     struct ar_profile p = {0};
-    struct ar_family family = {0};
-    bool goes_on = Py_IsInitialized();
-    enum ar_status status;
+    enum ar_status status = children_profile(&p, family, err);
 
-    if (has_ended() || recording.linked != abi)
-        return;
-    compare_clocks(abi, AR_CLOCK_AT_FINALIZE);
+    status = ar_finalize_merge(status == AR_OK ? &p : NULL, write_run_of_ranks, err);
+    ar_profile_free(&p);
+    return status;
+}
+
+/* If the interpreter is there still, the program goes on, and so does the recording. */
+static void pause_recording(bool goes_on)
+{
     if (goes_on) {
         ar_livemap_stamp();
     } else {
         hold_timers_back();
         close_live_file();
     }
-    status = children_profile(&p, &family, &err);
-    status = ar_finalize_merge(&abi->link, status == AR_OK ? &p : NULL, write_run_of_ranks, &err);
-    abi->link.close();
+}
+
+/*
+ * The communicator is freed only where all ranks are known to do the same: that may be collective, and
+ * MPI_Finalize does away with it in any case.
+ */
+void ar_mpi_finalizing(struct ar_mpi_abi *abi)
+{
+    struct ar_error err = {"out of memory"};
+    struct ar_family family = {0};
+    bool goes_on = Py_IsInitialized();
+
+    if (has_ended() || recording.linked != abi)
+        return;
+
+    enum ar_status status = ar_finalize_assemble(&abi->link, recording.patience_ns, &err);
+
+    if (status == AR_OK)
+        compare_clocks(abi, AR_CLOCK_AT_FINALIZE);
+    pause_recording(goes_on);
+    if (status == AR_OK)
+        status = merge_ranks(&family, &err);
     recording.linked = NULL;
     recording.is_merged = status == AR_OK;
     recording.is_given_up = status < 0;
-    if (status == AR_OK)
+    if (status == AR_OK) {
+        abi->link.close();
         ar_family_remove(&family);
-    else if (ar_recording_speaks())
+    } else if (ar_recording_speaks()) {
         say_what_is_left(err.text);
+    }
     if (status == AR_OK && !goes_on) {
         leave_nothing(family.n_running);
         if (family.n_running)
             complete_children();
     }
     ar_family_free(&family);
-    ar_profile_free(&p);
 }
 
 /* Pythons that MPI starts are the launcher's children: they find us by a note. */
@@ -708,6 +730,7 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
     ar_output_set(options->output, options->per_rank);
     recording.quiet = options->quiet;
     recording.with_children = options->children != NULL;
+    recording.patience_ns = options->merge_timeout_s * UINT64_C(1000000000);
     remember_stderr();
     ar_clock_choose();
     status = find_identity(options, err);

@@ -25,6 +25,8 @@ struct ar_options {
     uint64_t n_bytes_max; /* of the live file */
     bool quiet;           /* no closing line */
     const char *stem;     /* of the family that has started this process; empty: the user has */
+    bool keeps;           /* live files, for `allranks merge`: ranks are not merged */
+    uint64_t merge_timeout_s; /* how long ranks wait for each other in MPI_Finalize */
     const char *children; /* what Python children are to know; NULL: they are not recorded */
 };
 

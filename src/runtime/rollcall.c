@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +35,6 @@ static struct {
 static bool read_header(const char *path, struct ar_live_header *header)
 {
     return ar_live_read_header(path, header) && header->version == AR_LIVE_VERSION;
-}
-
-static bool process_exists(uint32_t pid)
-{
-    return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
 /*
@@ -222,7 +216,8 @@ bool ar_rollcall_alive(uint32_t rank)
 {
     if (!roll.members || rank >= roll.n_ranks)
         return false;
-    return !roll.members[rank].same_host || process_exists(roll.members[rank].pid);
+    return !roll.members[rank].same_host ||
+           ar_process_runs(roll.members[rank].pid, roll.members[rank].pid_start);
 }
 
 bool ar_rollcall_same_host(uint32_t rank)
