@@ -14,6 +14,9 @@
 
 #include <stddef.h>
 
+#define AR_MPI_PORT_BYTES 2048  /* no library has more than 1024 */
+#define AR_MPI_VALUE_BYTES 240 /* that every library takes: MPICH has 256 */
+
 /* A message on its way. Holds an MPI_Request of any library. */
 struct ar_mpi_pending {
     void *request;
@@ -39,6 +42,15 @@ struct ar_mpi_link {
     bool (*cancel)(struct ar_mpi_pending *pending);
     /* Nobody will ask for its end; its memory must stay. */
     void (*abandon)(struct ar_mpi_pending *pending);
+    /*
+     * The launcher's table of names, which MPI_Publish_name writes: no communicator, no other rank and no
+     * file has part in it. Errors are to be held back meanwhile.
+     */
+    void (*hold_errors)(bool hold);
+    bool (*publish)(const char *name, const char *value);
+    void (*unpublish)(const char *name, const char *value);
+    /* false: there is none, or there is no such table. `value` has room for AR_MPI_PORT_BYTES. */
+    bool (*look_up)(const char *name, char *value);
 };
 
 /* What MPI says of a communicator, window or file. */

@@ -15,6 +15,7 @@
 #include "runtime/output.h"
 #include "runtime/process_hook.h"
 #include "runtime/rollcall.h"
+#include "runtime/sites.h"
 #include "runtime/spawning.h"
 #include "runtime/tree.h"
 
@@ -533,9 +534,10 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
     if (ar_output_is_per_rank())
         ar_livemap_vote(AR_VOTE_NO); /* whoever would merge need not wait for us */
     else if (!recording.identity.is_child && size > 1 &&
-             ar_rollcall(&recording.identity, (uint32_t)rank, (uint32_t)size) &&
+             ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size) &&
              abi->link.open() == AR_OK) {
         recording.linked = abi;
+        ar_sites_leave(&abi->link); /* whoever made the communicator has read them */
         compare_clocks(abi, AR_CLOCK_AT_INIT);
     }
 }
