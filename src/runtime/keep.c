@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/keep.h"
+
+#include "base/limits.h"
+#include "runtime/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES 65536
+
+/* As the kernel gives it; readdir() allocates memory. */
+struct entry {
+    uint64_t inode, offset;
+    uint16_t n_bytes;
+    uint8_t type;
+    char name[];
+};
+
+static struct {
+    char above[AR_PATH_BYTES], directory[AR_PATH_BYTES]; /* "…/heat.live" and the job's in it */
+    char from[AR_PATH_BYTES];
+    char stem[256]; /* what names of our own files begin with */
+    pid_t pid;
+    bool is_wanted;
+    void (*say)(void);
+} keep;
+
+/* For copying only. A handler that finds them in use lets the copy alone that it has interrupted. */
+static struct {
+    volatile sig_atomic_t is_busy;
+    char source[AR_PATH_BYTES], target[AR_PATH_BYTES], part[AR_PATH_BYTES];
+    char block[BLOCK_BYTES];
+    _Alignas(struct entry) char entries[16384];
+} work;
+
+/* ---- where to -------------------------------------------------------------------------------- */
+
+static bool is_elsewhere(const char *live, const char *output)
+{
+    char parent[AR_PATH_BYTES];
+    struct stat a, b;
+
+    snprintf(parent, sizeof parent, "%s", output);
+
+    char *slash = strrchr(parent, '/');
+
+    if (!slash)
+        return false;
+    slash[slash == parent] = '\0';
+    return stat(live, &a) == 0 && stat(parent, &b) == 0 && a.st_dev != b.st_dev;
+}
+
+/* The run file's name with another ending. */
+static bool name_directories(const struct ar_identity *identity, const char *output)
+{
+    const char *slash = strrchr(output, '/');
+    const char *dot = strrchr(slash ? slash : output, '.');
+    int n = dot && dot > slash + 1 ? (int)(dot - output) : (int)strlen(output);
+
+    return snprintf(keep.above, sizeof keep.above, "%.*s.live", n, output) <
+               (int)sizeof keep.above - 300 &&
+           snprintf(keep.directory, sizeof keep.directory, "%.3900s/%s", keep.above,
+                    identity->job) < (int)sizeof keep.directory;
+}
+
+void ar_keep_prepare(const struct ar_identity *identity, bool always)
+{
+    char output[AR_PATH_BYTES];
+
+    keep.is_wanted = false;
+    if (identity->world_rank == AR_RANK_NONE || !ar_identity_is_root(identity))
+        return;
+    ar_output_name(identity, output);
+    if (!always && !is_elsewhere(identity->job_dir, output))
+        return;
+    snprintf(keep.from, sizeof keep.from, "%s", identity->job_dir);
+    snprintf(keep.stem, sizeof keep.stem, "%.250s.", strrchr(identity->stem, '/') + 1);
+    keep.pid = (pid_t)identity->pid;
+    keep.is_wanted = name_directories(identity, output);
+}
+
+const char *ar_keep_directory(void)
+{
+    return keep.is_wanted ? keep.directory : "";
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static size_t append(char *path, size_t n, const char *text)
+{
+    while (*text && n < AR_PATH_BYTES - 1)
+        path[n++] = *text++;
+    path[n] = '\0';
+    return n;
+}
+
+/* false: it does not fit. */
+static bool join(char *path, const char *directory, const char *name, const char *ending)
+{
+    size_t n = append(path, 0, directory);
+
+    n = append(path, n, "/");
+    n = append(path, n, name);
+    return append(path, n, ending) < AR_PATH_BYTES - 1;
+}
+
+static bool is_zero(const char *block, size_t n_bytes)
+{
+    for (size_t i = 0; i < n_bytes; i++)
+        if (block[i])
+            return false;
+    return true;
+}
+
+static bool write_block(int fd, size_t n_bytes)
+{
+    for (size_t done = 0; done < n_bytes;) {
+        ssize_t n = write(fd, work.block + done, n_bytes - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+/* Live files have holes, which stay holes. */
+static bool copy_bytes(int from, int to)
+{
+    off_t n_total = 0;
+    ssize_t n;
+
+    while ((n = read(from, work.block, sizeof work.block)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || !ar_file_may_have((uint64_t)(n_total + n)))
+            return false;
+        n_total += n;
+        if (is_zero(work.block, (size_t)n)) {
+            if (lseek(to, n, SEEK_CUR) < 0)
+                return false;
+        } else if (!write_block(to, (size_t)n)) {
+            return false;
+        }
+    }
+    return ftruncate(to, n_total) == 0;
+}
+
+static bool is_ours(const char *name)
+{
+    return strncmp(name, keep.stem, strlen(keep.stem)) == 0;
+}
+
+/* Whole or not at all. A copy that another rank has begun is left to it, unless the file is our own. */
+static bool copy_file(const char *name, bool is_durable)
+{
+    if (!join(work.source, keep.from, name, "") || !join(work.target, keep.directory, name, "") ||
+        !join(work.part, keep.directory, name, ".part"))
+        return false;
+
+    int from = open(work.source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (from < 0)
+        return errno == ENOENT;
+    if (is_ours(name))
+        unlink(work.part);
+
+    int to = open(work.part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool is_copied = to >= 0 && copy_bytes(from, to) && (!is_durable || fsync(to) == 0) &&
+                     rename(work.part, work.target) == 0;
+
+    if (to >= 0 && !is_copied)
+        unlink(work.part);
+    if (to >= 0)
+        close(to);
+    close(from);
+    return is_copied;
+}
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), n_ending = strlen(ending);
+
+    return n >= n_ending && memcmp(text + n - n_ending, ending, n_ending) == 0;
+}
+
+/* "r3-p100-7.live" is of process 100. */
+static pid_t root_in(const char *name)
+{
+    const char *at = strchr(name, 'p');
+    pid_t pid = 0;
+
+    if (name[0] != 'r' || !at)
+        return 0;
+    for (at++; *at >= '0' && *at <= '9'; at++)
+        pid = pid * 10 + (*at - '0');
+    return pid;
+}
+
+/* Nobody else will; and nobody has. */
+static bool is_orphan(const char *name)
+{
+    pid_t pid = root_in(name);
+    struct stat st;
+
+    return pid > 1 && kill(pid, 0) < 0 && errno == ESRCH &&
+           join(work.target, keep.directory, name, "") && stat(work.target, &st) < 0;
+}
+
+static bool keep_one(const char *name, bool removes)
+{
+    if (!ends_with(name, ".live") && !ends_with(name, ".allranks"))
+        return true;
+    if (!is_ours(name)) {
+        if (is_orphan(name))
+            copy_file(name, removes); /* what could not be is still where it was */
+        return true;
+    }
+
+    bool is_kept = copy_file(name, removes);
+
+    if (is_kept && removes)
+        unlink(work.source);
+    return is_kept;
+}
+
+static bool keep_listed(int directory, bool removes)
+{
+    bool is_kept = true;
+    long n;
+
+    while ((n = syscall(SYS_getdents64, directory, work.entries, sizeof work.entries)) > 0)
+        for (long at = 0; at < n;) {
+            const struct entry *entry = (const struct entry *)(const void *)(work.entries + at);
+
+            is_kept &= keep_one(entry->name, removes);
+            at += entry->n_bytes;
+        }
+    return is_kept && n == 0;
+}
+
+bool ar_keep_files(bool removes)
+{
+    if (!keep.is_wanted || work.is_busy)
+        return false;
+    work.is_busy = 1;
+    mkdir(keep.above, 0700);
+    mkdir(keep.directory, 0700);
+
+    int directory = open(keep.from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_kept = directory >= 0 && keep_listed(directory, removes);
+
+    if (directory >= 0)
+        close(directory);
+    work.is_busy = 0;
+    return is_kept;
+}
+
+/* ---- SIGTERM --------------------------------------------------------------------------------- */
+
+/* The signal is blocked while this runs: raised again it ends the process as soon as we return. */
+static void on_sigterm(int number)
+{
+    struct sigaction by_default = {.sa_handler = SIG_DFL};
+    int saved = errno;
+
+    sigaction(number, &by_default, NULL);
+    if (getpid() == keep.pid && ar_keep_files(false))
+        keep.say();
+    kill(getpid(), number);
+    errno = saved;
+}
+
+void ar_keep_on_sigterm(void (*say)(void))
+{
+    struct sigaction now, ours = {.sa_handler = on_sigterm, .sa_flags = SA_RESTART | SA_ONSTACK};
+
+    keep.say = say;
+    if (keep.is_wanted && sigaction(SIGTERM, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+        now.sa_handler == SIG_DFL)
+        sigaction(SIGTERM, &ours, NULL);
+}
