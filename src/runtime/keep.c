@@ -208,43 +208,46 @@ static pid_t root_in(const char *name)
     return pid;
 }
 
-/* Nobody else will; and nobody has. */
-static bool is_orphan(const char *name)
+/*
+ * Of another rank here: it is dead, or may be before it has done it itself, since some launchers kill all when the
+ * first one has ended. Its own copy takes the place of ours.
+ */
+static bool needs_us(const char *name, bool is_last_chance)
 {
     pid_t pid = root_in(name);
     struct stat st;
 
-    return pid > 1 && kill(pid, 0) < 0 && errno == ESRCH &&
+    return pid > 1 && (is_last_chance || (kill(pid, 0) < 0 && errno == ESRCH)) &&
            join(work.target, keep.directory, name, "") && stat(work.target, &st) < 0;
 }
 
-static bool keep_one(const char *name, bool removes)
+/* What of others cannot be copied is still where it was. */
+static bool keep_one(const char *name, bool own, bool removes)
 {
-    if (!ends_with(name, ".live") && !ends_with(name, ".allranks"))
+    if ((!ends_with(name, ".live") && !ends_with(name, ".allranks")) || own != is_ours(name))
         return true;
-    if (!is_ours(name)) {
-        if (is_orphan(name))
-            copy_file(name, removes); /* what could not be is still where it was */
+    if (!own && !needs_us(name, !removes))
         return true;
-    }
 
     bool is_kept = copy_file(name, removes);
 
-    if (is_kept && removes)
+    if (is_kept && own && removes)
         unlink(work.source);
-    return is_kept;
+    return is_kept || !own;
 }
 
-static bool keep_listed(int directory, bool removes)
+static bool keep_listed(int directory, bool own, bool removes)
 {
     bool is_kept = true;
     long n;
 
+    if (lseek(directory, 0, SEEK_SET) < 0)
+        return false;
     while ((n = syscall(SYS_getdents64, directory, work.entries, sizeof work.entries)) > 0)
         for (long at = 0; at < n;) {
             const struct entry *entry = (const struct entry *)(const void *)(work.entries + at);
 
-            is_kept &= keep_one(entry->name, removes);
+            is_kept &= keep_one(entry->name, own, removes);
             at += entry->n_bytes;
         }
     return is_kept && n == 0;
@@ -259,7 +262,8 @@ bool ar_keep_files(bool removes)
     mkdir(keep.directory, 0700);
 
     int directory = open(keep.from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_kept = directory >= 0 && keep_listed(directory, removes);
+    bool is_kept = directory >= 0 && keep_listed(directory, true, removes) &&
+                   keep_listed(directory, false, removes);
 
     if (directory >= 0)
         close(directory);

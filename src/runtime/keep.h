@@ -11,7 +11,8 @@
  * It is done at the end, and when SIGTERM comes, after which schedulers and launchers leave some seconds. Of that
  * signal's default action nothing is changed: our handler is set only where there is none, Python's own table does
  * not know of it, a handler of the program takes its place, and after the copy the process ends by the
- * signal. A rank that is asked to end also copies files of neighbours that are dead already and could not.
+ * signal. A rank that is asked to end also copies the files of its neighbours, after its own: they may be dead
+ * already, or not live long enough to do it.
  *
  * Where the live directory is on the file system of the output nothing is copied, unless the user asked for it
  * (--no-merge).
