@@ -16,6 +16,11 @@ enum presence { IS_HERE, HAS_ENDED, IS_LATE, HAS_GIVEN_UP };
 
 /* Messages are copied, and as long as one is being sent it is there twice. */
 #define PIECE_BYTES ((size_t)1 << 20)
+/*
+ * In place of a size. On one host one process reads all files with less work than many have who write, send and
+ * read what is in them: 64 ranks of 4,600 nodes take 0.2 s of processor time together, against 0.5 s.
+ */
+#define IN_FILES UINT64_MAX
 
 struct hello {
     uint32_t presence; /* of everybody below, and of the one who says it */
@@ -149,7 +154,8 @@ static struct hello hello_from_below(void)
 static enum ar_status say_why(struct ar_error *err, struct hello hello)
 {
     if (hello.presence == HAS_ENDED)
-        return ar_fail(err, AR_IO, "rank %u ended before MPI_Finalize, so the ranks were not merged",
+        return ar_fail(err, AR_IO,
+                       "rank %u ended before MPI_Finalize, so the ranks were not merged",
                        hello.rank);
     if (hello.presence == IS_LATE)
         return ar_fail(err, AR_IO,
@@ -229,14 +235,10 @@ static enum ar_status merge_bytes(struct ar_profile *p, const char *bytes, size_
     return status < 0 ? ar_fail(err, status, "%s", ar_status_text(status)) : status;
 }
 
-static enum ar_status merge_child(struct ar_profile *p, int child, struct ar_error *err)
+static enum ar_status merge_sent(struct ar_profile *p, int child, uint64_t n_bytes,
+                                 struct ar_error *err)
 {
-    uint64_t n_bytes = 0;
     enum ar_status status = AR_IO;
-
-    if (!receive(child, &n_bytes, sizeof n_bytes))
-        return ar_fail(err, AR_IO, "no profile came from rank %d", child);
-
     char *bytes = malloc(n_bytes);
 
     if (!bytes)
@@ -249,12 +251,46 @@ static enum ar_status merge_child(struct ar_profile *p, int child, struct ar_err
     return status;
 }
 
-static enum ar_status merge_below(struct ar_profile *p, struct ar_error *err)
+/* All that a child speaks for. */
+static enum ar_status merge_files(const struct ar_merge_steps *steps, struct ar_profile *p,
+                                  int child, int bit, struct ar_error *err)
 {
-    enum ar_status status = p ? AR_OK : AR_NOMEM;
+    int end = child + bit < merge.size ? child + bit : merge.size;
+    enum ar_status status = AR_OK;
 
-    for (int bit = 1; status == AR_OK && bit < merge.n_below; bit <<= 1)
-        status = merge_child(p, merge.rank + bit, err);
+    for (int rank = child; rank < end && status == AR_OK; rank++)
+        status = steps->read(p, (uint32_t)rank, err);
+    return status;
+}
+
+#define MAX_CHILDREN 32 /* a rank has as many bits */
+
+static enum ar_status sizes_from_below(uint64_t *n_bytes, struct ar_error *err)
+{
+    for (int bit = 1, i = 0; bit < merge.n_below; bit <<= 1, i++)
+        if (!receive(merge.rank + bit, &n_bytes[i], sizeof n_bytes[i]))
+            return ar_fail(err, AR_IO, "no profile came from rank %d", merge.rank + bit);
+    return AR_OK;
+}
+
+/* Those below have said so of themselves: then they are on the host of this rank. */
+static bool may_be_read_from_above(const struct ar_merge_steps *steps, const uint64_t *n_bytes)
+{
+    for (int bit = 1, i = 0; bit < merge.n_below; bit <<= 1, i++)
+        if (n_bytes[i] != IN_FILES)
+            return false;
+    return merge.rank && ar_rollcall_same_host((uint32_t)parent_of(merge.rank)) &&
+           steps->may_be_read();
+}
+
+static enum ar_status merge_below(const struct ar_merge_steps *steps, struct ar_profile *p,
+                                  const uint64_t *n_bytes, struct ar_error *err)
+{
+    enum ar_status status = steps->own(p, err);
+
+    for (int bit = 1, i = 0; status == AR_OK && bit < merge.n_below; bit <<= 1, i++)
+        status = n_bytes[i] == IN_FILES ? merge_files(steps, p, merge.rank + bit, bit, err)
+                                        : merge_sent(p, merge.rank + bit, n_bytes[i], err);
     return status;
 }
 
@@ -287,29 +323,38 @@ static enum ar_status send_profile(struct ar_profile *p, struct ar_error *err)
     return status;
 }
 
-/* Rank 0 writes; the others send all they have, and are told. */
-static enum ar_status hand_over(struct ar_profile *p,
-                                enum ar_status (*write)(struct ar_profile *, struct ar_error *),
-                                struct ar_error *err)
+static enum ar_status merge_and_pass_on(const struct ar_merge_steps *steps, const uint64_t *n_bytes,
+                                        struct ar_error *err)
 {
-    if (merge.rank == 0)
-        return write(p, err);
+    struct ar_profile p = {0};
+    enum ar_status status = merge_below(steps, &p, n_bytes, err);
 
-    enum ar_status status = send_profile(p, err);
+    if (status == AR_OK)
+        status = merge.rank ? send_profile(&p, err) : steps->write(&p, err);
+    ar_profile_free(&p);
+    return status;
+}
 
-    if (status == AR_OK && next_order() != ORDER_WRITTEN)
+static enum ar_status hand_over(const struct ar_merge_steps *steps, struct ar_error *err)
+{
+    uint64_t n_bytes[MAX_CHILDREN], in_files = IN_FILES;
+    enum ar_status status = sizes_from_below(n_bytes, err);
+
+    if (status < 0)
+        return status;
+    if (!may_be_read_from_above(steps, n_bytes))
+        status = merge_and_pass_on(steps, n_bytes, err);
+    else if (!send_up(&in_files, sizeof in_files))
+        status = ar_fail(err, AR_IO, "no rank took this rank's profile");
+    if (status == AR_OK && merge.rank && next_order() != ORDER_WRITTEN)
         status = ar_fail(err, AR_IO, "the ranks were not merged");
     return status;
 }
 
-enum ar_status ar_finalize_merge(struct ar_profile *own,
-                                 enum ar_status (*write)(struct ar_profile *, struct ar_error *),
-                                 struct ar_error *err)
+enum ar_status ar_finalize_merge(const struct ar_merge_steps *steps, struct ar_error *err)
 {
-    enum ar_status status = merge_below(own, err);
+    enum ar_status status = hand_over(steps, err);
 
-    if (status == AR_OK)
-        status = hand_over(own, write, err);
     if (status < 0) {
         give_up();
         return status;

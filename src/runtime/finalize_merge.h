@@ -8,7 +8,8 @@
  *     hello    up      this rank and all below it are here, and able to merge
  *     go       down    all are
  *     data     up      this rank's profile, with those from below merged into it, as a run file in
- *                      memory: one way of merging for ranks and for files
+ *                      memory: one way of merging for ranks and for files. Or, if all of them lie on
+ *                      the host of the rank above: that their files may be read
  *     written  down    the file has its name, and live files may go
  *
  * Nobody is hung by it. Until all are known to be here only a few bytes are sent, which MPI takes off
@@ -34,11 +35,17 @@
  */
 AR_MUST_CHECK enum ar_status ar_finalize_assemble(const struct ar_mpi_link *link,
                                                   uint64_t patience_ns, struct ar_error *err);
-/*
- * Data and written. `own` is NULL where this rank has no profile to give. `write` is called at rank 0 with
- * the whole.
- */
-AR_MUST_CHECK enum ar_status
-ar_finalize_merge(struct ar_profile *own,
-                  enum ar_status (*write)(struct ar_profile *, struct ar_error *),
-                  struct ar_error *err);
+/* Where profiles come from, and where the one of all goes. */
+struct ar_merge_steps {
+    /* Has this rank a file that is all it has done? */
+    bool (*may_be_read)(void);
+    /* Makes the profile of this rank, or adds that of another one on this host. */
+    enum ar_status (*own)(struct ar_profile *p, struct ar_error *err);
+    enum ar_status (*read)(struct ar_profile *p, uint32_t rank, struct ar_error *err);
+    /* Called at rank 0. */
+    enum ar_status (*write)(struct ar_profile *p, struct ar_error *err);
+};
+
+/* Data and written. */
+AR_MUST_CHECK enum ar_status ar_finalize_merge(const struct ar_merge_steps *steps,
+                                               struct ar_error *err);

@@ -37,7 +37,7 @@ struct ar_identity {
     uint64_t root_start;
     bool is_child;                   /* true also for what the root became by exec */
     uint32_t world_rank, world_size; /* AR_RANK_NONE and 0: no launcher said so */
-    uint32_t local_size; /* ranks on this node; 0: the launcher does not say */
+    uint32_t local_size;             /* ranks on this node; 0: the launcher does not say */
     char host[64];
     char job[64];
     char job_dir[AR_PATH_BYTES];

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#define AR_MPI_PORT_BYTES 2048  /* no library has more than 1024 */
+#define AR_MPI_PORT_BYTES 2048 /* no library has more than 1024 */
 #define AR_MPI_VALUE_BYTES 240 /* that every library takes: MPICH has 256 */
 
 /* A message on its way. Holds an MPI_Request of any library. */

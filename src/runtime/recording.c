@@ -37,9 +37,9 @@ static struct {
     bool with_children;
     bool keeps;           /* ranks are not to be merged */
     uint64_t patience_ns; /* with ranks that do not come to MPI_Finalize */
-    bool finished;    /* written, or given up with a word: nothing is left to do at exit */
-    bool is_merged;   /* MPI is over and the ranks' run is written, but the program goes on */
-    bool is_given_up; /* that could not be done, and has been said */
+    bool finished;        /* written, or given up with a word: nothing is left to do at exit */
+    bool is_merged;       /* MPI is over and the ranks' run is written, but the program goes on */
+    bool is_given_up;     /* that could not be done, and has been said */
     struct ar_mpi_abi *linked; /* MPI on which all ranks can merge */
     dev_t stderr_device;
     ino_t stderr_inode;
@@ -99,8 +99,8 @@ static void say_where(const char *why, const char *directory)
     char output[AR_PATH_BYTES];
 
     ar_output_name(&recording.identity, output);
-    say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s\n", why, directory,
-        output);
+    say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s\n", why,
+        directory, output);
 }
 
 /* Where it was. */
@@ -378,7 +378,8 @@ static void end_kept(void)
     leave_family();
     ar_output_name(&recording.identity, output);
     if (!recording.quiet && ar_recording_speaks())
-        say("allranks: %u ranks recorded in %s, each in a live file; to merge them: allranks merge %s "
+        say("allranks: %u ranks recorded in %s, each in a live file; to merge them: allranks merge "
+            "%s "
             "-o %s\n",
             recording.identity.world_size, as_typed(directory), as_typed(directory),
             as_typed(output));
@@ -632,17 +633,41 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
     }
 }
 
+static struct ar_family merged_family; /* what of this rank's children is in the merge */
+
+static bool has_one_file(void)
+{
+    return !ar_family_is_expected(&recording.identity);
+}
+
 /* The lock is not held while other ranks are waited for. */
-static enum ar_status children_profile(struct ar_profile *p, struct ar_family *family,
-                                       struct ar_error *err)
+static enum ar_status children_profile(struct ar_profile *p, struct ar_error *err)
 {
     bool expected = ar_family_is_expected(&recording.identity);
     int lock = expected ? ar_family_lock(&recording.identity) : -1;
-    enum ar_status status = family_profile(p, family, expected, lock, err);
+    enum ar_status status = family_profile(p, &merged_family, expected, lock, err);
 
     ar_family_unlock(lock);
     return status;
 }
+
+/* It waits in MPI_Finalize, and has told us that all is in its file. */
+static enum ar_status read_rank(struct ar_profile *p, uint32_t rank, struct ar_error *err)
+{
+    struct ar_live live;
+    enum ar_status status = ar_live_open(&live, ar_rollcall_path(rank), err);
+
+    if (status < 0)
+        return status;
+    status = ar_profile_add_live(p, &live, 0, err);
+    ar_live_close(&live);
+    return status;
+}
+
+static const struct ar_merge_steps merge_steps = {.may_be_read = has_one_file,
+                                                  .own = children_profile,
+                                                  .read = read_rank,
+                                                  .write = write_run_of_ranks};
 
 /* Children that ended while the ranks were merging found no run to add themselves to. */
 static void complete_children(void)
@@ -651,16 +676,6 @@ static void complete_children(void)
 
     complete_if_last(lock);
     ar_family_unlock(lock);
-}
-
-static enum ar_status merge_ranks(struct ar_family *family, struct ar_error *err)
-{
-    struct ar_profile p = {0};
-    enum ar_status status = children_profile(&p, family, err);
-
-    status = ar_finalize_merge(status == AR_OK ? &p : NULL, write_run_of_ranks, err);
-    ar_profile_free(&p);
-    return status;
 }
 
 /* If the interpreter is there still, the program goes on, and so does the recording. */
@@ -681,7 +696,6 @@ static void pause_recording(bool goes_on)
 void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 {
     struct ar_error err = {"out of memory"};
-    struct ar_family family = {0};
     bool goes_on = Py_IsInitialized();
 
     if (has_ended() || recording.linked != abi)
@@ -693,24 +707,24 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
         compare_clocks(abi, AR_CLOCK_AT_FINALIZE);
     pause_recording(goes_on);
     if (status == AR_OK)
-        status = merge_ranks(&family, &err);
+        status = ar_finalize_merge(&merge_steps, &err);
     recording.linked = NULL;
     recording.is_merged = status == AR_OK;
     recording.is_given_up = status < 0;
     if (status == AR_OK) {
         abi->link.close();
-        ar_family_remove(&family);
+        ar_family_remove(&merged_family);
     } else if (!goes_on) {
         leave_unmerged(err.text);
     } else if (ar_recording_speaks()) {
         say_what_is_left(err.text);
     }
     if (status == AR_OK && !goes_on) {
-        leave_nothing(family.n_running);
-        if (family.n_running)
+        leave_nothing(merged_family.n_running);
+        if (merged_family.n_running)
             complete_children();
     }
-    ar_family_free(&family);
+    ar_family_free(&merged_family);
 }
 
 /* Pythons that MPI starts are the launcher's children: they find us by a note. */

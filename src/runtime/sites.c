@@ -43,7 +43,8 @@ bool ar_site_write(const struct ar_site *site, char *text, size_t n_text)
 
     for (uint32_t i = 0, n, stride; i < site->n_ranks; i += n) {
         n = run_at(site, i, &stride);
-        used += (size_t)snprintf(text + used, n_text - used, "%u:%u:%u;", site->ranks[i], n, stride);
+        used +=
+            (size_t)snprintf(text + used, n_text - used, "%u:%u:%u;", site->ranks[i], n, stride);
         if (used >= n_text)
             return false;
     }
@@ -58,7 +59,7 @@ bool ar_site_read(const char *text, uint32_t first, uint8_t *marks, uint32_t wor
     for (bool is_first = true; *text; is_first = false, text += n_chars) {
         n_chars = 0;
         if (sscanf(text, "%u:%u:%u;%n", &from, &n, &stride, &n_chars) != 3 || n_chars == 0 ||
-            (is_first && from != first))
+            stride == 0 || (is_first && from != first))
             return false;
         for (uint64_t rank = from; n; n--, rank += stride) {
             if (rank >= world_size)
