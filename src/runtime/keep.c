@@ -32,9 +32,12 @@ static struct {
     void (*say)(void);
 } keep;
 
-/* For copying only. A handler that finds them in use lets the copy alone that it has interrupted. */
+/*
+ * For copying only. A handler that finds them in use, by what it has interrupted or by another thread, leaves it
+ * at a note: launchers and schedulers both send the signal, and the second must not cut off what the first began.
+ */
 static struct {
-    volatile sig_atomic_t is_busy;
+    bool is_busy, is_asked;
     char source[AR_PATH_BYTES], target[AR_PATH_BYTES], part[AR_PATH_BYTES];
     char block[BLOCK_BYTES];
     _Alignas(struct entry) char entries[16384];
@@ -255,9 +258,8 @@ static bool keep_listed(int directory, bool own, bool removes)
 
 bool ar_keep_files(bool removes)
 {
-    if (!keep.is_wanted || work.is_busy)
+    if (!keep.is_wanted || __atomic_exchange_n(&work.is_busy, true, __ATOMIC_ACQUIRE))
         return false;
-    work.is_busy = 1;
     mkdir(keep.above, 0700);
     mkdir(keep.directory, 0700);
 
@@ -267,7 +269,9 @@ bool ar_keep_files(bool removes)
 
     if (directory >= 0)
         close(directory);
-    work.is_busy = 0;
+    __atomic_store_n(&work.is_busy, false, __ATOMIC_RELEASE);
+    if (removes && __atomic_load_n(&work.is_asked, __ATOMIC_ACQUIRE))
+        kill(getpid(), SIGTERM);
     return is_kept;
 }
 
@@ -277,11 +281,16 @@ bool ar_keep_files(bool removes)
 static void on_sigterm(int number)
 {
     struct sigaction by_default = {.sa_handler = SIG_DFL};
+    bool is_rank = getpid() == keep.pid;
     int saved = errno;
 
-    sigaction(number, &by_default, NULL);
-    if (getpid() == keep.pid && ar_keep_files(false))
+    if (is_rank && __atomic_load_n(&work.is_busy, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&work.is_asked, true, __ATOMIC_RELEASE);
+        return;
+    }
+    if (is_rank && ar_keep_files(false))
         keep.say();
+    sigaction(number, &by_default, NULL);
     kill(getpid(), number);
     errno = saved;
 }

@@ -123,7 +123,7 @@ static bool find_all(const struct ar_mpi_link *link, const struct ar_site *site,
                      uint64_t deadline_ns)
 {
     char value[AR_MPI_PORT_BYTES];
-    struct note note;
+    struct note note = {0};
 
     for (uint32_t i = 0; i < site->n_ranks; i++)
         marks[site->ranks[i]] = 1;
@@ -165,7 +165,7 @@ static bool decide(const struct ar_mpi_link *link, const struct ar_site *site)
 
 static bool follow(const struct ar_mpi_link *link, const struct ar_site *site)
 {
-    struct note open, verdict, *own = &written[0];
+    struct note open = {0}, verdict = {0}, *own = &written[0];
     char value[AR_MPI_PORT_BYTES], ranks[AR_MPI_VALUE_BYTES];
     bool is_able = site->is_able && ar_site_write(site, ranks, sizeof ranks);
 
