@@ -17,6 +17,7 @@ build/bench.json has the same for programs:
         "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
         "looking":  {"modes": {mode: {"median_ns", "mean_ns", "looks", "instructions"}}},
+        "finalize": {"seconds": {library: {ranks: {"gather", "plain", "allranks", "bytes"}}}},
         "mpi":      {"ns": {library: {mode: {case: ns}}}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
@@ -39,6 +40,7 @@ import sys
 from typing import Any, Callable
 
 import measure_calls
+import measure_finalize
 import measure_instructions
 import measure_looking
 import measure_memory
@@ -60,6 +62,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "looking": measure_looking.measure,
     "instructions": measure_instructions.measure,
     "mpi": measure_mpi.measure,
+    "finalize": measure_finalize.measure,
 }
 
 

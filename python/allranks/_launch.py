@@ -42,6 +42,13 @@ options:
       --per-rank       a file for each rank, SCRIPT.0.allranks and so on, which
                        are not merged; {rank} in FILE asks for the same. If FILE
                        ends in .pstats or .prof, that is what they are
+      --no-merge       do not merge the ranks in MPI_Finalize: their live files
+                       are left in the directory SCRIPT.live beside the output,
+                       for `allranks merge`
+      --merge-timeout SECONDS
+                       how long ranks wait in MPI_Finalize for one that does not
+                       come before they leave their live files unmerged (default:
+                       $ALLRANKS_MERGE_TIMEOUT, or 300)
   -q, --quiet          no closing line on standard error
       --live-dir DIR   where each process keeps its live file while it runs
                        (default: $ALLRANKS_LIVE_DIR, or /dev/shm/allranks-UID,
@@ -84,7 +91,8 @@ def loop_in_c():
 """
 OUTPUT_WORDS = ("rank", "host", "pid", "job")
 PSTATS_ENDINGS = (".pstats", ".prof")
-WITH_VALUE = ("-o", "--output", "--live-dir", "--max-size", "--builtins", "--budget", "--include", "--exclude", "--as")
+WITH_VALUE = ("-o", "--output", "--live-dir", "--max-size", "--builtins", "--budget", "--include", "--exclude",
+              "--merge-timeout", "--as")  # fmt: skip
 
 
 class UsageError(Exception):
@@ -96,6 +104,8 @@ class Options:
 
     output = ""
     per_rank = False
+    merges = True
+    merge_timeout_s = 300
     quiet = False
     live_dir = ""
     max_bytes = 256 << 20
@@ -131,6 +141,12 @@ def parse_share(text: str) -> float:
     if not 0 < share <= 1:
         raise UsageError(f"--budget {text}: not a share of the time, such as 2% or 0.02")
     return share
+
+
+def parse_timeout(name: str, text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 86400:
+        raise UsageError(f"{name} {text}: not a number of seconds from 1 to 86400")
+    return int(text)
 
 
 def parse_builtins(text: str) -> str:
@@ -174,6 +190,8 @@ def set_option(options: Options, name: str, value: str) -> None:
         options.builtins = parse_builtins(value)
     elif name == "--budget":
         options.budget = parse_share(value)
+    elif name == "--merge-timeout":
+        options.merge_timeout_s = parse_timeout(name, value)
     elif name == "--include":
         options.include += (value,)
     elif name == "--as":
@@ -184,6 +202,8 @@ def set_option(options: Options, name: str, value: str) -> None:
 
 def parse(argv: list[str]) -> Options:
     options = Options()
+    if os.environ.get("ALLRANKS_MERGE_TIMEOUT"):
+        options.merge_timeout_s = parse_timeout("ALLRANKS_MERGE_TIMEOUT", os.environ["ALLRANKS_MERGE_TIMEOUT"])
     rest = list(argv)
     while rest and rest[0].startswith("-") and rest[0] != "-":
         name, equals, value = rest.pop(0).partition("=")
@@ -198,6 +218,8 @@ def parse(argv: list[str]) -> Options:
             options.quiet = True
         elif name == "--per-rank":
             options.per_rank = True
+        elif name == "--no-merge":
+            options.merges = False
         elif name == "--no-import":
             options.hide_imports = True
         elif name == "--no-children":
@@ -365,6 +387,8 @@ def options_for_children(options: Options, output: str) -> bytes:
         words.append("--quiet")
     if options.per_rank:
         words.append("--per-rank")
+    if not options.merges:
+        words.append("--no-merge")
     if options.budget:
         words.append(f"--budget={options.budget!r}")
     if options.hide_imports:
@@ -406,6 +430,8 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
             options.hide_imports,
             os.fsencode(stem),
             options_for_children(options, output) if options.children else None,
+            options.merges,
+            options.merge_timeout_s,
         )
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
     except Exception as error:  # whatever it is, the program is to run

@@ -19,6 +19,8 @@ def start(
     hide_imports: bool,
     stem: bytes,
     children: bytes | None,
+    merges: bool,
+    merge_timeout: int,
     /,
 ) -> str: ...
 def calibrate(loop: Callable[[], None], loop_in_c: Callable[[], None], n_calls: int, /) -> None: ...

@@ -54,7 +54,7 @@ static enum ar_status check_header(const struct checking *c)
         return ar_fail(c->err, AR_BAD, "header: state %u", h->state);
     if (h->clock_kind != AR_CLOCK_MONOTONIC && h->clock_kind != AR_CLOCK_TSC)
         return ar_fail(c->err, AR_BAD, "header: clock %u", h->clock_kind);
-    if (h->vote > AR_VOTE_NO || h->rank_confirmed > 1)
+    if (h->vote > AR_VOTE_ALL || h->rank_confirmed > 1)
         return ar_fail(c->err, AR_BAD, "header: vote %u of %u", h->vote, h->rank_confirmed);
     if (h->n_bytes_used > h->n_bytes_max || h->n_bytes_used % AR_LIVE_PAGE_BYTES)
         return ar_fail(c->err, AR_BAD, "header: %llu bytes used of %llu",

@@ -57,7 +57,13 @@ enum ar_live_state {
 };
 
 /* Has this rank seen all others? Written once; see runtime/rollcall.h. */
-enum ar_live_vote { AR_VOTE_NONE = 0, AR_VOTE_YES = 1, AR_VOTE_NO = 2 };
+enum ar_live_vote {
+    AR_VOTE_NONE = 0,
+    AR_VOTE_YES = 1,
+    AR_VOTE_NO = 2,
+    AR_VOTE_HERE = 3, /* only those that share the directory */
+    AR_VOTE_ALL = 4,  /* after AR_VOTE_HERE: all others were heard of */
+};
 
 /* What was not recorded, and why. Each is shown by `allranks info`. */
 enum ar_live_loss {

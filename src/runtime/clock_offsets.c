@@ -2,12 +2,14 @@
 #include "runtime/clock_offsets.h"
 
 #include "base/clock.h"
+#include "runtime/mpi_message.h"
 #include "runtime/rollcall.h"
 
 #define N_ROUNDS 10
 #define PATIENCE_NS ((uint64_t)10 * 1000000000u)
 
 static uint64_t deadline_ns;
+static int tag;
 
 static bool keep_waiting(int rank)
 {
@@ -16,12 +18,12 @@ static bool keep_waiting(int rank)
 
 static bool send(const struct ar_mpi_link *link, int to, const void *bytes, size_t n_bytes)
 {
-    return link->send(to, bytes, n_bytes, keep_waiting) == AR_OK;
+    return ar_message_put(link, to, tag, bytes, n_bytes, keep_waiting);
 }
 
 static bool receive(const struct ar_mpi_link *link, int from, void *bytes, size_t n_bytes)
 {
-    return link->receive(from, bytes, n_bytes, keep_waiting) == AR_OK;
+    return ar_message_get(link, from, tag, bytes, n_bytes, keep_waiting);
 }
 
 /* The quickest of some rounds. */
@@ -116,12 +118,11 @@ void ar_clocks_compare(const struct ar_mpi_link *link, enum ar_clock_instant whe
         return;
     deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
     /* What an earlier comparison may have left under way is not taken for this one's. */
-    link->use_tag(1 + (int)when);
+    tag = 1 + (int)when;
     if (all_on_this_host(size, on_this_host))
         own.at_ns = ar_clock_ns(CLOCK_MONOTONIC);
     else
         compare(link, rank, size, on_this_host, &own);
-    link->use_tag(0);
     if (own.at_ns)
         *out = own;
 }

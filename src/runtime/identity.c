@@ -17,6 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#define LAUNCHER_JOB "launcher"
 #define LEAST_FREE_BYTES ((uint64_t)1 << 20)
 
 /*
@@ -32,6 +33,9 @@ static const struct {
     {"MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}},
     {"SLURM_PROCID", {"SLURM_NTASKS"}},
 };
+/* How many of the ranks are on this node. */
+static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                          "MV2_COMM_WORLD_LOCAL_SIZE"};
 #define FIRST_SPECIAL_STEP 0xfffffff0u /* of Slurm: the batch script, a shell that salloc starts */
 static const char *const job_variables[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
                                             "PMI_JOBID"};
@@ -176,7 +180,7 @@ static void find_job(struct ar_identity *id)
         uint32_t launcher = launcher_above(id->parent_pid);
 
         /* hydra gives a world that was spawned no name of its own */
-        snprintf(id->job, sizeof id->job, "launcher%u-%llu%s", launcher,
+        snprintf(id->job, sizeof id->job, LAUNCHER_JOB "%u-%llu%s", launcher,
                  (unsigned long long)ar_process_start(launcher), is_spawned() ? "-spawned" : "");
     }
     clean_name(id->job);
@@ -267,6 +271,7 @@ static void find_self(struct ar_identity *out)
         .parent_pid = (uint32_t)getppid(),
     };
     find_rank(&out->world_rank, &out->world_size);
+    out->local_size = number_or(first_set(local_sizes, N_OF(local_sizes)), 0);
     out->pid_start = ar_process_start(out->pid);
     if (gethostname(out->host, sizeof out->host) < 0)
         snprintf(out->host, sizeof out->host, "unknown");
@@ -400,6 +405,14 @@ enum ar_status ar_identity_join(struct ar_identity *out, const char *stem, struc
 bool ar_identity_is_root(const struct ar_identity *identity)
 {
     return identity->pid == identity->root_pid && identity->pid_start == identity->root_start;
+}
+
+/* Without a name it is called after the launcher's process, which is another one on each node. */
+uint64_t ar_identity_common_job(const struct ar_identity *identity)
+{
+    if (strncmp(identity->job, LAUNCHER_JOB, strlen(LAUNCHER_JOB)) == 0)
+        return 0;
+    return ar_hash_bytes(identity->job, strlen(identity->job));
 }
 
 /* The parent directory too, when it is the one we made: rmdir only removes what is empty. */

@@ -37,6 +37,7 @@ struct ar_identity {
     uint64_t root_start;
     bool is_child;                   /* true also for what the root became by exec */
     uint32_t world_rank, world_size; /* AR_RANK_NONE and 0: no launcher said so */
+    uint32_t local_size;             /* ranks on this node; 0: the launcher does not say */
     char host[64];
     char job[64];
     char job_dir[AR_PATH_BYTES];
@@ -62,5 +63,7 @@ AR_MUST_CHECK enum ar_status ar_identity_join(struct ar_identity *out, const cha
                                               struct ar_error *err);
 /* The process that the user started, in whichever of its programs: the one that writes the run. */
 bool ar_identity_is_root(const struct ar_identity *identity);
+/* The same on all nodes of the job; 0 where the launcher gives it no name. */
+uint64_t ar_identity_common_job(const struct ar_identity *identity);
 /* Removes the job's directory if it is empty. */
 void ar_identity_leave(const struct ar_identity *identity);

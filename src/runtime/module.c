@@ -6,12 +6,12 @@
 #include "runtime/engine.h"
 #include "runtime/filters.h"
 #include "runtime/functions.h"
+#include "runtime/last_export.h"
 #include "runtime/livemap.h"
 #include "runtime/profile_object.h"
 #include "runtime/recording.h"
 #include "runtime/regions.h"
 #include "runtime/tasks.h"
-#include "runtime/terminated.h"
 
 #include <string.h>
 
@@ -71,28 +71,30 @@ static void set_builtins_fact(enum ar_builtins builtins)
 PyDoc_STRVAR(start_doc,
              "start(output, per_rank, live_dir, max_bytes, quiet, own_directory, builtins, budget, "
              "include,\n"
-             "      exclude, hide_imports, stem, children)\n--\n\n"
+             "      exclude, hide_imports, stem, children, merges, merge_timeout)\n--\n\n"
              "Begin to record this process. RuntimeError: it cannot be recorded, and why.");
 
 static PyObject *start(PyObject *self, PyObject *args)
 {
     struct ar_options options = {0};
-    unsigned long long n_bytes_max;
-    int per_rank, quiet, builtins, hide_imports;
+    unsigned long long n_bytes_max, merge_timeout_s;
+    int per_rank, quiet, builtins, hide_imports, merges;
     double budget;
     const char *own_directory;
     PyObject *include, *exclude, *children;
     struct ar_error err;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "ypyKpyidO!O!pyO", &options.output, &per_rank, &options.live_dir,
+    if (!PyArg_ParseTuple(args, "ypyKpyidO!O!pyOpK", &options.output, &per_rank, &options.live_dir,
                           &n_bytes_max, &quiet, &own_directory, &builtins, &budget, &PyTuple_Type,
                           &include, &PyTuple_Type, &exclude, &hide_imports, &options.stem,
-                          &children))
+                          &children, &merges, &merge_timeout_s))
         return NULL;
     options.n_bytes_max = n_bytes_max;
     options.quiet = quiet;
     options.per_rank = per_rank;
+    options.keeps = !merges;
+    options.merge_timeout_s = merge_timeout_s;
     options.children = children == Py_None ? NULL : PyBytes_AsString(children);
     if (PyErr_Occurred())
         return NULL;
@@ -190,7 +192,7 @@ static PyObject *export_if_terminated(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "yy", &program, &target))
         return NULL;
-    return PyBool_FromLong(ar_terminated_export(program, target));
+    return PyBool_FromLong(ar_export_when_terminated(program, target));
 }
 
 PyDoc_STRVAR(forked_doc, "forked()\n--\n\nIn the child of a fork: go on in a file of its own.");

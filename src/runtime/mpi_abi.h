@@ -14,19 +14,43 @@
 
 #include <stddef.h>
 
-/* How we talk to other ranks: on a communicator of our own, with calls that can be given up. */
+#define AR_MPI_PORT_BYTES 2048 /* no library has more than 1024 */
+#define AR_MPI_VALUE_BYTES 240 /* that every library takes: MPICH has 256 */
+
+/* A message on its way. Holds an MPI_Request of any library. */
+struct ar_mpi_pending {
+    void *request;
+};
+
+/*
+ * How we talk to other ranks: on a communicator of our own, with calls that return at once. The policy,
+ * how long and for whom to wait, is in mpi_message.h.
+ */
 struct ar_mpi_link {
     /* Of MPI_COMM_WORLD. */
     enum ar_status (*rank_and_size)(int *rank, int *size);
     /* Makes our communicator; every rank of the world has to call it. */
     enum ar_status (*open)(void);
-    /* Gives up when `keep_waiting` says no. */
-    enum ar_status (*send)(int to, const void *bytes, size_t n_bytes, bool (*keep_waiting)(int));
-    /* `bytes` may be NULL: what comes is thrown away. */
-    enum ar_status (*receive)(int from, void *bytes, size_t n_bytes, bool (*keep_waiting)(int));
-    /* Of all messages from now on; 0 at first. */
-    void (*use_tag)(int tag);
     void (*close)(void);
+    enum ar_status (*send)(struct ar_mpi_pending *out, int to, int tag, const void *bytes,
+                           int n_bytes);
+    enum ar_status (*receive)(struct ar_mpi_pending *out, int from, int tag, void *bytes,
+                              int n_bytes);
+    /* `n_bytes` is how much came, of a receive that is done. */
+    enum ar_status (*test)(struct ar_mpi_pending *pending, bool *is_done, size_t *n_bytes);
+    /* Of a receive. false: something is coming in, and the memory is not ours yet. */
+    bool (*cancel)(struct ar_mpi_pending *pending);
+    /* Nobody will ask for its end; its memory must stay. */
+    void (*abandon)(struct ar_mpi_pending *pending);
+    /*
+     * The launcher's table of names, which MPI_Publish_name writes: no communicator, no other rank and no
+     * file has part in it. Errors are to be held back meanwhile.
+     */
+    void (*hold_errors)(bool hold);
+    bool (*publish)(const char *name, const char *value);
+    void (*unpublish)(const char *name, const char *value);
+    /* false: there is none, or there is no such table. `value` has room for AR_MPI_PORT_BYTES. */
+    bool (*look_up)(const char *name, char *value);
 };
 
 /* What MPI says of a communicator, window or file. */
@@ -61,7 +85,3 @@ extern struct ar_mpi_abi ar_mpi_openmpi, ar_mpi_mpich, ar_mpi_standard;
 
 /* Address of a function of the library, past any wrapper. */
 void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name);
-
-/* Where messages of ours go that there is no room for. */
-#define AR_MPI_PIECE_BYTES (1 << 20)
-extern char ar_mpi_thrown_away[AR_MPI_PIECE_BYTES];

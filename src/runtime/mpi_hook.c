@@ -31,8 +31,6 @@ static struct {
     struct ar_idmap ids; /* hash of a function's name to enum ar_mpi_id */
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-char ar_mpi_thrown_away[AR_MPI_PIECE_BYTES];
-
 void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name)
 {
     return abi->library ? dlsym(abi->library, name) : NULL;

@@ -88,6 +88,11 @@ static MPI_Datatype type_byte(void)
     return 0x4c00010d;
 }
 
+static MPI_Info info_null(void)
+{
+    return 0x1c000000;
+}
+
 static MPI_Errhandler errors_return(void)
 {
     return 0x54000001;

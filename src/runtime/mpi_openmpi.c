@@ -92,6 +92,11 @@ static MPI_Datatype type_byte(void)
     OBJECT("ompi_mpi_byte");
 }
 
+static MPI_Info info_null(void)
+{
+    OBJECT("ompi_mpi_info_null");
+}
+
 static MPI_Errhandler errors_return(void)
 {
     OBJECT("ompi_mpi_errors_return");

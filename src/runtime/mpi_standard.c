@@ -76,6 +76,11 @@ static MPI_Datatype type_byte(void)
     return (MPI_Datatype)0x247;
 }
 
+static MPI_Info info_null(void)
+{
+    return (MPI_Info)0x130;
+}
+
 static MPI_Errhandler errors_return(void)
 {
     return (MPI_Errhandler)0x143;

@@ -7,6 +7,7 @@
 #include "runtime/finalize_merge.h"
 #include "runtime/functions.h"
 #include "runtime/identity.h"
+#include "runtime/keep.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi_abi.h"
 #include "runtime/mpi_comms.h"
@@ -15,6 +16,7 @@
 #include "runtime/output.h"
 #include "runtime/process_hook.h"
 #include "runtime/rollcall.h"
+#include "runtime/sites.h"
 #include "runtime/spawning.h"
 #include "runtime/tree.h"
 
@@ -33,9 +35,11 @@ static struct {
     char written[AR_PATH_BYTES]; /* the run file, once there is one */
     bool quiet;
     bool with_children;
-    bool finished;    /* written, or given up with a word: nothing is left to do at exit */
-    bool is_merged;   /* MPI is over and the ranks' run is written, but the program goes on */
-    bool is_given_up; /* that could not be done, and has been said */
+    bool keeps;           /* ranks are not to be merged */
+    uint64_t patience_ns; /* with ranks that do not come to MPI_Finalize */
+    bool finished;        /* written, or given up with a word: nothing is left to do at exit */
+    bool is_merged;       /* MPI is over and the ranks' run is written, but the program goes on */
+    bool is_given_up;     /* that could not be done, and has been said */
     struct ar_mpi_abi *linked; /* MPI on which all ranks can merge */
     dev_t stderr_device;
     ino_t stderr_inode;
@@ -90,13 +94,44 @@ bool ar_recording_speaks(void)
            recording.identity.world_rank == ar_rollcall_first();
 }
 
-static void say_what_is_left(const char *why)
+static void say_where(const char *why, const char *directory)
 {
     char output[AR_PATH_BYTES];
 
     ar_output_name(&recording.identity, output);
     say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s\n", why,
-        recording.identity.job_dir, output);
+        directory, output);
+}
+
+/* Where it was. */
+static void say_what_is_left(const char *why)
+{
+    say_where(why, recording.identity.job_dir);
+}
+
+/* ---- what is not merged ---------------------------------------------------------------------- */
+
+/* Said in a signal handler, so it is written down before. */
+static char sigterm_line[3 * AR_PATH_BYTES];
+
+static void say_sigterm(void)
+{
+    if (ar_recording_speaks() && stderr_is_as_it_was())
+        write_without_signal(sigterm_line, strlen(sigterm_line));
+}
+
+/* As soon as this rank is known, and again when MPI has said which it is. */
+static void prepare_to_keep(void)
+{
+    char output[AR_PATH_BYTES];
+
+    ar_keep_prepare(&recording.identity, recording.keeps);
+    ar_output_name(&recording.identity, output);
+    snprintf(sigterm_line, sizeof sigterm_line,
+             "allranks: ended by SIGTERM; what was recorded can be had by: allranks recover %s -o "
+             "%s\n",
+             ar_keep_directory(), output);
+    ar_keep_when_terminated(say_sigterm);
 }
 
 /* When the run was written. */
@@ -300,6 +335,56 @@ static void end_child(void)
     ar_family_unlock(lock);
 }
 
+/* ---- the end of ranks that are not merged ------------------------------------------------------ */
+
+/* All of its files have been moved away. A child that still runs finds the directory as it is. */
+static void leave_family(void)
+{
+    if (ar_family_runs(&recording.identity))
+        return;
+    ar_family_leave(&recording.identity);
+    ar_identity_leave(&recording.identity);
+}
+
+/* The file is closed. The copies are what is told of; without them the files are where they were. */
+static void leave_unmerged(const char *why)
+{
+    bool is_kept = ar_keep_files(true);
+
+    if (is_kept)
+        leave_family();
+    if (ar_recording_speaks())
+        say_where(why, is_kept ? ar_keep_directory() : recording.identity.job_dir);
+}
+
+/* It has been said where they were. */
+static void end_given_up(void)
+{
+    close_live_file();
+    if (*ar_keep_directory())
+        leave_unmerged("the ranks were not merged");
+}
+
+static void end_kept(void)
+{
+    char output[AR_PATH_BYTES];
+    const char *directory = ar_keep_directory();
+
+    close_live_file();
+    if (!*directory || !ar_keep_files(true)) {
+        leave_unmerged("live files could not be copied to the output");
+        return;
+    }
+    leave_family();
+    ar_output_name(&recording.identity, output);
+    if (!recording.quiet && ar_recording_speaks())
+        say("allranks: %u ranks recorded in %s, each in a live file; to merge them: allranks merge "
+            "%s "
+            "-o %s\n",
+            recording.identity.world_size, as_typed(directory), as_typed(directory),
+            as_typed(output));
+}
+
 /* ---- the end of a rank that went on after MPI_Finalize ---------------------------------------- */
 
 /* All of another rank, or of this one: what it is called tells its files. */
@@ -381,6 +466,12 @@ static void complete_ranks(void)
  */
 static void end_rank(void)
 {
+    if (!ar_rollcall_is_one_site()) { /* no rank can see the files of all */
+        close_live_file();
+        leave_unmerged("what was done after MPI_Finalize is not in the run file");
+        return;
+    }
+
     int lock = ar_family_lock_ranks(&recording.identity);
 
     close_live_file();
@@ -400,9 +491,11 @@ static bool end_here(void)
     bool is_root = ar_identity_is_root(&recording.identity);
 
     if (is_root && recording.is_given_up)
-        close_live_file();
+        end_given_up();
     else if (is_root && recording.is_merged)
         end_rank();
+    else if (is_root && recording.keeps && ar_live_header()->world_size > 1)
+        end_kept();
     else if (is_root && ar_live_header()->world_size > 1 && !ar_output_is_per_rank())
         return false;
     else if (is_root)
@@ -428,8 +521,7 @@ static void say_why_not_merged(void)
                  "only %u of %u ranks were found here, so they were not merged (are all run with "
                  "allranks? on several nodes, give a shared --live-dir)",
                  ar_rollcall_found(), h->world_size);
-    if (ar_recording_speaks())
-        say_what_is_left(why);
+    leave_unmerged(why);
 }
 
 /*
@@ -540,27 +632,53 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
         abi->link.rank_and_size(&rank, &size) < 0)
         return;
     confirm_rank((uint32_t)rank, (uint32_t)size);
-    if (ar_output_is_per_rank())
+    prepare_to_keep();
+    if (ar_output_is_per_rank() || recording.keeps)
         ar_livemap_vote(AR_VOTE_NO); /* whoever would merge need not wait for us */
     else if (!recording.identity.is_child && size > 1 &&
-             ar_rollcall(&recording.identity, (uint32_t)rank, (uint32_t)size) &&
+             ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size) &&
              abi->link.open() == AR_OK) {
         recording.linked = abi;
+        ar_sites_leave(&abi->link); /* whoever made the communicator has read them */
         compare_clocks(abi, AR_CLOCK_AT_INIT);
     }
 }
 
+static struct ar_family merged_family; /* what of this rank's children is in the merge */
+
+static bool has_one_file(void)
+{
+    return !ar_family_is_expected(&recording.identity);
+}
+
 /* The lock is not held while other ranks are waited for. */
-static enum ar_status children_profile(struct ar_profile *p, struct ar_family *family,
-                                       struct ar_error *err)
+static enum ar_status children_profile(struct ar_profile *p, struct ar_error *err)
 {
     bool expected = ar_family_is_expected(&recording.identity);
     int lock = expected ? ar_family_lock(&recording.identity) : -1;
-    enum ar_status status = family_profile(p, family, expected, lock, err);
+    enum ar_status status = family_profile(p, &merged_family, expected, lock, err);
 
     ar_family_unlock(lock);
     return status;
 }
+
+/* It waits in MPI_Finalize, and has told us that all is in its file. */
+static enum ar_status read_rank(struct ar_profile *p, uint32_t rank, struct ar_error *err)
+{
+    struct ar_live live;
+    enum ar_status status = ar_live_open(&live, ar_rollcall_path(rank), err);
+
+    if (status < 0)
+        return status;
+    status = ar_profile_add_live(p, &live, 0, err);
+    ar_live_close(&live);
+    return status;
+}
+
+static const struct ar_merge_steps merge_steps = {.may_be_read = has_one_file,
+                                                  .own = children_profile,
+                                                  .read = read_rank,
+                                                  .write = write_run_of_ranks};
 
 /* Children that ended while the ranks were merging found no run to add themselves to. */
 static void complete_children(void)
@@ -572,40 +690,52 @@ static void complete_children(void)
 }
 
 /* If the interpreter is there still, the program goes on, and so does the recording. */
-void ar_mpi_finalizing(struct ar_mpi_abi *abi)
+static void pause_recording(bool goes_on)
 {
-    struct ar_error err = {"a rank ended before the others could merge"};
-    struct ar_profile p = {0};
-    struct ar_family family = {0};
-    bool goes_on = Py_IsInitialized();
-    enum ar_status status;
-
-    if (has_ended() || recording.linked != abi)
-        return;
-    compare_clocks(abi, AR_CLOCK_AT_FINALIZE);
     if (goes_on) {
         ar_livemap_stamp();
     } else {
         hold_timers_back();
         close_live_file();
     }
-    status = children_profile(&p, &family, &err);
-    status = ar_finalize_merge(&abi->link, status == AR_OK ? &p : NULL, write_run_of_ranks, &err);
-    abi->link.close();
+}
+
+/*
+ * The communicator is freed only where all ranks are known to do the same: that may be collective, and
+ * MPI_Finalize does away with it in any case.
+ */
+void ar_mpi_finalizing(struct ar_mpi_abi *abi)
+{
+    struct ar_error err = {"out of memory"};
+    bool goes_on = Py_IsInitialized();
+
+    if (has_ended() || recording.linked != abi)
+        return;
+
+    enum ar_status status = ar_finalize_assemble(&abi->link, recording.patience_ns, &err);
+
+    if (status == AR_OK)
+        compare_clocks(abi, AR_CLOCK_AT_FINALIZE);
+    pause_recording(goes_on);
+    if (status == AR_OK)
+        status = ar_finalize_merge(&merge_steps, &err);
     recording.linked = NULL;
     recording.is_merged = status == AR_OK;
     recording.is_given_up = status < 0;
-    if (status == AR_OK)
-        ar_family_remove(&family);
-    else if (ar_recording_speaks())
+    if (status == AR_OK) {
+        abi->link.close();
+        ar_family_remove(&merged_family);
+    } else if (!goes_on) {
+        leave_unmerged(err.text);
+    } else if (ar_recording_speaks()) {
         say_what_is_left(err.text);
+    }
     if (status == AR_OK && !goes_on) {
-        leave_nothing(family.n_running);
-        if (family.n_running)
+        leave_nothing(merged_family.n_running);
+        if (merged_family.n_running)
             complete_children();
     }
-    ar_family_free(&family);
-    ar_profile_free(&p);
+    ar_family_free(&merged_family);
 }
 
 /* Pythons that MPI starts are the launcher's children: they find us by a note. */
@@ -718,7 +848,9 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
 
     ar_output_set(options->output, options->per_rank);
     recording.quiet = options->quiet;
+    recording.keeps = options->keeps;
     recording.with_children = options->children != NULL;
+    recording.patience_ns = options->merge_timeout_s * UINT64_C(1000000000);
     remember_stderr();
     ar_clock_choose();
     status = find_identity(options, err);
@@ -731,6 +863,7 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
         return ar_fail(err, AR_FULL, "%s: no room for a first thread", ar_livemap_path());
     }
     ar_family_begin(&recording.identity);
+    prepare_to_keep();
     pass_on(options->children);
     pthread_atfork(before_fork, in_parent, in_child);
     atexit(at_exit);

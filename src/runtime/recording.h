@@ -19,13 +19,15 @@
 #include <stdint.h>
 
 struct ar_options {
-    const char *output;   /* run file, see output.h; an existing one is not overwritten */
-    bool per_rank;        /* a run file for each rank */
-    const char *live_dir; /* empty: the default */
-    uint64_t n_bytes_max; /* of the live file */
-    bool quiet;           /* no closing line */
-    const char *stem;     /* of the family that has started this process; empty: the user has */
-    const char *children; /* what Python children are to know; NULL: they are not recorded */
+    const char *output;       /* run file, see output.h; an existing one is not overwritten */
+    bool per_rank;            /* a run file for each rank */
+    const char *live_dir;     /* empty: the default */
+    uint64_t n_bytes_max;     /* of the live file */
+    bool quiet;               /* no closing line */
+    const char *stem;         /* of the family that has started this process; empty: the user has */
+    bool keeps;               /* live files, for `allranks merge`: ranks are not merged */
+    uint64_t merge_timeout_s; /* how long ranks wait for each other in MPI_Finalize */
+    const char *children;     /* what Python children are to know; NULL: they are not recorded */
 };
 
 AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,

@@ -6,11 +6,11 @@
 #include "base/process.h"
 #include "format/livefile.h"
 #include "runtime/livemap.h"
+#include "runtime/sites.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,8 @@
 
 #define VOTES_WITHIN_NS ((uint64_t)20 * 1000000000u)
 #define VERDICT_WITHIN_NS ((uint64_t)2 * 1000000000u)
+#define NEIGHBOURS_WITHIN_NS ((uint64_t)3 * 1000000000u)
+#define LEADER_WITHIN_NS ((uint64_t)90 * 1000000000u) /* it has limits of its own, all shorter */
 
 struct member {
     char *path;
@@ -36,11 +38,6 @@ static struct {
 static bool read_header(const char *path, struct ar_live_header *header)
 {
     return ar_live_read_header(path, header) && header->version == AR_LIVE_VERSION;
-}
-
-static bool process_exists(uint32_t pid)
-{
-    return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
 /*
@@ -83,27 +80,31 @@ static bool all_present(const struct ar_identity *identity)
     return true;
 }
 
-static uint32_t vote_of(const struct member *member, uint64_t deadline_ns)
+/* One that is neither `none_yet` nor nothing; AR_VOTE_NO where none comes. */
+static uint32_t vote_of(const struct member *member, uint32_t none_yet, uint64_t deadline_ns)
 {
     struct timespec short_while = {.tv_nsec = 500000};
     struct ar_live_header header;
 
     while (read_header(member->path, &header)) {
-        if (header.vote != AR_VOTE_NONE)
+        if (header.vote != AR_VOTE_NONE && header.vote != none_yet)
             return header.vote;
-        if (ar_clock_ns(CLOCK_MONOTONIC) > deadline_ns)
+        if (ar_clock_ns(CLOCK_MONOTONIC) > deadline_ns ||
+            (member->same_host && !ar_process_runs(member->pid, member->pid_start)))
             return AR_VOTE_NO;
         nanosleep(&short_while, NULL);
     }
     return AR_VOTE_NO;
 }
 
-static bool all_vote_yes(void)
+/* All that were found. */
+static bool all_vote(uint32_t vote, uint64_t within_ns)
 {
-    uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + VOTES_WITHIN_NS;
+    uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + within_ns;
 
     for (uint32_t rank = 0; rank < roll.n_ranks; rank++)
-        if (vote_of(&roll.members[rank], deadline_ns) != AR_VOTE_YES)
+        if (roll.members[rank].path &&
+            vote_of(&roll.members[rank], AR_VOTE_NONE, deadline_ns) != vote)
             return false;
     return true;
 }
@@ -162,16 +163,64 @@ static bool agree(const struct ar_identity *identity, bool proposal)
     return verdict == 'y';
 }
 
-bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size)
+/* ---- where not all share the directory ------------------------------------------------------- */
+
+static uint32_t list_found(uint32_t *ranks)
+{
+    uint32_t n = 0;
+
+    for (uint32_t rank = 0; rank < roll.n_ranks; rank++)
+        if (roll.members[rank].path)
+            ranks[n++] = rank;
+    return n;
+}
+
+static bool lead(const struct ar_identity *identity, const struct ar_mpi_link *link,
+                 const uint32_t *ranks, uint32_t n_ranks)
+{
+    struct ar_site site = {.ranks = ranks,
+                           .n_ranks = n_ranks,
+                           .world_size = roll.n_ranks,
+                           .job = ar_identity_common_job(identity),
+                           .is_able = n_ranks >= identity->local_size &&
+                                      all_vote(AR_VOTE_HERE, NEIGHBOURS_WITHIN_NS)};
+
+    return ar_sites_agree(link, &site);
+}
+
+/* The leader's word is in its file, and then in the files of all: not every one need see the same lowest. */
+static bool agree_across_sites(const struct ar_identity *identity, const struct ar_mpi_link *link,
+                               uint32_t world_rank)
+{
+    uint32_t *ranks = calloc(roll.n_ranks, sizeof *ranks);
+    uint32_t n_ranks = ranks ? list_found(ranks) : 0;
+    bool is_yes = false;
+
+    ar_livemap_vote(n_ranks ? AR_VOTE_HERE : AR_VOTE_NO);
+    if (n_ranks && ranks[0] == world_rank)
+        is_yes = lead(identity, link, ranks, n_ranks);
+    else if (n_ranks)
+        is_yes = vote_of(&roll.members[ranks[0]], AR_VOTE_HERE,
+                         ar_clock_ns(CLOCK_MONOTONIC) + LEADER_WITHIN_NS) == AR_VOTE_ALL;
+    ar_livemap_vote(is_yes ? AR_VOTE_ALL : AR_VOTE_NO);
+    free(ranks);
+    return is_yes;
+}
+
+bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *link,
+                 uint32_t world_rank, uint32_t world_size)
 {
     roll.n_ranks = world_size;
     roll.members = calloc(world_size, sizeof *roll.members);
 
-    bool found =
-        roll.members && world_rank < world_size && all_present(identity) && !roll.ambiguous;
+    bool is_able = roll.members && world_rank < world_size;
+    bool found = is_able && all_present(identity);
 
+    if (is_able && !found && !roll.ambiguous && identity->local_size < world_size)
+        return agree_across_sites(identity, link, world_rank);
+    found = found && !roll.ambiguous;
     ar_livemap_vote(found ? AR_VOTE_YES : AR_VOTE_NO);
-    return found && agree(identity, all_vote_yes());
+    return found && agree(identity, all_vote(AR_VOTE_YES, VOTES_WITHIN_NS));
 }
 
 void ar_rollcall_leave(void)
@@ -202,6 +251,11 @@ const char *ar_rollcall_path(uint32_t rank)
     return roll.members[rank].path;
 }
 
+bool ar_rollcall_is_one_site(void)
+{
+    return ar_rollcall_found() == roll.n_ranks;
+}
+
 static bool has_ended(const struct member *member)
 {
     struct ar_live_header header;
@@ -213,7 +267,7 @@ static bool has_ended(const struct member *member)
 bool ar_rollcall_others_ended(uint32_t own_rank)
 {
     for (uint32_t rank = 0; rank < roll.n_ranks; rank++)
-        if (rank != own_rank && !has_ended(&roll.members[rank]))
+        if (rank != own_rank && roll.members[rank].path && !has_ended(&roll.members[rank]))
             return false;
     return true;
 }
@@ -222,7 +276,8 @@ bool ar_rollcall_alive(uint32_t rank)
 {
     if (!roll.members || rank >= roll.n_ranks)
         return false;
-    return !roll.members[rank].same_host || process_exists(roll.members[rank].pid);
+    return !roll.members[rank].same_host ||
+           ar_process_runs(roll.members[rank].pid, roll.members[rank].pid_start);
 }
 
 bool ar_rollcall_same_host(uint32_t rank)

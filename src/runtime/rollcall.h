@@ -10,26 +10,31 @@
  * whatever it says holds for everybody. It can say yes only if all votes are yes, so a rank that
  * voted no need not read it, and no two ranks ever come to different answers.
  *
- * Ranks on nodes that do not share the directory are not found, and the answer is no.
+ * Ranks on nodes that do not share the directory are not found. Then those that are found vote for each other, and
+ * the lowest of them asks for the rest; see sites.h.
  *
  * Threads: called once, in MPI_Init.
  */
 #pragma once
 
 #include "runtime/identity.h"
+#include "runtime/mpi_abi.h"
 
 #include <stdbool.h>
 
-bool ar_rollcall(const struct ar_identity *identity, uint32_t world_rank, uint32_t world_size);
+bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *link,
+                 uint32_t world_rank, uint32_t world_size);
 /* Removes the verdict; when the ranks have merged nobody needs it any more. */
 void ar_rollcall_leave(void);
 /* The lowest rank that was found; 0 where there was no roll call. */
 uint32_t ar_rollcall_first(void);
 /* How many ranks were found. */
 uint32_t ar_rollcall_found(void);
-/* The live file of a rank that was found. All are, where ranks have merged. */
+/* Do all ranks share a directory? */
+bool ar_rollcall_is_one_site(void);
+/* The live file of a rank; NULL: it was not found. */
 const char *ar_rollcall_path(uint32_t rank);
-/* Has every other rank ended its recording, or died? Of other hosts only what they wrote is known. */
+/* Has every other rank that was found ended its recording, or died? Of other hosts only what they wrote is known. */
 bool ar_rollcall_others_ended(uint32_t own_rank);
 /* Is that rank's process still there? Ranks of other hosts are taken to be. */
 bool ar_rollcall_alive(uint32_t rank);

@@ -1,55 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/terminated.h"
 
-#include "runtime/identity.h"
-#include "runtime/livemap.h"
-#include "runtime/recording.h"
-
+#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <sys/wait.h>
+#include <stddef.h>
 #include <unistd.h>
 
-static char program[AR_PATH_BYTES], target[AR_PATH_BYTES];
+static ar_last_act *last_act; /* NULL: the handler is not set */
 
-/* After vfork nothing may be changed. Signals to the launcher's group are not for this process. */
-static _Noreturn void become_export(void)
-{
-    const char *const words[] = {program, "export", ar_livemap_path(), "-f", "pstats", "-o",
-                                 target,  NULL};
-
-    setsid();
-    execve(program, (char *const *)words, environ);
-    _exit(127);
-}
-
-static bool export_live_file(void)
-{
-    int status = -1;
-    pid_t pid = vfork(); /* fork would run what others have registered for it */
-
-    if (pid == 0)
-        become_export(); /* NOLINT(clang-analyzer-unix.Vfork): setsid changes no memory */
-    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
-}
-
-/* The signal is blocked until this returns, and then has its way. */
+/* The signal is blocked while this runs: raised again it ends the process as soon as we return. */
 static void on_sigterm(int number)
 {
-    if (ar_recording_is_open() && export_live_file())
-        ar_recording_is_elsewhere();
-    signal(number, SIG_DFL);
-    raise(number);
+    struct sigaction by_default = {.sa_handler = SIG_DFL};
+    int saved = errno;
+
+    if (__atomic_load_n(&last_act, __ATOMIC_ACQUIRE)()) {
+        sigaction(number, &by_default, NULL);
+        kill(getpid(), number);
+    }
+    errno = saved;
 }
 
-bool ar_terminated_export(const char *program_path, const char *target_path)
+static bool set_handler(void)
 {
-    struct sigaction ours = {.sa_handler = on_sigterm}, before;
-    int n = snprintf(program, sizeof program, "%s", program_path);
-    int m = snprintf(target, sizeof target, "%s", target_path);
+    struct sigaction now, ours = {.sa_handler = on_sigterm, .sa_flags = SA_RESTART | SA_ONSTACK};
 
-    sigemptyset(&ours.sa_mask);
-    return n < (int)sizeof program && m < (int)sizeof target &&
-           sigaction(SIGTERM, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
-           sigaction(SIGTERM, &ours, NULL) == 0;
+    return sigaction(SIGTERM, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+           now.sa_handler == SIG_DFL && sigaction(SIGTERM, &ours, NULL) == 0;
+}
+
+bool ar_when_terminated(ar_last_act *act)
+{
+    ar_last_act *before = __atomic_exchange_n(&last_act, act, __ATOMIC_ACQ_REL);
+
+    if (before || set_handler())
+        return true;
+    __atomic_store_n(&last_act, NULL, __ATOMIC_RELEASE);
+    return false;
+}
+
+bool ar_when_terminated_at_least(ar_last_act *act)
+{
+    return last_act || ar_when_terminated(act);
 }

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * terminated: SIGTERM, where the user wants a file of another tool's format and not a live file.
+ * terminated: the last thing that is done when SIGTERM comes, after which schedulers and launchers leave some
+ * seconds.
  *
- * The handler starts the command, which reads the live file as it does that of any running process,
- * waits for it, and lets the signal do what it does without us: the process ends by it. So it works
- * wherever the program is, in MPI_Recv as well, where a handler in Python would wait for the call to
- * return. A launcher that sends SIGKILL meanwhile does not reach the command, which is in a session
- * of its own. On any trouble the live file stays.
+ * Of the signal's default action nothing is changed: our handler is set only where there is none, Python's own
+ * table does not know of it, a handler of the program takes its place, and in the end the process ends by the
+ * signal. It works wherever the program is, in MPI_Recv as well, where a handler in Python would wait for the call
+ * to return.
  *
- * Only a process in which nobody else cares for the signal has the handler, and one that the program
- * installs replaces it. A forked child has it too, and just ends.
- *
- * Life cycle: once, after the recording has started. Threads: any; the first that gets the signal.
+ * Threads: any; the first that gets the signal. A forked child has the handler too.
  */
 #pragma once
 
 #include <stdbool.h>
 
 /*
- * `program export` makes a pstats file of the live file, under the name `target`, which it replaces.
- * false: a name is too long, or the signal is not ours to have.
+ * Done in the handler, so by what a handler may use. false: somebody is at it already, and will send the signal
+ * again when he is done.
  */
-bool ar_terminated_export(const char *program, const char *target);
+typedef bool ar_last_act(void);
+
+/* Also in place of another act. false: the signal is not ours to have. */
+bool ar_when_terminated(ar_last_act *act);
+/* Unless there is another act already. */
+bool ar_when_terminated_at_least(ar_last_act *act);
