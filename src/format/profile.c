@@ -234,8 +234,14 @@ void ar_profile_free(struct ar_profile *p)
     free(p->nodes);
     free(p->processes);
     free(p->locations);
-    for (int i = 0; i < AR_N_METRICS; i++)
+    for (int i = 0; i < AR_N_METRICS; i++) {
         free(p->metrics[i].values);
+        ar_packed_free(&p->packed[i]);
+    }
+    ar_sets_free(&p->sets);
+    free(p->file);
+    free(p->first_of_node);
+    free(p->nodes_of_row);
     free(p->comms);
     free(p->traffic);
     free(p->completed);

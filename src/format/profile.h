@@ -34,6 +34,7 @@
 #include "base/bytes.h"
 #include "base/strtab.h"
 #include "format/livefile.h"
+#include "format/packed.h"
 
 #define AR_METRIC_LIST(X)                                                                          \
     X(AR_METRIC_CALLS, "calls", "1", AR_COMBINE_SUM)                                               \
@@ -115,11 +116,6 @@ struct ar_location {
     uint64_t latest_real_ns; /* its newest sign of life, since 1970; 0: not known */
 };
 
-struct ar_value {
-    uint32_t node, location;
-    uint64_t value;
-};
-
 struct ar_metric {
     struct ar_value *values;
     size_t n_values, cap;
@@ -191,6 +187,16 @@ struct ar_profile {
     struct ar_location *locations;
     size_t n_locations, cap_locations;
     struct ar_metric metrics[AR_N_METRICS];
+    /*
+     * A run that was opened to look at some of its rows has metrics as its file has them, and none in
+     * `metrics`: see format/rows.h.
+     */
+    unsigned char *file; /* NULL: none are packed */
+    struct ar_sets sets;
+    struct ar_packed packed[AR_N_METRICS];
+    /* Nor has one that shows rows of another, several as one: see analysis/fold.h. */
+    const struct ar_profile *rows_of;       /* it lives longer */
+    uint32_t *first_of_node, *nodes_of_row; /* where each node's begin, with one more; and theirs */
     struct ar_comm *comms;
     size_t n_comms, cap_comms;
     struct ar_traffic *traffic;
@@ -279,6 +285,12 @@ AR_MUST_CHECK enum ar_status ar_profile_add_live(struct ar_profile *p, const str
                                                  uint64_t now_ticks, struct ar_error *err);
 /* Adds all of another profile, but for processes that `p` has; the others come after those of `p`. */
 AR_MUST_CHECK enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other);
+
+/*
+ * Makes plain metrics of packed ones, and of those of another: whoever looks at `metrics` itself has
+ * to do that first.
+ */
+AR_MUST_CHECK enum ar_status ar_profile_unpack(struct ar_profile *p);
 
 /* The index of the root that a location's values count for. */
 static inline uint32_t ar_profile_root(const struct ar_profile *p, uint32_t location)

@@ -172,20 +172,47 @@ static enum ar_status add_locations(struct ar_profile *p, const struct ar_profil
     return AR_OK;
 }
 
+static enum ar_status add_row(struct ar_profile *p, enum ar_metric_id metric,
+                              const struct ar_value *values, size_t n, const struct remap *map)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct ar_value value = values[i];
+
+        value.node = map->node[value.node];
+        value.location = map->location[value.location];
+        if (value.location == AR_NO_ID)
+            continue;
+        if (ar_profile_value(p, metric, value) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+/* Row by row: there is never more than one that is plain. */
+static enum ar_status add_packed(struct ar_profile *p, enum ar_metric_id metric,
+                                 const struct ar_profile *other, const struct remap *map)
+{
+    const struct ar_packed *packed = &other->packed[metric];
+    struct ar_value *row = malloc((other->sets.n_most + 1) * sizeof *row);
+    enum ar_status status = row ? AR_OK : AR_NOMEM;
+
+    for (size_t i = 0; i < packed->n_rows && status == AR_OK; i++)
+        status = add_row(p, metric, row, ar_packed_get(packed, &other->sets, i, row), map);
+    free(row);
+    return status;
+}
+
 static enum ar_status add_values(struct ar_profile *p, const struct ar_profile *other,
                                  const struct remap *map)
 {
-    for (int m = 0; m < AR_N_METRICS; m++)
-        for (size_t i = 0; i < other->metrics[m].n_values; i++) {
-            struct ar_value value = other->metrics[m].values[i];
+    for (int m = 0; m < AR_N_METRICS; m++) {
+        enum ar_metric_id id = (enum ar_metric_id)m;
+        const struct ar_metric *plain = &other->metrics[m];
 
-            value.node = map->node[value.node];
-            value.location = map->location[value.location];
-            if (value.location == AR_NO_ID)
-                continue;
-            if (ar_profile_value(p, (enum ar_metric_id)m, value) < 0)
-                return AR_NOMEM;
-        }
+        if (add_row(p, id, plain->values, plain->n_values, map) < 0 ||
+            (other->packed[m].n_rows && add_packed(p, id, other, map) < 0))
+            return AR_NOMEM;
+    }
     return AR_OK;
 }
 
