@@ -19,7 +19,7 @@
 #include "base/bytes.h"
 #include "base/idmap.h"
 
-#define AR_PACKED_BLOCK 128 /* values */
+#define AR_PACKED_BLOCK 128  /* values */
 #define AR_PACKED_VARINTS 65 /* in place of a width in bits: one large value among small ones */
 
 struct ar_value {

@@ -237,7 +237,8 @@ size_t ar_packed_get(const struct ar_packed *packed, const struct ar_sets *sets,
     const struct ar_packed_row *r = &packed->rows[row];
     const struct ar_set *set = &sets->items[r->set];
     struct ar_cursor in = ar_cursor_over(r->bytes, r->n_bytes);
-    size_t n = set->form == AR_SET_RUNS ? locations_of_runs(set, out) : locations_of_bitmap(set, out);
+    size_t n =
+        set->form == AR_SET_RUNS ? locations_of_runs(set, out) : locations_of_bitmap(set, out);
 
     for (size_t i = 0; i < n; i += AR_PACKED_BLOCK)
         get_block(&in, n - i < AR_PACKED_BLOCK ? n - i : AR_PACKED_BLOCK, out + i);

@@ -50,9 +50,8 @@ enum ar_status ar_rows_open(struct ar_rows *out, const struct ar_profile *p,
 {
     bool is_made;
 
-    *out = (struct ar_rows){.p = p->rows_of ? p->rows_of : p,
-                            .metric = metric,
-                            .shown = p->rows_of ? p : NULL};
+    *out = (struct ar_rows){
+        .p = p->rows_of ? p->rows_of : p, .metric = metric, .shown = p->rows_of ? p : NULL};
     is_made = out->p->packed[metric].n_rows ? index_packed(out) : index_plain(out);
     if (is_made && out->shown)
         is_made = make_sums(out);
@@ -83,9 +82,8 @@ static struct ar_row own_row(struct ar_rows *rows, uint32_t node)
                                rows->starts[node + 1] - rows->starts[node]};
     if (!rows->row_of[node])
         return (struct ar_row){0};
-    return (struct ar_row){
-        rows->values,
-        ar_packed_get(&p->packed[rows->metric], &p->sets, rows->row_of[node] - 1, rows->values)};
+    return (struct ar_row){rows->values, ar_packed_get(&p->packed[rows->metric], &p->sets,
+                                                       rows->row_of[node] - 1, rows->values)};
 }
 
 /* ---- several as one --------------------------------------------------------------------------- */
