@@ -273,15 +273,14 @@ const char *ar_show_date(uint64_t real_ns)
 
 size_t ar_count_hosts(const struct ar_profile *p)
 {
+    bool *is_there = calloc(p->strings.n_strings + 1, sizeof *is_there);
     size_t n = 0;
 
-    for (size_t i = 0; i < p->n_processes; i++) {
-        size_t k = 0;
-
-        while (k < i && p->processes[k].host != p->processes[i].host)
-            k++;
-        n += k == i;
+    for (size_t i = 0; i < p->n_processes && is_there; i++) {
+        n += !is_there[p->processes[i].host];
+        is_there[p->processes[i].host] = true;
     }
+    free(is_there);
     return n;
 }
 

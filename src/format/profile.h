@@ -33,7 +33,7 @@
 
 #include "base/bytes.h"
 #include "base/strtab.h"
-#include "format/livefile.h"
+#include "format/live_known.h"
 #include "format/packed.h"
 
 #define AR_METRIC_LIST(X)                                                                          \
@@ -208,9 +208,11 @@ struct ar_profile {
     struct ar_profile_part *parts; /* of syncs */
     size_t n_parts, cap_parts;
     /* Hash to id, probing on by one as in strtab. */
-    struct ar_idmap fact_ids, function_ids, comm_ids;
-    uint32_t *node_slots; /* ids of nodes plus one, by their hash, at most 3/4 full */
-    size_t n_node_slots;  /* 0 or a power of two */
+    struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;
+    size_t n_indexed;       /* processes, the first so many of which `process_ids` has */
+    struct ar_known *known; /* functions of live files; NULL: there was one of these at most */
+    uint32_t *node_slots;   /* ids of nodes plus one, by their hash, at most 3/4 full */
+    size_t n_node_slots;    /* 0 or a power of two */
 };
 
 extern const char *const ar_metric_names[AR_N_METRICS];
@@ -241,6 +243,8 @@ AR_MUST_CHECK enum ar_status ar_profile_process(struct ar_profile *p,
  * is a string of `p`, is the older one.
  */
 bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process);
+/* Whoever puts processes in another order says so. */
+void ar_profile_forget_processes(struct ar_profile *p);
 AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,

@@ -66,6 +66,7 @@ static enum ar_status order_processes(struct ar_profile *p, uint32_t *number)
     }
     free(p->processes);
     p->processes = ordered;
+    ar_profile_forget_processes(p);
     p->cap_processes = p->n_processes + 1;
     return AR_OK;
 }

@@ -19,6 +19,51 @@ static bool is_twin(const struct ar_process *a, const struct ar_process *b)
     return a->pid && a->pid == b->pid && a->host == b->host && a->start_real_ns == b->start_real_ns;
 }
 
+/* By what twins have in common; equal hashes are told apart by a look. */
+static uint64_t name_of(const struct ar_process *process)
+{
+    return ar_pair_key((uint64_t)process->host << 32 | process->pid, process->start_real_ns);
+}
+
+/* Those that came since it was looked at last. false: no memory. */
+static bool index_processes(struct ar_profile *p)
+{
+    struct ar_idmap *ids = &p->process_ids;
+
+    for (; p->n_indexed < p->n_processes; p->n_indexed++) {
+        uint64_t key = name_of(&p->processes[p->n_indexed]);
+
+        while (ar_idmap_get(ids, key ? key : 1, AR_NO_ID) != AR_NO_ID)
+            key++;
+        if (ar_idmap_put(ids, key ? key : 1, (uint32_t)p->n_indexed) < 0)
+            return false;
+    }
+    return true;
+}
+
+void ar_profile_forget_processes(struct ar_profile *p)
+{
+    ar_idmap_free(&p->process_ids);
+    p->n_indexed = 0;
+}
+
+/* AR_NO_ID: there is none. */
+static uint32_t find_twin(struct ar_profile *p, const struct ar_process *process)
+{
+    uint32_t found = 0;
+
+    if (!index_processes(p)) { /* without it, one by one */
+        while (found < p->n_processes && !is_twin(&p->processes[found], process))
+            found++;
+        return found < p->n_processes ? found : AR_NO_ID;
+    }
+    for (uint64_t key = name_of(process);; key++) {
+        found = ar_idmap_get(&p->process_ids, key ? key : 1, AR_NO_ID);
+        if (found == AR_NO_ID || is_twin(&p->processes[found], process))
+            return found;
+    }
+}
+
 /* Gives what stays its new number, in order. */
 static uint32_t number_locations(const struct ar_profile *p, uint32_t process, uint32_t *numbers)
 {
@@ -64,16 +109,17 @@ static bool remove_process(struct ar_profile *p, uint32_t process)
     for (size_t i = process + 1; i < p->n_processes; i++)
         p->processes[i - 1] = p->processes[i];
     p->n_processes--;
+    ar_profile_forget_processes(p);
     free(numbers);
     return true;
 }
 
 bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process)
 {
-    for (uint32_t i = 0; i < p->n_processes; i++)
-        if (is_twin(&p->processes[i], process))
-            return process->wall_ns > p->processes[i].wall_ns && remove_process(p, i);
-    return true;
+    uint32_t twin = find_twin(p, process);
+
+    return twin == AR_NO_ID ||
+           (process->wall_ns > p->processes[twin].wall_ns && remove_process(p, twin));
 }
 
 /* ---- tables ----------------------------------------------------------------------------------- */

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "format/live_known.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_same(const struct ar_record *a, const struct ar_record *b)
+{
+    return a->n_bytes == b->n_bytes && memcmp(a, b, a->n_bytes) == 0;
+}
+
+static struct ar_known_function *add(struct ar_known *known, const struct ar_record *record,
+                                     uint64_t key)
+{
+    struct ar_known_function *function = ar_arena_alloc(&known->arena, sizeof *function);
+    char *copy = ar_arena_copy(&known->arena, record, record->n_bytes);
+
+    if (!function || !copy ||
+        ar_grow((void **)&known->items, &known->cap, known->n + 1, sizeof *known->items) < 0 ||
+        ar_idmap_put(&known->ids, key, (uint32_t)known->n) < 0)
+        return NULL;
+    *function =
+        (struct ar_known_function){.record = (const struct ar_record *)copy, .id = AR_NO_ID};
+    known->items[known->n++] = function;
+    return function;
+}
+
+/* Records are whole words. */
+struct ar_known_function *ar_known_find(struct ar_known *known, const struct ar_record *record)
+{
+    uint64_t key = ar_hash_words(record, record->n_bytes / 8);
+
+    for (;; key++) {
+        uint32_t found = ar_idmap_get(&known->ids, key ? key : 1, AR_NO_ID);
+
+        if (found == AR_NO_ID)
+            return add(known, record, key ? key : 1);
+        if (is_same(known->items[found]->record, record))
+            return known->items[found];
+    }
+}
+
+void ar_known_delete(struct ar_known *known)
+{
+    if (!known)
+        return;
+    for (size_t i = 0; i < known->n; i++)
+        free(known->items[i]->ranges);
+    free(known->items);
+    ar_idmap_free(&known->ids);
+    ar_arena_free(&known->arena);
+    free(known);
+}
