@@ -20,6 +20,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void (*ar_load_tell)(size_t n_read, size_t n_files);
+
+static void tell(size_t n_read, size_t n_files)
+{
+    if (ar_load_tell)
+        ar_load_tell(n_read, n_files);
+}
+
 /*
  * A tree and pairs of callers have nothing in common that could be added up by one rule: a pair's
  * time says nothing of the paths, and a path's caller may be anywhere.
@@ -220,6 +228,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         char *name = entries[i]->d_name, full[8192];
 
         snprintf(full, sizeof full, "%s/%s", path, name);
+        tell((size_t)i, (size_t)n);
         if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name)))
             status = load_entry(p, full, is_ended_child(name), finds, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
@@ -227,6 +236,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         free(entries[i]);
     }
     free(entries);
+    tell((size_t)n, (size_t)n);
     return status;
 }
 
@@ -315,8 +325,11 @@ static enum ar_status load_all_pstats(struct ar_profile *p, char *const *paths, 
         for (size_t i = 0; i < n; i++)
             files[i] = (struct ranked){paths[i], ranks[i]};
         qsort(files, n, sizeof *files, by_rank);
-        for (size_t i = 0; i < n && status == AR_OK; i++)
+        for (size_t i = 0; i < n && status == AR_OK; i++) {
+            tell(i, n);
             status = load_pstats(p, files[i].path, files[i].rank, (uint32_t)n, err);
+        }
+        tell(n, n);
     } else {
         status = ar_fail(err, AR_NOMEM, "out of memory");
     }
@@ -424,10 +437,13 @@ static enum ar_status load_paths(struct ar_profile *p, const struct paths *paths
     if (!pstats)
         return ar_fail(err, AR_NOMEM, "out of memory");
     for (size_t i = 0; i < paths->n && status == AR_OK; i++)
-        if (kind_of(paths->items[i]) == IS_PSTATS)
+        if (kind_of(paths->items[i]) == IS_PSTATS) {
             pstats[n_pstats++] = paths->items[i];
-        else
+        } else {
+            tell(i, paths->n);
             status = load_other(p, paths->items[i], err);
+        }
+    tell(paths->n, paths->n);
     if (status == AR_OK)
         status = load_all_pstats(p, pstats, n_pstats, err);
     free(pstats);

@@ -16,6 +16,9 @@
 #include "analysis/leftovers.h"
 #include "format/profile.h"
 
+/* Told of each file that is about to be read, and of the end, when all are; NULL: nobody is. */
+extern void (*ar_load_tell)(size_t n_read, size_t n_files);
+
 /* On failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_load(struct ar_profile *out, const char *path,
                                      struct ar_error *err);

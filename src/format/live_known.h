@@ -23,9 +23,12 @@ struct ar_known_function {
     size_t n_ranges, cap_ranges;
 };
 
+#define AR_KNOWN_GUESSES 4
+
 struct ar_known {
     struct ar_known_function **items;
     size_t n, cap;
+    size_t n_next;       /* the number of the one after that which was found last */
     struct ar_idmap ids; /* by hash of the record, probing on by one as in strtab */
     struct ar_arena arena;
 };

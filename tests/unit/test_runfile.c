@@ -700,7 +700,7 @@ static void test_heads(void)
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
         {8, 1, AR_UNSUPPORTED, "version 1"},
-        {8, 5, AR_UNSUPPORTED, "version 5"},
+        {8, 6, AR_UNSUPPORTED, "version 6"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
         {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */
