@@ -18,6 +18,7 @@ build/bench.json has the same for programs:
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
         "looking":  {"modes": {mode: {"median_ns", "mean_ns", "looks", "instructions"}}},
         "mpi":      {"ns": {library: {mode: {case: ns}}}},
+        "scale":    {"modes": {mode: {"s", "bytes", "file"}}, "large": {"ranks", "nodes", "share"}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
 A kind that could not be measured at all has {"failed": why}.
@@ -45,6 +46,7 @@ import measure_memory
 import measure_mpi
 import measure_real
 import measure_regions
+import measure_scale
 import measure_startup
 from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
 from tables import Check, Outcome, note, summary, title
@@ -60,6 +62,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "looking": measure_looking.measure,
     "instructions": measure_instructions.measure,
     "mpi": measure_mpi.measure,
+    "scale": measure_scale.measure,
 }
 
 

@@ -197,7 +197,7 @@ enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)
     struct folding f = {
         .out = out,
         .p = p,
-        .ids = malloc((p->n_nodes + 1) * sizeof *f.ids),
+        .ids = calloc(p->n_nodes + 1, sizeof *f.ids),
         .comms = malloc((p->n_comms + 1) * sizeof *f.comms),
         .within = calloc(p->n_nodes + 1, sizeof *f.within),
     };

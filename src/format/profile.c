@@ -311,20 +311,31 @@ static bool comes_by_location(const struct ar_metric *m)
     return true;
 }
 
+static void take_array(struct ar_metric *m, struct ar_value **spare)
+{
+    struct ar_value *before = m->values;
+
+    m->values = *spare;
+    m->cap = m->n_values;
+    *spare = before;
+}
+
+/* Each pass goes from one array to the other; the one that is not needed any more is freed. */
 static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_locations,
                                   enum ar_combine how)
 {
     size_t n_keys = n_nodes > n_locations ? n_nodes : n_locations;
     size_t *start = malloc((n_keys + 1) * sizeof *start);
-    struct ar_value *spare = calloc(m->n_values, sizeof *spare);
+    struct ar_value *spare = malloc((m->n_values + 1) * sizeof *spare);
     enum ar_status status = AR_NOMEM;
 
     if (start && spare) {
-        if (comes_by_location(m))
-            memcpy(spare, m->values, m->n_values * sizeof *spare);
-        else
+        if (!comes_by_location(m)) {
             counting_sort(m->values, spare, m->n_values, start, n_locations, false);
-        counting_sort(spare, m->values, m->n_values, start, n_nodes, true);
+            take_array(m, &spare);
+        }
+        counting_sort(m->values, spare, m->n_values, start, n_nodes, true);
+        take_array(m, &spare);
         m->n_values = combine_equal(m->values, m->n_values, how);
         m->sorted = true;
         status = AR_OK;
