@@ -18,7 +18,19 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from rounds import BENCH, BUILD, ROOT, Failed, Figures, Interpreter, Options, best_of, environment, run, scratch
+from rounds import (
+    BENCH,
+    BUILD,
+    ROOT,
+    Failed,
+    Figures,
+    Interpreter,
+    Options,
+    best_of,
+    environment,
+    run,
+    scratch,
+)
 from tables import Check, Outcome, heads, number, row, title, verdict_row
 
 ADD = """

@@ -155,10 +155,10 @@ static void put_bits(struct ar_bytes *out, const struct ar_value *row, size_t n,
 
 static void put_block(struct ar_bytes *out, const struct ar_value *row, size_t n)
 {
-    uint64_t least = row[0].value, most = row[0].value;
+    uint64_t least = UINT64_MAX, most = 0;
     size_t n_varints = 0;
 
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         least = row[i].value < least ? row[i].value : least;
         most = row[i].value > most ? row[i].value : most;
     }
