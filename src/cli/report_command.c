@@ -565,9 +565,7 @@ int ar_command_report(int argc, char **argv)
         return status;
     if (ar_load_packed(&whole, r.path, &err) < 0)
         return ar_complain("%s", err.text);
-    if (ar_profile_of_pairs(&whole) && ar_profile_unpack(&whole) < 0)
-        status = ar_complain("out of memory");
-    else if (r.json)
+    if (r.json)
         status = ar_report_json(&whole);
     else if (ar_profile_of_pairs(&whole))
         status = ar_report_functions(&whole, r.path, r.n_rows, r.min_share);

@@ -505,7 +505,7 @@ int ar_write_run(struct ar_profile *p, const char *path)
     ar_progress("putting the run together");
     encoded = encode(p, path, &bytes, &err);
     ar_progress("writing");
-    if (encoded == AR_OK)
+    if (encoded >= 0)
         status = ar_run_write(&bytes, path, written, sizeof written, &err);
     ar_progress(NULL);
     ar_bytes_free(&bytes);

@@ -17,7 +17,7 @@ static struct ar_known_function *add(struct ar_known *known, const struct ar_rec
     char *copy = ar_arena_copy(&known->arena, record, record->n_bytes);
 
     if (!function || !copy ||
-        ar_grow((void **)&known->items, &known->cap, known->n + 1, sizeof *known->items) < 0 ||
+        ar_grow((void **)&known->items, &known->cap, known->n + 1, sizeof(void *)) < 0 ||
         ar_idmap_put(&known->ids, key, (uint32_t)known->n) < 0)
         return NULL;
     *function =

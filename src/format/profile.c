@@ -326,7 +326,7 @@ static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_
 {
     size_t n_keys = n_nodes > n_locations ? n_nodes : n_locations;
     size_t *start = malloc((n_keys + 1) * sizeof *start);
-    struct ar_value *spare = malloc((m->n_values + 1) * sizeof *spare);
+    struct ar_value *spare = calloc(m->n_values, sizeof *spare);
     enum ar_status status = AR_NOMEM;
 
     if (start && spare) {

@@ -71,19 +71,26 @@ void ar_rows_close(struct ar_rows *rows)
     *rows = (struct ar_rows){0};
 }
 
+static struct ar_row plain_row(const struct ar_rows *rows, uint32_t node)
+{
+    const struct ar_value *values = rows->p->metrics[rows->metric].values;
+
+    if (!values)
+        return (struct ar_row){0};
+    return (struct ar_row){values + rows->starts[node],
+                           rows->starts[node + 1] - rows->starts[node]};
+}
+
 static struct ar_row own_row(struct ar_rows *rows, uint32_t node)
 {
-    const struct ar_profile *p = rows->p;
+    const struct ar_packed *packed = &rows->p->packed[rows->metric];
 
     if (rows->starts)
-        return (struct ar_row){p->metrics[rows->metric].n_values
-                                   ? p->metrics[rows->metric].values + rows->starts[node]
-                                   : NULL,
-                               rows->starts[node + 1] - rows->starts[node]};
+        return plain_row(rows, node);
     if (!rows->row_of[node])
         return (struct ar_row){0};
-    return (struct ar_row){rows->values, ar_packed_get(&p->packed[rows->metric], &p->sets,
-                                                       rows->row_of[node] - 1, rows->values)};
+    return (struct ar_row){
+        rows->values, ar_packed_get(packed, &rows->p->sets, rows->row_of[node] - 1, rows->values)};
 }
 
 /* ---- several as one --------------------------------------------------------------------------- */
