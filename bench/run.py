@@ -19,6 +19,7 @@ build/bench.json has the same for programs:
         "looking":  {"modes": {mode: {"median_ns", "mean_ns", "looks", "instructions"}}},
         "finalize": {"seconds": {library: {ranks: {"gather", "plain", "allranks", "bytes"}}}},
         "mpi":      {"ns": {library: {mode: {case: ns}}}},
+        "scale":    {"modes": {mode: {"s", "bytes", "file"}}, "large": {"ranks", "nodes", "share"}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
 A kind that could not be measured at all has {"failed": why}.
@@ -47,6 +48,7 @@ import measure_memory
 import measure_mpi
 import measure_real
 import measure_regions
+import measure_scale
 import measure_startup
 from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
 from tables import Check, Outcome, note, summary, title
@@ -63,6 +65,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "instructions": measure_instructions.measure,
     "mpi": measure_mpi.measure,
     "finalize": measure_finalize.measure,
+    "scale": measure_scale.measure,
 }
 
 

@@ -11,7 +11,7 @@ static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profil
 
     tables.n_nodes = 1;
     for (int m = 0; m < AR_N_METRICS; m++)
-        tables.metrics[m].n_values = 0;
+        tables.metrics[m].n_values = tables.packed[m].n_rows = 0;
     tables.n_comms = tables.n_traffic = tables.n_completed = tables.n_syncs = 0;
     return ar_profile_merge(out, &tables);
 }
@@ -81,6 +81,30 @@ static enum ar_status fold_values(struct folding *f)
             if (ar_profile_value(f->out, (enum ar_metric_id)m, value) < 0)
                 return AR_NOMEM;
         }
+    return AR_OK;
+}
+
+/* Which nodes make up which: by counting, in their order. */
+static enum ar_status fold_rows(struct folding *f)
+{
+    uint32_t *first = calloc(f->out->n_nodes + 2, sizeof *first);
+    uint32_t *nodes = malloc((f->p->n_nodes + 1) * sizeof *nodes);
+
+    f->out->first_of_node = first;
+    f->out->nodes_of_row = nodes;
+    if (!first || !nodes)
+        return AR_NOMEM;
+    for (size_t i = 0; i < f->p->n_nodes; i++)
+        first[f->ids[i] + 1] += !f->within[i];
+    for (size_t i = 0; i < f->out->n_nodes; i++)
+        first[i + 1] += first[i];
+    /* Each is put at its beginning, which moves on; then all are moved back by one. */
+    for (uint32_t i = 0; i < f->p->n_nodes; i++)
+        if (!f->within[i])
+            nodes[first[f->ids[i]]++] = i;
+    memmove(first + 1, first, f->out->n_nodes * sizeof *first);
+    first[0] = 0;
+    f->out->rows_of = f->p;
     return AR_OK;
 }
 
@@ -162,7 +186,8 @@ static enum ar_status fold_all(struct folding *f)
     if (status < 0)
         return status;
     fold_stacks(f);
-    if (fold_values(f) < 0 || fold_comms(f) < 0 || fold_messages(f) < 0 || fold_syncs(f) < 0)
+    if ((f->p->file ? fold_rows(f) : fold_values(f)) < 0 || fold_comms(f) < 0 ||
+        fold_messages(f) < 0 || fold_syncs(f) < 0)
         return AR_NOMEM;
     return ar_profile_sort(f->out);
 }
@@ -172,7 +197,7 @@ enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)
     struct folding f = {
         .out = out,
         .p = p,
-        .ids = malloc((p->n_nodes + 1) * sizeof *f.ids),
+        .ids = calloc(p->n_nodes + 1, sizeof *f.ids),
         .comms = malloc((p->n_comms + 1) * sizeof *f.comms),
         .within = calloc(p->n_nodes + 1, sizeof *f.within),
     };

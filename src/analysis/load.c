@@ -20,6 +20,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void (*ar_load_tell)(size_t n_read, size_t n_files);
+
+static void tell(size_t n_read, size_t n_files)
+{
+    if (ar_load_tell)
+        ar_load_tell(n_read, n_files);
+}
+
 /*
  * A tree and pairs of callers have nothing in common that could be added up by one rule: a pair's
  * time says nothing of the paths, and a path's caller may be anywhere.
@@ -40,18 +48,30 @@ static enum ar_status add_profile(struct ar_profile *p, const struct ar_profile 
 {
     enum ar_status status = check_same_kind(p, ar_profile_of_pairs(other), path, err);
 
-    if (status == AR_OK && ar_profile_merge(p, other) < 0)
+    if (status == AR_OK && (ar_profile_unpack(p) < 0 || ar_profile_merge(p, other) < 0))
         status = ar_fail(err, AR_NOMEM, "%s: out of memory", path);
     return status;
 }
 
+/* As ar_profile_init leaves it. */
+static bool is_untouched(const struct ar_profile *p)
+{
+    return p->n_processes == 0 && p->n_nodes == 1 && p->n_facts == 0 && p->strings.n_strings == 1;
+}
+
+/* The first is taken as it is, packed; what comes after it makes it plain. */
 static enum ar_status load_run(struct ar_profile *p, const char *path, struct ar_error *err)
 {
     struct ar_profile run;
-    enum ar_status status = ar_run_read(&run, path, err);
+    enum ar_status status = ar_run_read_packed(&run, path, err);
 
     if (status < 0)
         return status;
+    if (is_untouched(p)) {
+        ar_profile_free(p);
+        *p = run;
+        return AR_OK;
+    }
     status = add_profile(p, &run, path, err);
     ar_profile_free(&run);
     return status;
@@ -92,6 +112,8 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
     size_t n_before = p->n_processes;
     enum ar_status status = check_same_kind(p, false, path, err);
 
+    if (status == AR_OK && ar_profile_unpack(p) < 0)
+        status = ar_fail(err, AR_NOMEM, "%s: out of memory", path);
     if (status == AR_OK)
         status = find ? ar_live_salvage(&live, path, err) : ar_live_open(&live, path, err);
     if (status != AR_OK)
@@ -206,6 +228,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         char *name = entries[i]->d_name, full[8192];
 
         snprintf(full, sizeof full, "%s/%s", path, name);
+        tell((size_t)i, (size_t)n);
         if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name)))
             status = load_entry(p, full, is_ended_child(name), finds, err);
         else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
@@ -213,6 +236,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         free(entries[i]);
     }
     free(entries);
+    tell((size_t)n, (size_t)n);
     return status;
 }
 
@@ -256,6 +280,8 @@ static enum ar_status load_pstats(struct ar_profile *p, const char *path, uint32
     struct stat st;
     enum ar_status status = check_same_kind(p, true, path, err);
 
+    if (status == AR_OK && ar_profile_unpack(p) < 0)
+        status = ar_fail(err, AR_NOMEM, "%s: out of memory", path);
     if (status < 0)
         return status;
     status = ar_file_read(path, &bytes, &st, err);
@@ -299,8 +325,11 @@ static enum ar_status load_all_pstats(struct ar_profile *p, char *const *paths, 
         for (size_t i = 0; i < n; i++)
             files[i] = (struct ranked){paths[i], ranks[i]};
         qsort(files, n, sizeof *files, by_rank);
-        for (size_t i = 0; i < n && status == AR_OK; i++)
+        for (size_t i = 0; i < n && status == AR_OK; i++) {
+            tell(i, n);
             status = load_pstats(p, files[i].path, files[i].rank, (uint32_t)n, err);
+        }
+        tell(n, n);
     } else {
         status = ar_fail(err, AR_NOMEM, "out of memory");
     }
@@ -408,18 +437,29 @@ static enum ar_status load_paths(struct ar_profile *p, const struct paths *paths
     if (!pstats)
         return ar_fail(err, AR_NOMEM, "out of memory");
     for (size_t i = 0; i < paths->n && status == AR_OK; i++)
-        if (kind_of(paths->items[i]) == IS_PSTATS)
+        if (kind_of(paths->items[i]) == IS_PSTATS) {
             pstats[n_pstats++] = paths->items[i];
-        else
+        } else {
+            tell(i, paths->n);
             status = load_other(p, paths->items[i], err);
+        }
+    tell(paths->n, paths->n);
     if (status == AR_OK)
         status = load_all_pstats(p, pstats, n_pstats, err);
     free(pstats);
     return status;
 }
 
+/* In the order in which its metrics are packed, or plain. */
+static enum ar_status settle(struct ar_profile *p, bool may_be_packed, struct ar_error *err)
+{
+    enum ar_status status = may_be_packed ? ar_profile_families(p) : ar_profile_unpack(p);
+
+    return status < 0 ? ar_fail(err, status, "out of memory") : AR_OK;
+}
+
 /* Frees the paths. */
-static enum ar_status load_and_free(struct ar_profile *out, struct paths *paths,
+static enum ar_status load_and_free(struct ar_profile *out, struct paths *paths, bool may_be_packed,
                                     enum ar_status status, struct ar_error *err)
 {
     *out = (struct ar_profile){0};
@@ -427,6 +467,8 @@ static enum ar_status load_and_free(struct ar_profile *out, struct paths *paths,
         status = ar_fail(err, AR_NOMEM, "out of memory");
     if (status == AR_OK)
         status = load_paths(out, paths, err);
+    if (status == AR_OK)
+        status = settle(out, may_be_packed, err);
     if (status < 0)
         ar_profile_free(out);
     free_paths(paths);
@@ -441,7 +483,7 @@ enum ar_status ar_load_all(struct ar_profile *out, char *const *names, size_t n,
 
     for (size_t i = 0; i < n && status == AR_OK; i++)
         status = expand(&paths, names[i], err);
-    return load_and_free(out, &paths, status, err);
+    return load_and_free(out, &paths, false, status, err);
 }
 
 /* Several runs are not one, only because a pattern fits them all. */
@@ -460,14 +502,25 @@ static enum ar_status check_is_one(const struct paths *paths, const char *name,
                    name, paths->n, name);
 }
 
-enum ar_status ar_load(struct ar_profile *out, const char *path, struct ar_error *err)
+static enum ar_status load_one(struct ar_profile *out, const char *path, bool may_be_packed,
+                               struct ar_error *err)
 {
     struct paths paths = {0};
     enum ar_status status = expand(&paths, path, err);
 
     if (status == AR_OK)
         status = check_is_one(&paths, path, err);
-    return load_and_free(out, &paths, status, err);
+    return load_and_free(out, &paths, may_be_packed, status, err);
+}
+
+enum ar_status ar_load(struct ar_profile *out, const char *path, struct ar_error *err)
+{
+    return load_one(out, path, false, err);
+}
+
+enum ar_status ar_load_packed(struct ar_profile *out, const char *path, struct ar_error *err)
+{
+    return load_one(out, path, true, err);
 }
 
 enum ar_status ar_load_what_is_left(struct ar_profile *p, const char *path, struct ar_finds *finds,

@@ -16,9 +16,15 @@
 #include "analysis/leftovers.h"
 #include "format/profile.h"
 
+/* Told of each file that is about to be read, and of the end, when all are; NULL: nobody is. */
+extern void (*ar_load_tell)(size_t n_read, size_t n_files);
+
 /* On failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_load(struct ar_profile *out, const char *path,
                                      struct ar_error *err);
+/* The same for whoever reads metrics by rows: see format/rows.h. Those of a run file stay packed. */
+AR_MUST_CHECK enum ar_status ar_load_packed(struct ar_profile *out, const char *path,
+                                            struct ar_error *err);
 /*
  * Everything that is named, by paths and patterns, as one run. Pstats files are numbered as ranks,
  * all of them together.
@@ -28,7 +34,7 @@ AR_MUST_CHECK enum ar_status ar_load_all(struct ar_profile *out, char *const *na
 
 /*
  * The same where not everything need be sound: what can be read of each live file is taken, and
- * `finds` tells of each of them. Fails where there is nothing to look at, and without memory.
+ * `finds` tells of each of them. A single run stays packed. Fails where there is nothing to look at, and without memory.
  */
 struct ar_find {
     struct ar_left_file file; /* as it was before it was read */

@@ -94,43 +94,50 @@ static bool counts(const struct ar_mpi *m, uint32_t node, uint32_t location)
     return m->is_chosen[node] && m->has_rank[ar_profile_root(m->p, location)];
 }
 
-static void find_means(struct ar_mpi *m, const struct ar_value *selves)
+static void find_ranks(struct ar_mpi *m)
 {
-    const struct ar_metric *times = &m->p->metrics[AR_METRIC_TIME];
-
     m->n_ranks = 0;
-    m->wall_ns = m->mpi_ns = 0;
-    m->parts = (struct ar_mpi_parts){0};
+    m->wall_ns = 0;
     for (size_t i = 0; i < m->p->n_roots; i++)
         if (m->has_rank[i]) {
             m->n_ranks++;
             m->wall_ns += (double)m->p->processes[i].wall_ns;
         }
-    for (size_t i = 0; i < times->n_values; i++) {
-        struct ar_value v = times->values[i];
-        uint64_t *part = part_of(m, v.node, &m->parts);
-
-        if (!counts(m, v.node, v.location))
-            continue;
-        if (is_mpi(m, v.node))
-            m->mpi_ns += (double)selves[i].value;
-        if (part)
-            *part += v.value;
-    }
-    if (m->n_ranks) {
+    if (m->n_ranks)
         m->wall_ns /= (double)m->n_ranks;
-        m->mpi_ns /= (double)m->n_ranks;
-    }
 }
 
+static uint64_t sum_of(const struct ar_mpi *m, uint32_t node, struct ar_row row)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < row.n; i++)
+        if (counts(m, node, row.values[i].location))
+            sum += row.values[i].value;
+    return sum;
+}
+
+/* Most nodes have nothing to do with MPI: nothing is read of them. */
 static enum ar_status choice_changed(struct ar_mpi *m)
 {
-    struct ar_value *selves;
+    struct ar_selves selves;
 
-    if (ar_totals_self_values(&m->t, m->p, &selves) < 0)
+    if (ar_selves_open(&selves, &m->t, m->p) < 0)
         return AR_NOMEM;
-    find_means(m, selves);
-    free(selves);
+    find_ranks(m);
+    m->mpi_ns = 0;
+    m->parts = (struct ar_mpi_parts){0};
+    for (uint32_t node = 0; node < m->p->n_nodes; node++) {
+        uint64_t *part = part_of(m, node, &m->parts);
+
+        if (m->is_chosen[node] && is_mpi(m, node))
+            m->mpi_ns += (double)sum_of(m, node, ar_selves_get(&selves, node));
+        if (m->is_chosen[node] && part)
+            *part += sum_of(m, node, ar_rows_get(&selves.times, node));
+    }
+    if (m->n_ranks)
+        m->mpi_ns /= (double)m->n_ranks;
+    ar_selves_close(&selves);
     return AR_OK;
 }
 
@@ -286,54 +293,71 @@ static bool is_counted_itself(const struct building *b, uint32_t node)
     return b->by == AR_MPI_BY_PATH ? b->m->shown[node] == node : is_mpi(b->m, node);
 }
 
-static bool has_row(const struct building *b, uint32_t node, uint32_t location)
+static bool has_row(const struct building *b, uint32_t node)
 {
-    return b->m->shown[node] != AR_NO_ID && counts(b->m, node, location) &&
+    return b->m->shown[node] != AR_NO_ID && b->m->is_chosen[node] &&
            (b->by == AR_MPI_BY_PATH || is_mpi(b->m, node));
+}
+
+static bool has_chosen(const struct ar_mpi *m, uint32_t node, struct ar_row row)
+{
+    for (size_t i = 0; i < row.n; i++)
+        if (counts(m, node, row.values[i].location))
+            return true;
+    return false;
+}
+
+static enum ar_status add_node_times(struct building *b, uint32_t node, struct ar_row values)
+{
+    if (!has_chosen(b->m, node, values))
+        return AR_OK;
+
+    struct ar_mpi_row *row = row_of_node(b, node);
+    uint64_t *part = row ? part_of(b->m, node, &row->parts) : NULL;
+
+    if (!row)
+        return AR_NOMEM;
+    for (size_t i = 0; i < values.n && is_counted_itself(b, node); i++)
+        if (counts(b->m, node, values.values[i].location))
+            add_time(b, row, values.values[i].location, values.values[i].value);
+    if (part && b->by == AR_MPI_BY_PATH)
+        *part += sum_of(b->m, node, values);
+    return AR_OK;
 }
 
 static enum ar_status add_times(struct building *b)
 {
-    const struct ar_metric *times = &b->m->p->metrics[AR_METRIC_TIME];
+    struct ar_rows times;
+    enum ar_status status = ar_rows_open(&times, b->m->p, AR_METRIC_TIME);
 
-    for (size_t i = 0; i < times->n_values; i++) {
-        struct ar_value v = times->values[i];
-
-        if (!has_row(b, v.node, v.location))
-            continue;
-
-        struct ar_mpi_row *row = row_of_node(b, v.node);
-        uint64_t *part = row ? part_of(b->m, v.node, &row->parts) : NULL;
-
-        if (!row)
-            return AR_NOMEM;
-        if (is_counted_itself(b, v.node))
-            add_time(b, row, v.location, v.value);
-        if (part && b->by == AR_MPI_BY_PATH)
-            *part += v.value;
-    }
-    return AR_OK;
+    for (uint32_t node = 0; node < b->m->p->n_nodes && status == AR_OK; node++)
+        if (has_row(b, node))
+            status = add_node_times(b, node, ar_rows_get(&times, node));
+    ar_rows_close(&times);
+    return status;
 }
 
 /* A count of each row: `only_itself` leaves out what calls within a method have. */
 static enum ar_status add_metric(struct building *b, enum ar_metric_id metric, size_t field,
                                  bool only_itself)
 {
-    const struct ar_metric *values = &b->m->p->metrics[metric];
+    struct ar_rows rows;
+    enum ar_status status = ar_rows_open(&rows, b->m->p, metric);
 
-    for (size_t i = 0; i < values->n_values; i++) {
-        struct ar_value v = values->values[i];
-
-        if (!has_row(b, v.node, v.location) || (only_itself && !is_counted_itself(b, v.node)))
+    for (uint32_t node = 0; node < b->m->p->n_nodes && status == AR_OK; node++) {
+        if (!has_row(b, node) || (only_itself && !is_counted_itself(b, node)))
             continue;
 
-        struct ar_mpi_row *row = row_of_node(b, v.node);
+        struct ar_row values = ar_rows_get(&rows, node);
+        struct ar_mpi_row *row = has_chosen(b->m, node, values) ? row_of_node(b, node) : NULL;
 
-        if (!row)
-            return AR_NOMEM;
-        *(uint64_t *)((char *)row + field) += v.value;
+        if (row)
+            *(uint64_t *)((char *)row + field) += sum_of(b->m, node, values);
+        else if (has_chosen(b->m, node, values))
+            status = AR_NOMEM;
     }
-    return AR_OK;
+    ar_rows_close(&rows);
+    return status;
 }
 
 static enum ar_status add_nodes(struct building *b)
@@ -386,8 +410,7 @@ static enum ar_status add_messages(struct building *b)
     for (size_t i = 0; i < p->n_traffic; i++) {
         const struct ar_traffic *t = &p->traffic[i];
 
-        if (!counts(b->m, t->node, t->location) ||
-            (b->by < AR_MPI_BY_COMM && !has_row(b, t->node, t->location)))
+        if (!counts(b->m, t->node, t->location) || (b->by < AR_MPI_BY_COMM && !has_row(b, t->node)))
             continue;
 
         struct ar_mpi_row *row = row_of_traffic(b, t);

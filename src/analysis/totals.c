@@ -7,12 +7,6 @@
 
 /* ---- spread over ranks ----------------------------------------------------------------------- */
 
-/* One row of a metric: the values of a node, by location, those of a process next to each other. */
-struct row {
-    const struct ar_value *values;
-    size_t n;
-};
-
 /* Welford's way: squares of large numbers would leave nothing of small differences. */
 void ar_spread_add(struct ar_spreading *to, uint64_t value, uint32_t process)
 {
@@ -62,7 +56,8 @@ static void add_absent(struct ar_spreading *to, uint32_t first_absent, uint32_t 
     to->n = n_processes;
 }
 
-static struct ar_spread spread_of(const struct ar_profile *p, struct row row)
+/* Of a row, in which the values of a process are next to each other. */
+static struct ar_spread spread_of(const struct ar_profile *p, struct ar_row row)
 {
     struct ar_spreading s = {0};
     uint32_t first_absent = 0;
@@ -81,19 +76,16 @@ static struct ar_spread spread_of(const struct ar_profile *p, struct row row)
     return ar_spread_end(&s);
 }
 
-/* Fills `spreads` for every node from values that are sorted by node. */
-static void spread_all(const struct ar_profile *p, const struct ar_value *values, size_t n_values,
-                       struct ar_spread *spreads)
+static enum ar_status build_time(struct ar_totals *t, const struct ar_profile *p)
 {
-    size_t i = 0;
+    struct ar_rows rows;
 
-    for (uint32_t node = 0; node < p->n_nodes; node++) {
-        struct row row = {.values = n_values ? values + i : NULL};
-
-        for (; i < n_values && values[i].node == node; i++)
-            row.n++;
-        spreads[node] = spread_of(p, row);
-    }
+    if (ar_rows_open(&rows, p, AR_METRIC_TIME) < 0)
+        return AR_NOMEM;
+    for (uint32_t node = 0; node < p->n_nodes; node++)
+        t->time[node] = spread_of(p, ar_rows_get(&rows, node));
+    ar_rows_close(&rows);
+    return AR_OK;
 }
 
 size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric)
@@ -112,100 +104,127 @@ size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric)
 
 /* ---- self time ------------------------------------------------------------------------------- */
 
-/*
- * From each node's values its children's are taken off, location by location. `in_children` is one
- * number a location, set back after each node by going over the same children again.
- */
-struct subtraction {
-    const struct ar_totals *t;
-    const struct ar_value *times;
-    size_t *row_start; /* by node, with one more at the end */
-    uint64_t *in_children;
-};
-
-static void for_children(const struct subtraction *s, uint32_t node, bool add)
+enum ar_status ar_selves_open(struct ar_selves *out, const struct ar_totals *t,
+                              const struct ar_profile *p)
 {
-    for (uint32_t c = s->t->first_child[node]; c != AR_NO_ID; c = s->t->next_sibling[c])
-        for (size_t i = s->row_start[c]; i < s->row_start[c + 1]; i++)
-            if (add)
-                s->in_children[s->times[i].location] += s->times[i].value;
-            else
-                s->in_children[s->times[i].location] = 0;
+    enum ar_metric_id other = t->of_pairs ? AR_METRIC_SELF : AR_METRIC_TIME;
+    size_t n = p->n_locations + 1;
+    enum ar_status status;
+
+    *out = (struct ar_selves){.t = t,
+                              .in_children = calloc(n, sizeof *out->in_children),
+                              .touched = malloc(n * sizeof *out->touched),
+                              .values = malloc(n * sizeof *out->values)};
+    status = out->in_children && out->touched && out->values ? AR_OK : AR_NOMEM;
+    if (status == AR_OK)
+        status = ar_rows_open(&out->times, p, AR_METRIC_TIME);
+    if (status == AR_OK)
+        status = ar_rows_open(&out->others, p, other);
+    if (status < 0)
+        ar_selves_close(out);
+    return status;
 }
 
-static void subtract_children(const struct subtraction *s, size_t n_nodes, struct ar_value *selves)
+void ar_selves_close(struct ar_selves *s)
 {
-    for (uint32_t node = 0; node < n_nodes; node++) {
-        for_children(s, node, true);
-        for (size_t i = s->row_start[node]; i < s->row_start[node + 1]; i++) {
-            uint64_t inside = s->in_children[selves[i].location];
+    ar_rows_close(&s->times);
+    ar_rows_close(&s->others);
+    free(s->in_children);
+    free(s->touched);
+    free(s->values);
+    *s = (struct ar_selves){0};
+}
 
-            /* Estimates, and rounding to nanoseconds, can make the parts larger than the whole. */
-            selves[i].value -= inside < selves[i].value ? inside : selves[i].value;
+/* A file may say anything: what would begin at 0 again stays at the end. */
+static void add_children(struct ar_selves *s, uint32_t node)
+{
+    for (uint32_t c = s->t->first_child[node]; c != AR_NO_ID; c = s->t->next_sibling[c]) {
+        struct ar_row row = ar_rows_get(&s->others, c);
+
+        for (size_t i = 0; i < row.n; i++) {
+            uint64_t *inside = &s->in_children[row.values[i].location];
+            uint64_t value = row.values[i].value;
+
+            if (*inside == 0 && value)
+                s->touched[s->n_touched++] = row.values[i].location;
+            *inside = *inside + value < value ? UINT64_MAX : *inside + value;
         }
-        for_children(s, node, false);
     }
 }
 
-static bool comes_before(const struct ar_value *a, const struct ar_value *b)
+static void forget_children(struct ar_selves *s)
 {
-    return a->node < b->node || (a->node == b->node && a->location < b->location);
+    for (size_t i = 0; i < s->n_touched; i++)
+        s->in_children[s->touched[i]] = 0;
+    s->n_touched = 0;
 }
 
-/* Both are in the same order. */
-static void take_given(const struct ar_profile *p, struct ar_value *selves)
+/* Both are in order of locations. */
+static void take_given(struct ar_row given, struct ar_value *selves, size_t n)
 {
-    const struct ar_metric *given = &p->metrics[AR_METRIC_SELF];
-    size_t n_values = p->metrics[AR_METRIC_TIME].n_values;
-
-    for (size_t i = 0, k = 0; i < n_values; i++) {
-        while (k < given->n_values && comes_before(&given->values[k], &selves[i]))
+    for (size_t i = 0, k = 0; i < n; i++) {
+        while (k < given.n && given.values[k].location < selves[i].location)
             k++;
 
-        bool found = k < given->n_values && !comes_before(&selves[i], &given->values[k]);
+        bool found = k < given.n && given.values[k].location == selves[i].location;
 
-        selves[i].value = found ? given->values[k].value : 0;
+        selves[i].value = found ? given.values[k].value : 0;
     }
+}
+
+struct ar_row ar_selves_get(struct ar_selves *s, uint32_t node)
+{
+    struct ar_row times = ar_rows_get(&s->times, node);
+
+    if (times.n)
+        memcpy(s->values, times.values, times.n * sizeof *s->values);
+    if (s->t->of_pairs) {
+        take_given(ar_rows_get(&s->others, node), s->values, times.n);
+        return (struct ar_row){s->values, times.n};
+    }
+    add_children(s, node);
+    for (size_t i = 0; i < times.n; i++) {
+        uint64_t inside = s->in_children[s->values[i].location];
+
+        /* Estimates, and rounding to nanoseconds, can make the parts larger than the whole. */
+        s->values[i].value -= inside < s->values[i].value ? inside : s->values[i].value;
+    }
+    forget_children(s);
+    return (struct ar_row){s->values, times.n};
 }
 
 enum ar_status ar_totals_self_values(const struct ar_totals *t, const struct ar_profile *p,
                                      struct ar_value **out)
 {
-    const struct ar_metric *m = &p->metrics[AR_METRIC_TIME];
-    struct subtraction s = {
-        .t = t,
-        .times = m->values,
-        .row_start = ar_totals_rows(p, AR_METRIC_TIME),
-        .in_children = calloc(p->n_locations + 1, sizeof *s.in_children),
-    };
-    struct ar_value *selves = malloc((m->n_values + 1) * sizeof *selves);
-    enum ar_status status = AR_NOMEM;
+    struct ar_value *values = malloc((p->metrics[AR_METRIC_TIME].n_values + 1) * sizeof *values);
+    struct ar_selves selves;
+    size_t n = 0;
 
-    if (s.row_start && s.in_children && selves) {
-        if (m->n_values)
-            memcpy(selves, m->values, m->n_values * sizeof *selves);
-        if (t->of_pairs)
-            take_given(p, selves);
-        else
-            subtract_children(&s, p->n_nodes, selves);
-        *out = selves;
-        selves = NULL;
-        status = AR_OK;
+    if (!values || ar_selves_open(&selves, t, p) < 0) {
+        free(values);
+        return AR_NOMEM;
     }
-    free(s.row_start);
-    free(s.in_children);
-    free(selves);
-    return status;
+    for (uint32_t node = 0; node < p->n_nodes; node++) {
+        struct ar_row row = ar_selves_get(&selves, node);
+
+        if (row.n)
+            memcpy(values + n, row.values, row.n * sizeof *values);
+        n += row.n;
+    }
+    ar_selves_close(&selves);
+    *out = values;
+    return AR_OK;
 }
 
 static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p)
 {
-    struct ar_value *selves;
+    struct ar_selves selves;
 
-    if (ar_totals_self_values(t, p, &selves) < 0)
+    if (ar_selves_open(&selves, t, p) < 0)
         return AR_NOMEM;
-    spread_all(p, selves, p->metrics[AR_METRIC_TIME].n_values, t->self);
-    free(selves);
+    for (uint32_t node = 0; node < p->n_nodes; node++)
+        t->self[node] = spread_of(p, ar_selves_get(&selves, node));
+    ar_selves_close(&selves);
     return AR_OK;
 }
 
@@ -257,24 +276,58 @@ bool ar_totals_is_mpi(const struct ar_totals *t, const struct ar_profile *p, uin
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static void sum_over_ranks(const struct ar_profile *p, enum ar_metric_id metric, uint64_t *sums)
+static enum ar_status sum_over_ranks(const struct ar_profile *p, enum ar_metric_id metric,
+                                     uint64_t *sums)
 {
-    const struct ar_metric *m = &p->metrics[metric];
+    struct ar_rows rows;
 
-    for (size_t i = 0; i < m->n_values; i++)
-        sums[m->values[i].node] += m->values[i].value;
+    if (ar_rows_open(&rows, p, metric) < 0)
+        return AR_NOMEM;
+    for (uint32_t node = 0; node < p->n_nodes; node++) {
+        struct ar_row row = ar_rows_get(&rows, node);
+
+        for (size_t i = 0; i < row.n; i++)
+            sums[node] += row.values[i].value;
+    }
+    ar_rows_close(&rows);
+    return AR_OK;
 }
 
-static void mark_nodes(const struct ar_profile *p, uint8_t *marks)
+static enum ar_status mark_nodes(const struct ar_profile *p, uint8_t *marks)
 {
-    const struct ar_metric *m = &p->metrics[AR_METRIC_MARKS];
+    struct ar_rows rows;
 
-    for (size_t i = 0; i < m->n_values; i++) {
-        uint8_t *mark = &marks[m->values[i].node];
+    if (ar_rows_open(&rows, p, AR_METRIC_MARKS) < 0)
+        return AR_NOMEM;
+    for (uint32_t node = 0; node < p->n_nodes; node++) {
+        struct ar_row row = ar_rows_get(&rows, node);
 
-        if (m->values[i].value > *mark)
-            *mark = m->values[i].value < UINT8_MAX ? (uint8_t)m->values[i].value : UINT8_MAX;
+        for (size_t i = 0; i < row.n; i++) {
+            uint64_t mark = row.values[i].value;
+
+            if (mark > marks[node])
+                marks[node] = mark < UINT8_MAX ? (uint8_t)mark : UINT8_MAX;
+        }
     }
+    ar_rows_close(&rows);
+    return AR_OK;
+}
+
+static enum ar_status build_sums(struct ar_totals *t, const struct ar_profile *p)
+{
+    const struct {
+        enum ar_metric_id metric;
+        uint64_t *to;
+    } sums[] = {{AR_METRIC_CALLS, t->n_calls},
+                {AR_METRIC_BYTES_OUT, t->bytes_out},
+                {AR_METRIC_BYTES_IN, t->bytes_in},
+                {AR_METRIC_AWAITED, t->awaited_ns},
+                {AR_METRIC_PRIMITIVE, t->n_primitive}};
+
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (sum_over_ranks(p, sums[i].metric, sums[i].to) < 0)
+            return AR_NOMEM;
+    return mark_nodes(p, t->marks);
 }
 
 static void add_process(struct ar_totals *t, const struct ar_process *process)
@@ -326,24 +379,18 @@ enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
 
     *out = (struct ar_totals){.of_pairs = ar_profile_of_pairs(p)};
     status = allocate(out, p->n_nodes) ? ar_profile_sort(p) : AR_NOMEM;
-    if (status == AR_OK) {
-        spread_all(p, p->metrics[AR_METRIC_TIME].values, p->metrics[AR_METRIC_TIME].n_values,
-                   out->time);
+    if (status == AR_OK)
+        status = build_time(out, p);
+    if (status == AR_OK)
         status = build_children(out, p);
-    }
     if (status == AR_OK)
         status = build_self(out, p);
-    if (status == AR_OK) {
-        sum_over_ranks(p, AR_METRIC_CALLS, out->n_calls);
-        sum_over_ranks(p, AR_METRIC_BYTES_OUT, out->bytes_out);
-        sum_over_ranks(p, AR_METRIC_BYTES_IN, out->bytes_in);
-        sum_over_ranks(p, AR_METRIC_AWAITED, out->awaited_ns);
-        sum_over_ranks(p, AR_METRIC_PRIMITIVE, out->n_primitive);
-        mark_nodes(p, out->marks);
+    if (status == AR_OK)
+        status = build_sums(out, p);
+    if (status == AR_OK)
         sum_processes(out, p);
-    } else {
+    else
         ar_totals_free(out);
-    }
     return status;
 }
 

@@ -7,7 +7,7 @@
  * estimated they may come to more than the whole. The sum of all self times is the time of the root
  * and of the threads if nothing is estimated (but for rounding to nanoseconds), and no less if
  * something is. In a profile of caller pairs self times are given, and it is those of functions,
- * without pairs, that add up. Built in time linear in nodes and values.
+ * without pairs, that add up. Built in time linear in nodes and values, row by row: see format/rows.h.
  *
  *     struct ar_totals t;
  *     if (ar_totals_build(&t, &profile) < 0) ...
@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "format/profile.h"
+#include "format/rows.h"
 
 struct ar_spread {
     double sum, mean;
@@ -60,8 +60,27 @@ AR_MUST_CHECK enum ar_status ar_totals_build(struct ar_totals *out, struct ar_pr
 void ar_totals_free(struct ar_totals *t);
 
 /*
- * What the metrics of a profile with totals, which are in order, are made of. Rows: where each
- * node's values start, with one more at the end; NULL: no memory. Self values: like those of
+ * Self times of single nodes: as many values as the node's times have, at the same locations. From
+ * those its children's are taken off, location by location; `in_children` is one number a location,
+ * set back after each node.
+ */
+struct ar_selves {
+    const struct ar_totals *t;
+    struct ar_rows times, others; /* the children's; of pairs what is given */
+    uint64_t *in_children;
+    uint32_t *touched; /* locations where that is not 0 */
+    size_t n_touched;
+    struct ar_value *values; /* the row that was asked for last */
+};
+
+AR_MUST_CHECK enum ar_status ar_selves_open(struct ar_selves *out, const struct ar_totals *t,
+                                            const struct ar_profile *p);
+struct ar_row ar_selves_get(struct ar_selves *s, uint32_t node);
+void ar_selves_close(struct ar_selves *s);
+
+/*
+ * What the metrics of a profile with totals, which are plain and in order, are made of. Rows: where
+ * each node's values start, with one more at the end; NULL: no memory. Self values: like those of
  * AR_METRIC_TIME, one for one. Both are the caller's to free().
  */
 size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric);

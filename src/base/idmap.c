@@ -2,6 +2,7 @@
 #include "base/idmap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t ar_mix64(uint64_t x)
 {
@@ -27,6 +28,21 @@ uint64_t ar_hash_bytes(const void *bytes, size_t n_bytes)
 
     for (size_t i = 0; i < n_bytes; i++)
         h = (h ^ p[i]) * 0x100000001b3u;
+    return ar_mix64(h);
+}
+
+uint64_t ar_hash_words(const void *words, size_t n_words)
+{
+    const unsigned char *p = words;
+    uint64_t h = n_words;
+
+    for (size_t i = 0; i < n_words; i++) {
+        uint64_t word;
+
+        memcpy(&word, p + 8 * i, sizeof word);
+        h = (h ^ word) * 0x9fb21c651e98df25u;
+        h ^= h >> 35;
+    }
     return ar_mix64(h);
 }
 

@@ -46,7 +46,7 @@ static size_t n_values(const struct ar_profile *p)
     size_t n = 0;
 
     for (int m = 0; m < AR_N_METRICS; m++)
-        n += p->metrics[m].n_values;
+        n += p->metrics[m].n_values + p->packed[m].n_values;
     return n;
 }
 
@@ -324,7 +324,7 @@ int ar_command_info(int argc, char **argv)
         return ar_complain_runs(argc - optind, "info RUN");
     if (only_check)
         return ar_check(argv[optind]);
-    if (ar_load(&p, argv[optind], &err) < 0)
+    if (ar_load_packed(&p, argv[optind], &err) < 0)
         return ar_complain("%s", err.text);
     status = AR_EXIT_OK;
     if (ar_totals_build(&t, &p) < 0)

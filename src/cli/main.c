@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/load.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/screen.h"
 
 #include <getopt.h>
@@ -56,6 +58,7 @@ int main(int argc, char **argv)
         printf("allranks %s\n", AR_PACKAGE_VERSION);
         return AR_EXIT_OK;
     }
+    ar_load_tell = ar_progress_files;
     opterr = 0; /* commands say themselves what they do not understand */
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)

@@ -763,7 +763,7 @@ int ar_command_mpi(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (ar_load(&whole, c.path, &err) < 0)
+    if (ar_load_packed(&whole, c.path, &err) < 0)
         return ar_complain("%s", err.text);
     if (ar_fold(&c.p, &whole) < 0 || ar_mpi_open(&c.m, &c.p) < 0)
         status = ar_complain("out of memory");

@@ -386,6 +386,7 @@ static void print_mpi(const struct report *r)
         print_mpi_row(r, &r->mpi[i]);
 }
 
+/* With totals, which it needs itself. */
 static enum ar_status find_mpi(struct report *r)
 {
     struct ar_mpi m;
@@ -395,6 +396,8 @@ static enum ar_status find_mpi(struct report *r)
 
     enum ar_status status = ar_mpi_table(&m, AR_MPI_BY_PATH, &r->mpi, &r->n_mpi);
 
+    r->t = m.t;
+    m.t = (struct ar_totals){0};
     ar_mpi_close(&m);
     return status;
 }
@@ -561,13 +564,13 @@ int ar_command_report(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (ar_load(&whole, r.path, &err) < 0)
+    if (ar_load_packed(&whole, r.path, &err) < 0)
         return ar_complain("%s", err.text);
     if (r.json)
         status = ar_report_json(&whole);
     else if (ar_profile_of_pairs(&whole))
         status = ar_report_functions(&whole, r.path, r.n_rows, r.min_share);
-    else if (ar_fold(&r.p, &whole) < 0 || ar_totals_build(&r.t, &r.p) < 0 || find_mpi(&r) < 0)
+    else if (ar_fold(&r.p, &whole) < 0 || find_mpi(&r) < 0)
         status = ar_complain("out of memory");
     else
         status = print_report(&r);

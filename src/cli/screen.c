@@ -2,6 +2,7 @@
 #include "cli/screen.h"
 
 #include "analysis/place.h"
+#include "cli/progress.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
 
@@ -274,15 +275,14 @@ const char *ar_show_date(uint64_t real_ns)
 
 size_t ar_count_hosts(const struct ar_profile *p)
 {
+    bool *is_there = calloc(p->strings.n_strings + 1, sizeof *is_there);
     size_t n = 0;
 
-    for (size_t i = 0; i < p->n_processes; i++) {
-        size_t k = 0;
-
-        while (k < i && p->processes[k].host != p->processes[i].host)
-            k++;
-        n += k == i;
+    for (size_t i = 0; i < p->n_processes && is_there; i++) {
+        n += !is_there[p->processes[i].host];
+        is_there[p->processes[i].host] = true;
     }
+    free(is_there);
     return n;
 }
 
@@ -515,16 +515,21 @@ int ar_write_run(struct ar_profile *p, const char *path)
     struct ar_bytes bytes = {0};
     struct ar_error err;
     char written[4096];
-    int status = AR_EXIT_OK;
+    enum ar_status encoded, status = AR_OK;
 
-    if (encode(p, path, &bytes, &err) < 0)
-        status = ar_complain("%s: %s", path, err.text);
-    else if (ar_run_write(&bytes, path, written, sizeof written, &err) < 0)
-        status = ar_complain("%s", err.text);
-    else
-        say_what_was_written(p, written);
+    ar_progress("putting the run together");
+    encoded = encode(p, path, &bytes, &err);
+    ar_progress("writing");
+    if (encoded >= 0)
+        status = ar_run_write(&bytes, path, written, sizeof written, &err);
+    ar_progress(NULL);
     ar_bytes_free(&bytes);
-    return status;
+    if (encoded < 0)
+        return ar_complain("%s: %s", path, err.text);
+    if (status < 0)
+        return ar_complain("%s", err.text);
+    say_what_was_written(p, written);
+    return AR_EXIT_OK;
 }
 
 static const char *program_name(const char *program)

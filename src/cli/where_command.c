@@ -472,7 +472,7 @@ int ar_command_where(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (ar_load(&w.p, w.path, &err) < 0)
+    if (ar_load_packed(&w.p, w.path, &err) < 0)
         return ar_complain("%s", err.text);
     w.from_live_files = is_of_live_files(w.path);
     if (ar_stacks_build(&w.s, &w.p, w.main_only) < 0)

@@ -580,7 +580,8 @@ static enum ar_status prepare(struct work *w, struct ar_profile *p)
 {
     w->p = p;
     w->of_pairs = ar_profile_of_pairs(p);
-    if (ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 || find_pairs(w) < 0)
+    if (ar_profile_unpack(p) < 0 || ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 ||
+        find_pairs(w) < 0)
         return AR_NOMEM;
     link_children(w);
     index_values(&p->metrics[AR_METRIC_CALLS], p->n_nodes, w->first_calls);

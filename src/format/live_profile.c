@@ -17,10 +17,9 @@
 
 struct source_function {
     const struct ar_record *record;
-    uint32_t id;                  /* in the profile; AR_NO_ID: no node has it yet */
-    bool is_partial;              /* not all of its calls were recorded */
-    struct ar_line_range *ranges; /* of its line table, when first asked for: scripts are long */
-    size_t n_ranges, cap_ranges;
+    struct ar_known_function *known; /* what is known of it; NULL: no node has it yet */
+    bool is_partial;                 /* not all of its calls were recorded */
+    struct ar_known_function own;    /* where nothing is kept for files that come later */
 };
 
 /* Nodes that are about ourselves. */
@@ -112,7 +111,7 @@ static enum ar_status note_comm(struct reading *r, const struct ar_record *recor
 static enum ar_status add_record(struct reading *r, const struct ar_record *record)
 {
     struct ar_str name = name_of(record), file = file_of(record);
-    struct source_function source = {.record = record, .id = AR_NO_ID};
+    struct source_function source = {.record = record};
 
     if (record->kind == AR_RECORD_FACT)
         return add_fact(r, name, file);
@@ -151,18 +150,36 @@ static enum ar_status read_records(struct reading *r)
     return AR_OK;
 }
 
+/* Of a file that is the first, or the only one, nothing is kept. */
+static struct ar_known_function *know(struct reading *r, struct source_function *source)
+{
+    if (r->p->known)
+        return ar_known_find(r->p->known, source->record);
+    source->own = (struct ar_known_function){.record = source->record, .id = AR_NO_ID};
+    return &source->own;
+}
+
+static enum ar_status add_function(struct reading *r, struct ar_known_function *known)
+{
+    const struct ar_record *record = known->record;
+    struct ar_function function = {.kind = record->function_kind, .first_line = record->first_line};
+
+    if (ar_profile_string(r->p, name_of(record), &function.name) < 0 ||
+        ar_profile_string(r->p, file_of(record), &function.file) < 0)
+        return AR_NOMEM;
+    return ar_profile_function(r->p, function, &known->id);
+}
+
 /* Its number in the profile, given when a node has it: a forked child knows all that its parent did. */
 static enum ar_status function_id(struct reading *r, uint32_t number, uint32_t *id)
 {
     struct source_function *source = &r->functions[number];
-    const struct ar_record *record = source->record;
-    struct ar_function function = {.kind = record->function_kind, .first_line = record->first_line};
 
-    if (source->id == AR_NO_ID && (ar_profile_string(r->p, name_of(record), &function.name) < 0 ||
-                                   ar_profile_string(r->p, file_of(record), &function.file) < 0 ||
-                                   ar_profile_function(r->p, function, &source->id) < 0))
+    if (!source->known)
+        source->known = know(r, source);
+    if (!source->known || (source->known->id == AR_NO_ID && add_function(r, source->known) < 0))
         return AR_NOMEM;
-    *id = source->id;
+    *id = source->known->id;
     return AR_OK;
 }
 
@@ -292,7 +309,8 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
     return ar_profile_location(r->p, &location, &r->locations[thread->number]);
 }
 
-static enum ar_status decode_lines(struct source_function *f)
+/* Once, when first asked for: scripts are long. */
+static enum ar_status decode_lines(struct ar_known_function *f)
 {
     const struct ar_record *record = f->record;
     struct ar_linetable table = ar_linetable_over(
@@ -313,11 +331,11 @@ static enum ar_status call_line(struct reading *r, const struct ar_node *node, u
                                 uint32_t *line)
 {
     uint32_t site = (uint32_t)(node->key >> 32);
-    struct source_function *f = &r->functions[python];
+    struct ar_known_function *f = python ? r->functions[python].known : NULL;
     size_t low = 0;
 
     *line = 0;
-    if (!site || !python)
+    if (!site || !f)
         return AR_OK;
     if (f->n_ranges == 0 && decode_lines(f) < 0)
         return AR_NOMEM;
@@ -821,17 +839,22 @@ static enum ar_status make_room(struct reading *r)
 
 static enum ar_status prepare(struct reading *r)
 {
+    struct ar_profile *p = r->p;
     size_t n_refs = r->live->n_bytes / AR_LIVE_REF_BYTES;
 
     /* Every thread has a slot: a larger number than there is room for is damage. */
     if (r->n_threads > r->live->n_bytes / sizeof(struct ar_live_thread))
         return AR_BAD;
-    r->nodes = calloc(n_refs + 1, sizeof *r->nodes);
+    if (!p->known && p->n_processes)
+        p->known = calloc(1, sizeof *p->known);
+    if (!p->known && p->n_processes)
+        return AR_NOMEM;
+    r->nodes = malloc((n_refs + 1) * sizeof *r->nodes);
     r->locations = malloc((r->n_threads + 1) * sizeof *r->locations);
     if (!r->nodes || !r->locations)
         return AR_NOMEM;
     for (size_t i = 0; i <= n_refs; i++)
-        r->nodes[i].node = AR_NO_ID;
+        r->nodes[i] = (struct mapped){.node = AR_NO_ID};
     memset(r->locations, 0xff, (r->n_threads + 1) * sizeof *r->locations);
     return make_room(r);
 }
@@ -885,7 +908,7 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
         ar_fail(err, status, "live file of process %u on %s: %s", h->pid, h->host,
                 status == AR_BAD ? "damaged" : ar_status_text(status));
     for (size_t i = 1; i <= r.n_functions; i++)
-        free(r.functions[i].ranges);
+        free(r.functions[i].own.ranges);
     ar_costly_free(&r.costly);
     free(r.kinds);
     free(r.functions);

@@ -98,8 +98,11 @@ static void copy_extent(struct ar_live *out, const unsigned char *from, const st
         extent->n_bytes_used = item->n_bytes; /* the file ends here */
     if (extent->n_bytes_used < n_head || extent->n_bytes_used > item->n_bytes)
         extent->n_bytes_used = n_head;
-    copy_words((unsigned char *)extent + n_head, from + item->offset + n_head,
-               extent->n_bytes_used - n_head);
+    if (out->is_at_rest)
+        memcpy(extent + 1, from + item->offset + n_head, extent->n_bytes_used - n_head);
+    else
+        copy_words((unsigned char *)extent + n_head, from + item->offset + n_head,
+                   extent->n_bytes_used - n_head);
 }
 
 /* What came after its kind was copied: there, but empty. */
@@ -324,6 +327,7 @@ static enum ar_status from_bytes(struct ar_live *out, const unsigned char *from,
     if (n_bytes < AR_LIVE_HEADER_BYTES)
         return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AWAY, name);
     copy_words((unsigned char *)&header, from, sizeof header);
+    out->is_at_rest = header.state == AR_LIVE_FINISHED;
     status =
         out->salvages ? check_magic(&header, name, err) : check_header(&header, n_bytes, name, err);
     if (status == AR_OK)

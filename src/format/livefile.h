@@ -390,6 +390,7 @@ struct ar_live {
     bool in_place; /* the bytes are the file's own */
     bool salvages; /* what cannot be read is left out and not a reason to refuse the rest */
     uint64_t n_bytes_left_out;
+    bool is_at_rest;    /* its process has ended: nobody writes to it any more */
     bool keep_builtins; /* those that hardly matter, too: for whoever compares two readings */
 };
 

@@ -33,7 +33,8 @@
 
 #include "base/bytes.h"
 #include "base/strtab.h"
-#include "format/livefile.h"
+#include "format/live_known.h"
+#include "format/packed.h"
 
 #define AR_METRIC_LIST(X)                                                                          \
     X(AR_METRIC_CALLS, "calls", "1", AR_COMBINE_SUM)                                               \
@@ -115,11 +116,6 @@ struct ar_location {
     uint64_t latest_real_ns; /* its newest sign of life, since 1970; 0: not known */
 };
 
-struct ar_value {
-    uint32_t node, location;
-    uint64_t value;
-};
-
 struct ar_metric {
     struct ar_value *values;
     size_t n_values, cap;
@@ -191,6 +187,16 @@ struct ar_profile {
     struct ar_location *locations;
     size_t n_locations, cap_locations;
     struct ar_metric metrics[AR_N_METRICS];
+    /*
+     * A run that was opened to look at some of its rows has metrics as its file has them, and none in
+     * `metrics`: see format/rows.h.
+     */
+    unsigned char *file; /* NULL: none are packed */
+    struct ar_sets sets;
+    struct ar_packed packed[AR_N_METRICS];
+    /* Nor has one that shows rows of another, several as one: see analysis/fold.h. */
+    const struct ar_profile *rows_of;       /* it lives longer */
+    uint32_t *first_of_node, *nodes_of_row; /* where each node's begin, with one more; and theirs */
     struct ar_comm *comms;
     size_t n_comms, cap_comms;
     struct ar_traffic *traffic;
@@ -202,9 +208,12 @@ struct ar_profile {
     struct ar_profile_part *parts; /* of syncs */
     size_t n_parts, cap_parts;
     /* Hash to id, probing on by one as in strtab. */
-    struct ar_idmap fact_ids, function_ids, comm_ids;
-    uint32_t *node_slots; /* ids of nodes plus one, by their hash, at most 3/4 full */
-    size_t n_node_slots;  /* 0 or a power of two */
+    struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;
+    size_t n_indexed;       /* processes, the first so many of which `process_ids` has */
+    struct ar_known *known; /* functions of live files; NULL: there was one of these at most */
+    uint32_t next_node;     /* the one after that which was found last */
+    uint32_t *node_slots;   /* ids of nodes plus one, by their hash, at most 3/4 full */
+    size_t n_node_slots;    /* 0 or a power of two */
 };
 
 extern const char *const ar_metric_names[AR_N_METRICS];
@@ -235,6 +244,8 @@ AR_MUST_CHECK enum ar_status ar_profile_process(struct ar_profile *p,
  * is a string of `p`, is the older one.
  */
 bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process);
+/* Whoever puts processes in another order says so. */
+void ar_profile_forget_processes(struct ar_profile *p);
 AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
@@ -279,6 +290,12 @@ AR_MUST_CHECK enum ar_status ar_profile_add_live(struct ar_profile *p, const str
                                                  uint64_t now_ticks, struct ar_error *err);
 /* Adds all of another profile, but for processes that `p` has; the others come after those of `p`. */
 AR_MUST_CHECK enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other);
+
+/*
+ * Makes plain metrics of packed ones, and of those of another: whoever looks at `metrics` itself has
+ * to do that first.
+ */
+AR_MUST_CHECK enum ar_status ar_profile_unpack(struct ar_profile *p);
 
 /* The index of the root that a location's values count for. */
 static inline uint32_t ar_profile_root(const struct ar_profile *p, uint32_t location)

@@ -66,6 +66,7 @@ static enum ar_status order_processes(struct ar_profile *p, uint32_t *number)
     }
     free(p->processes);
     p->processes = ordered;
+    ar_profile_forget_processes(p);
     p->cap_processes = p->n_processes + 1;
     return AR_OK;
 }
@@ -94,6 +95,16 @@ static void renumber_values(struct ar_profile *p, const uint32_t *number)
     ar_profile_renumber_syncs(p, number);
 }
 
+/* Nobody writes packed metrics in another order than that of families, but a file may say anything. */
+static enum ar_status renumber(struct ar_profile *p, const uint32_t *number)
+{
+    enum ar_status status = ar_profile_unpack(p);
+
+    if (status == AR_OK)
+        renumber_values(p, number);
+    return status;
+}
+
 static enum ar_status order_locations(struct ar_profile *p)
 {
     uint32_t *start = calloc(p->n_processes + 2, sizeof *start);
@@ -110,11 +121,11 @@ static enum ar_status order_locations(struct ar_profile *p)
             ordered[number[i]] = p->locations[i];
             changed = changed || number[i] != i;
         }
-        if (changed)
-            renumber_values(p, number);
         free(p->locations);
         p->locations = ordered;
         p->cap_locations = p->n_locations + 1;
+        if (changed && renumber(p, number) < 0)
+            ordered = NULL;
     }
     free(start);
     free(number);

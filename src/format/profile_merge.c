@@ -19,6 +19,51 @@ static bool is_twin(const struct ar_process *a, const struct ar_process *b)
     return a->pid && a->pid == b->pid && a->host == b->host && a->start_real_ns == b->start_real_ns;
 }
 
+/* By what twins have in common; equal hashes are told apart by a look. */
+static uint64_t name_of(const struct ar_process *process)
+{
+    return ar_pair_key((uint64_t)process->host << 32 | process->pid, process->start_real_ns);
+}
+
+/* Those that came since it was looked at last. false: no memory. */
+static bool index_processes(struct ar_profile *p)
+{
+    struct ar_idmap *ids = &p->process_ids;
+
+    for (; p->n_indexed < p->n_processes; p->n_indexed++) {
+        uint64_t key = name_of(&p->processes[p->n_indexed]);
+
+        while (ar_idmap_get(ids, key ? key : 1, AR_NO_ID) != AR_NO_ID)
+            key++;
+        if (ar_idmap_put(ids, key ? key : 1, (uint32_t)p->n_indexed) < 0)
+            return false;
+    }
+    return true;
+}
+
+void ar_profile_forget_processes(struct ar_profile *p)
+{
+    ar_idmap_free(&p->process_ids);
+    p->n_indexed = 0;
+}
+
+/* AR_NO_ID: there is none. */
+static uint32_t find_twin(struct ar_profile *p, const struct ar_process *process)
+{
+    uint32_t found = 0;
+
+    if (!index_processes(p)) { /* without it, one by one */
+        while (found < p->n_processes && !is_twin(&p->processes[found], process))
+            found++;
+        return found < p->n_processes ? found : AR_NO_ID;
+    }
+    for (uint64_t key = name_of(process);; key++) {
+        found = ar_idmap_get(&p->process_ids, key ? key : 1, AR_NO_ID);
+        if (found == AR_NO_ID || is_twin(&p->processes[found], process))
+            return found;
+    }
+}
+
 /* Gives what stays its new number, in order. */
 static uint32_t number_locations(const struct ar_profile *p, uint32_t process, uint32_t *numbers)
 {
@@ -64,16 +109,17 @@ static bool remove_process(struct ar_profile *p, uint32_t process)
     for (size_t i = process + 1; i < p->n_processes; i++)
         p->processes[i - 1] = p->processes[i];
     p->n_processes--;
+    ar_profile_forget_processes(p);
     free(numbers);
     return true;
 }
 
 bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process)
 {
-    for (uint32_t i = 0; i < p->n_processes; i++)
-        if (is_twin(&p->processes[i], process))
-            return process->wall_ns > p->processes[i].wall_ns && remove_process(p, i);
-    return true;
+    uint32_t twin = find_twin(p, process);
+
+    return twin == AR_NO_ID ||
+           (process->wall_ns > p->processes[twin].wall_ns && remove_process(p, twin));
 }
 
 /* ---- tables ----------------------------------------------------------------------------------- */
@@ -172,20 +218,47 @@ static enum ar_status add_locations(struct ar_profile *p, const struct ar_profil
     return AR_OK;
 }
 
+static enum ar_status add_row(struct ar_profile *p, enum ar_metric_id metric,
+                              const struct ar_value *values, size_t n, const struct remap *map)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct ar_value value = values[i];
+
+        value.node = map->node[value.node];
+        value.location = map->location[value.location];
+        if (value.location == AR_NO_ID)
+            continue;
+        if (ar_profile_value(p, metric, value) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+/* Row by row: there is never more than one that is plain. */
+static enum ar_status add_packed(struct ar_profile *p, enum ar_metric_id metric,
+                                 const struct ar_profile *other, const struct remap *map)
+{
+    const struct ar_packed *packed = &other->packed[metric];
+    struct ar_value *row = malloc((other->sets.n_most + 1) * sizeof *row);
+    enum ar_status status = row ? AR_OK : AR_NOMEM;
+
+    for (size_t i = 0; i < packed->n_rows && status == AR_OK; i++)
+        status = add_row(p, metric, row, ar_packed_get(packed, &other->sets, i, row), map);
+    free(row);
+    return status;
+}
+
 static enum ar_status add_values(struct ar_profile *p, const struct ar_profile *other,
                                  const struct remap *map)
 {
-    for (int m = 0; m < AR_N_METRICS; m++)
-        for (size_t i = 0; i < other->metrics[m].n_values; i++) {
-            struct ar_value value = other->metrics[m].values[i];
+    for (int m = 0; m < AR_N_METRICS; m++) {
+        enum ar_metric_id id = (enum ar_metric_id)m;
+        const struct ar_metric *plain = &other->metrics[m];
 
-            value.node = map->node[value.node];
-            value.location = map->location[value.location];
-            if (value.location == AR_NO_ID)
-                continue;
-            if (ar_profile_value(p, (enum ar_metric_id)m, value) < 0)
-                return AR_NOMEM;
-        }
+        if (add_row(p, id, plain->values, plain->n_values, map) < 0 ||
+            (other->packed[m].n_rows && add_packed(p, id, other, map) < 0))
+            return AR_NOMEM;
+    }
     return AR_OK;
 }
 

@@ -20,7 +20,7 @@
 #include "format/profile.h"
 
 #define AR_RUN_MAGIC "ALLRANKS"
-#define AR_RUN_VERSION 4
+#define AR_RUN_VERSION 5
 #define AR_RUN_OLDEST_VERSION 2 /* that can be read: columns and sections it lacks are empty */
 
 /* Into an empty buffer. */
@@ -32,9 +32,16 @@ AR_MUST_CHECK enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes
 AR_MUST_CHECK enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes,
                                            size_t n_bytes, const char *name, struct ar_error *err);
 
-/* The same from a file. */
+/* The same, with metrics left as they are: the bytes have to be there as long as they are packed. */
+AR_MUST_CHECK enum ar_status ar_run_decode_packed(struct ar_profile *out, const void *bytes,
+                                                  size_t n_bytes, const char *name,
+                                                  struct ar_error *err);
+
+/* The same from a file; a packed one keeps what was read. */
 AR_MUST_CHECK enum ar_status ar_run_read(struct ar_profile *out, const char *path,
                                          struct ar_error *err);
+AR_MUST_CHECK enum ar_status ar_run_read_packed(struct ar_profile *out, const char *path,
+                                                struct ar_error *err);
 
 /*
  * Writes a file that appears whole or not at all, and never in place of another: if `path` exists

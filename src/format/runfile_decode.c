@@ -230,12 +230,41 @@ static void decode_metric(struct ar_profile *p, struct ar_cursor *in)
 
     struct ar_metric *m = &p->metrics[id];
 
+    if (p->packed[id].rows)
+        in->bad = true;
     if (!make_items(in, (void **)&m->values, &m->n_values, &m->cap, n, sizeof *m->values))
         return;
     decode_rows(p, m, in);
     for (uint32_t i = 0; i < n && !in->bad; i++)
         m->values[i].value = ar_cursor_varint(in);
     m->sorted = true;
+}
+
+static void decode_sets(struct ar_profile *p, struct ar_cursor *in)
+{
+    if (p->sets.items)
+        in->bad = true;
+    else
+        ar_sets_open(&p->sets, in, p->n_locations);
+}
+
+/* What it says of rows is kept, and where their values are. */
+static void decode_matrix(struct ar_profile *p, struct ar_cursor *in)
+{
+    size_t n_name, n_unit;
+    const char *name = ar_cursor_string(in, &n_name);
+
+    ar_cursor_string(in, &n_unit);
+    ar_cursor_varint(in);
+
+    int id = find_metric(name, n_name);
+
+    if (id < 0) /* of a later version */
+        return;
+    if (p->packed[id].rows || p->metrics[id].values)
+        in->bad = true;
+    else
+        ar_packed_open(&p->packed[id], in, &p->sets, p->n_nodes);
 }
 
 /* Those that are made of others come after them. */
@@ -426,6 +455,12 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
     case AR_SECTION_METRIC:
         decode_metric(p, in);
         break;
+    case AR_SECTION_SETS:
+        decode_sets(p, in);
+        break;
+    case AR_SECTION_MATRIX:
+        decode_matrix(p, in);
+        break;
     case AR_SECTION_COMMS:
         decode_comms(p, in);
         break;
@@ -547,8 +582,8 @@ static enum ar_status decode_entry(struct ar_profile *p, const struct entry *e,
     return AR_OK;
 }
 
-enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n_bytes,
-                             const char *name, struct ar_error *err)
+enum ar_status ar_run_decode_packed(struct ar_profile *out, const void *bytes, size_t n_bytes,
+                                    const char *name, struct ar_error *err)
 {
     struct ar_cursor in = ar_cursor_over(bytes, n_bytes);
     const char *magic = ar_cursor_take(&in, 8);
@@ -586,5 +621,20 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
     }
     if (status < 0)
         ar_profile_free(out);
+    return status;
+}
+
+enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n_bytes,
+                             const char *name, struct ar_error *err)
+{
+    enum ar_status status = ar_run_decode_packed(out, bytes, n_bytes, name, err);
+
+    if (status < 0)
+        return status;
+    status = ar_profile_unpack(out);
+    if (status < 0) {
+        ar_profile_free(out);
+        ar_fail(err, status, "%s: %s (free some memory)", name, ar_status_text(status));
+    }
     return status;
 }

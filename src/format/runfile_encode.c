@@ -2,9 +2,10 @@
 #include "format/runfile.h"
 #include "format/runfile_layout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define MAX_SECTIONS (AR_SECTION_SYNCS - 1 + AR_N_METRICS)
+#define MAX_SECTIONS (AR_N_SECTION_KINDS + AR_N_METRICS)
 
 struct section {
     uint32_t kind;
@@ -161,36 +162,88 @@ static void encode_locations(struct encoding *e)
     end_section(e);
 }
 
-/*
- * A sparse matrix, row by row: how far this node is from the last one, how many locations have a
- * value, their distances from each other, and then in a column of its own the values.
- */
-static void encode_metric(struct encoding *e, enum ar_metric_id id)
+/* ---- metrics ---------------------------------------------------------------------------------- */
+
+/* The numbers of the sets that a metric's rows have, in their order. */
+struct row_sets {
+    uint32_t *ids;
+    size_t n, cap;
+};
+
+static size_t end_of_row(const struct ar_metric *m, size_t i)
 {
-    const struct ar_metric *m = &e->p->metrics[id];
+    size_t end = i;
+
+    while (end < m->n_values && m->values[end].node == m->values[i].node)
+        end++;
+    return end;
+}
+
+static enum ar_status find_sets(const struct ar_metric *m, struct ar_set_writer *sets,
+                                struct row_sets *rows)
+{
+    for (size_t i = 0, end; i < m->n_values; i = end) {
+        end = end_of_row(m, i);
+        if (ar_grow((void **)&rows->ids, &rows->cap, rows->n + 1, sizeof *rows->ids) < 0 ||
+            ar_set_add(sets, m->values + i, end - i, &rows->ids[rows->n]) < 0)
+            return AR_NOMEM;
+        rows->n++;
+    }
+    return AR_OK;
+}
+
+static void encode_rows(struct encoding *e, const struct ar_metric *m, const struct row_sets *rows)
+{
+    struct ar_bytes sizes = {0}, values = {0};
     uint32_t node = 0;
 
-    begin_section(e, AR_SECTION_METRIC);
+    ar_bytes_varint(e->out, rows->n);
+    for (size_t i = 0, end; i < m->n_values; i = end) {
+        size_t n_before = values.n;
+
+        end = end_of_row(m, i);
+        ar_bytes_varint(e->out, m->values[i].node - node);
+        node = m->values[i].node;
+        ar_packed_put(&values, m->values + i, end - i);
+        ar_bytes_varint(&sizes, values.n - n_before);
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        ar_bytes_varint(e->out, rows->ids[i]);
+    ar_bytes_put(e->out, sizes.data, sizes.n);
+    ar_bytes_put(e->out, values.data, values.n);
+    e->out->bad = e->out->bad || sizes.bad || values.bad;
+    ar_bytes_free(&sizes);
+    ar_bytes_free(&values);
+}
+
+/* What is known of all rows comes first: to look at one, no other need be read. */
+static void encode_matrix(struct encoding *e, enum ar_metric_id id, const struct row_sets *rows)
+{
+    begin_section(e, AR_SECTION_MATRIX);
     ar_bytes_string(e->out, ar_metric_names[id], strlen(ar_metric_names[id]));
     ar_bytes_string(e->out, ar_metric_units[id], strlen(ar_metric_units[id]));
     ar_bytes_varint(e->out, ar_metric_combine[id]);
-    ar_bytes_varint(e->out, m->n_values);
-    for (size_t i = 0, end; i < m->n_values; i = end) {
-        uint32_t location = 0;
-
-        for (end = i; end < m->n_values && m->values[end].node == m->values[i].node; end++)
-            ;
-        ar_bytes_varint(e->out, m->values[i].node - node);
-        ar_bytes_varint(e->out, end - i);
-        for (size_t k = i; k < end; k++) {
-            ar_bytes_varint(e->out, m->values[k].location - location);
-            location = m->values[k].location;
-        }
-        node = m->values[i].node;
-    }
-    for (size_t i = 0; i < m->n_values; i++)
-        ar_bytes_varint(e->out, m->values[i].value);
+    encode_rows(e, &e->p->metrics[id], rows);
     end_section(e);
+}
+
+static void encode_metrics(struct encoding *e)
+{
+    struct ar_set_writer sets = {0};
+    struct row_sets rows[AR_N_METRICS] = {0};
+
+    for (int id = 0; id < AR_N_METRICS; id++)
+        if (find_sets(&e->p->metrics[id], &sets, &rows[id]) < 0)
+            e->out->bad = true;
+    begin_section(e, AR_SECTION_SETS);
+    ar_set_writer_put(&sets, e->out);
+    end_section(e);
+    for (int id = 0; id < AR_N_METRICS; id++) {
+        if (rows[id].n && !e->out->bad)
+            encode_matrix(e, (enum ar_metric_id)id, &rows[id]);
+        free(rows[id].ids);
+    }
+    ar_set_writer_free(&sets);
 }
 
 static void encode_comms(struct encoding *e)
@@ -292,9 +345,12 @@ static void encode_syncs(struct encoding *e)
     end_section(e);
 }
 
+/* Strings, facts, functions, nodes, processes, locations and sets of them. */
+#define N_SECTIONS_ALWAYS 7
+
 static size_t n_sections_of(const struct ar_profile *p)
 {
-    size_t n = AR_SECTION_METRIC - 1;
+    size_t n = N_SECTIONS_ALWAYS;
 
     n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0) + (p->n_syncs > 0);
     for (int id = 0; id < AR_N_METRICS; id++)
@@ -346,8 +402,10 @@ static enum ar_status finish(struct encoding *e)
 enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
 {
     struct encoding e = {.p = p, .out = out};
-    enum ar_status status = ar_profile_sort(p);
+    enum ar_status status = ar_profile_unpack(p);
 
+    if (status == AR_OK)
+        status = ar_profile_sort(p);
     if (status < 0)
         return status;
     leave_room_for_head(&e);
@@ -357,9 +415,7 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
     encode_nodes(&e);
     encode_processes(&e);
     encode_locations(&e);
-    for (int id = 0; id < AR_N_METRICS; id++)
-        if (p->metrics[id].n_values)
-            encode_metric(&e, (enum ar_metric_id)id);
+    encode_metrics(&e);
     if (p->n_comms)
         encode_comms(&e);
     if (p->n_traffic)

@@ -9,11 +9,14 @@ enum ar_section_kind {
     AR_SECTION_NODES = 4,
     AR_SECTION_PROCESSES = 5,
     AR_SECTION_LOCATIONS = 6,
-    AR_SECTION_METRIC = 7, /* one a metric */
+    AR_SECTION_METRIC = 7, /* one a metric, up to version 4 */
     AR_SECTION_COMMS = 8,  /* the following only where there are any */
     AR_SECTION_TRAFFIC = 9,
     AR_SECTION_COMPLETED = 10,
     AR_SECTION_SYNCS = 11,
+    AR_SECTION_SETS = 12,   /* of locations, that rows of metrics have */
+    AR_SECTION_MATRIX = 13, /* one a metric */
+    AR_N_SECTION_KINDS
 };
 
 enum { AR_CODEC_PLAIN = 0 };

@@ -21,7 +21,7 @@ static enum ar_status check_version(const char *path, struct ar_error *err)
                : AR_OK;
 }
 
-enum ar_status ar_run_read(struct ar_profile *out, const char *path, struct ar_error *err)
+enum ar_status ar_run_read_packed(struct ar_profile *out, const char *path, struct ar_error *err)
 {
     unsigned char *bytes = NULL;
     struct stat st;
@@ -30,7 +30,24 @@ enum ar_status ar_run_read(struct ar_profile *out, const char *path, struct ar_e
     if (status == AR_OK)
         status = ar_file_read(path, &bytes, &st, err);
     if (status == AR_OK)
-        status = ar_run_decode(out, bytes, (size_t)st.st_size, path, err);
-    free(bytes);
+        status = ar_run_decode_packed(out, bytes, (size_t)st.st_size, path, err);
+    if (status == AR_OK && out->sets.items)
+        out->file = bytes;
+    else /* older versions have nothing that is packed */
+        free(bytes);
+    return status;
+}
+
+enum ar_status ar_run_read(struct ar_profile *out, const char *path, struct ar_error *err)
+{
+    enum ar_status status = ar_run_read_packed(out, path, err);
+
+    if (status < 0)
+        return status;
+    status = ar_profile_unpack(out);
+    if (status < 0) {
+        ar_profile_free(out);
+        ar_fail(err, status, "%s: %s (free some memory)", path, ar_status_text(status));
+    }
     return status;
 }

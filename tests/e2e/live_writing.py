@@ -46,13 +46,15 @@ class Extent:
 class LiveFile:
     """One process with one thread."""
 
-    def __init__(self, rank: int, size: int, wall_ns: int) -> None:
+    def __init__(self, rank: int, size: int, wall_ns: int, n_pages: tuple[int, int, int] = (4, 16, 64)) -> None:
+        """`n_pages` of records, nodes and values."""
         self.rank, self.size, self.wall_ns = rank, size, wall_ns
         self.lost = [0] * 12
+        records, nodes, values = n_pages
         self.threads = Extent(THREADS, 0, PAGE, 1)
-        self.records = Extent(RECORDS, 0, 2 * PAGE, 4)
-        self.nodes = Extent(NODES, 0, 6 * PAGE, 16)
-        self.values = Extent(VALUES, 0, 22 * PAGE, 64)
+        self.records = Extent(RECORDS, 0, 2 * PAGE, records)
+        self.nodes = Extent(NODES, 0, (2 + records) * PAGE, nodes)
+        self.values = Extent(VALUES, 0, (2 + records + nodes) * PAGE, values)
         self.n_functions = self.n_comms = 0
         self.first_lines: dict[int, int] = {}
         self.python_above: dict[int, int] = {}  # by ref

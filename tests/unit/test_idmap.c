@@ -193,6 +193,10 @@ static void test_hashes(void)
     tap_ok(ar_hash_bytes("ab", 2) != ar_hash_bytes("ba", 2), "so have bytes");
     tap_ok(ar_hash_bytes("a", 1) != ar_hash_bytes("a", 2), "a NUL counts");
     tap_ok(ar_hash_bytes("", 0) == ar_hash_bytes(NULL, 0), "no bytes need no address");
+    tap_ok(ar_hash_words("12345678abcdefgh", 2) != ar_hash_words("abcdefgh12345678", 2) &&
+               ar_hash_words("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 1) !=
+                   ar_hash_words("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 2),
+           "order and number of words count");
 }
 
 int main(void)

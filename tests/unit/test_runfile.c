@@ -622,6 +622,41 @@ static enum verdict judge_with_section(uint32_t kind, const char *section, size_
     return verdict;
 }
 
+/* Up to version 4 a metric has its values row by row, each with its own locations. */
+static void test_metric_of_version_4(void)
+{
+    static const char rows[] = "\x05"
+                               "calls\x01"
+                               "1\x00\x03"
+                               "\x00\x01\x01"
+                               "\x01\x02\x00\x01"
+                               "\x07\x08\xac\x02";
+    struct ar_bytes file = {0}, section = {0};
+    struct ar_profile p;
+
+    sample_start(&p);
+    sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "main", 1), 1);
+    sample_thread(&p, sample_rank(&p, 0), 0);
+    sample_thread(&p, sample_rank(&p, 1), 0);
+    sample_must(ar_run_encode(&p, &file));
+    ar_profile_free(&p);
+    ar_bytes_put(&section, rows, sizeof rows - 1);
+
+    struct ar_bytes old = with_section(&file, 7, &section);
+
+    old.data[8] = 4;
+    tap_ok(ar_run_decode(&p, old.data, old.n, "old", &error) == AR_OK && sample_is_sound(&p),
+           "version 4 is read");
+    tap_ok(sample_find(&p, AR_METRIC_CALLS, 0, 1) == 7 &&
+               sample_find(&p, AR_METRIC_CALLS, 1, 0) == 8 &&
+               sample_find(&p, AR_METRIC_CALLS, 1, 1) == 300,
+           "with its values");
+    ar_profile_free(&p);
+    ar_bytes_free(&file);
+    ar_bytes_free(&section);
+    ar_bytes_free(&old);
+}
+
 #define JUDGE(kind, literal) judge_with_section(kind, literal, sizeof(literal) - 1)
 
 static void test_sections_of_later_versions(void)
@@ -640,6 +675,11 @@ static void test_sections_that_cannot_be(void)
                     "calls\x01"
                     "1\x00\x00") == REFUSED,
            "a metric twice");
+    tap_ok(JUDGE(12, "\x00") == REFUSED, "sets twice");
+    tap_ok(JUDGE(13, "\x05"
+                     "calls\x01"
+                     "1\x00\x00") == REFUSED,
+           "a packed metric twice");
     tap_ok(JUDGE(1, "\x01\x03new") == REFUSED, "a string out of turn");
     tap_ok(JUDGE(2, "\xff\xff\xff\xff\x0f") == REFUSED, "a count without items");
     tap_ok(JUDGE(8, "\x00") == REFUSED, "communicators twice");
@@ -788,7 +828,7 @@ static void test_heads(void)
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
         {8, 1, AR_UNSUPPORTED, "version 1"},
-        {8, 5, AR_UNSUPPORTED, "version 5"},
+        {8, 6, AR_UNSUPPORTED, "version 6"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
         {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */
@@ -857,6 +897,7 @@ int main(void)
     test_flips();
     test_flips_with_good_checksums();
     test_random_damage();
+    test_metric_of_version_4();
     test_sections_of_later_versions();
     test_sections_that_cannot_be();
     test_messages_by_hand();

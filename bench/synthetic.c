@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Files of jobs that never ran, for figures that no machine here could record: live files as
+ * format/livefile.h has them, one a rank, or the run that is made of them.
+ *
+ *     synthetic live DIR  --ranks 128 --nodes 3000
+ *     synthetic run  FILE --ranks 10240 --nodes 5000 --share 0.33 --classes 4 --mpi --seed 7
+ *
+ * All ranks have the same program: a tree of --nodes nodes of --functions functions. A tenth of it, the
+ * trunk, is on every rank; of the rest, which hangs below it, each rank has as much as makes its share
+ * of all nodes --share. Ranks of one of --classes classes have the same nodes and calls; with 0 classes
+ * each is one of its own. Times are a class's, give or take a tenth on each rank. With --mpi every
+ * tenth node is an MPI call with bytes, and a message to either neighbour. Everything follows from
+ * --seed: the same options make the same bytes.
+ */
+#include "base/bytes.h"
+#include "base/idmap.h"
+#include "format/livefile.h"
+#include "format/profile.h"
+#include "format/runfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define START_TICKS 1000000u
+#define START_REAL_NS 1700000000000000000u
+#define LINES_PER_FUNCTION 20
+#define RANKS_PER_HOST 128
+
+struct job {
+    uint32_t n_ranks, n_nodes, n_functions, n_classes;
+    double share;
+    bool mpi;
+    uint64_t seed;
+    uint32_t n_trunk;
+    uint32_t *parents; /* by node */
+};
+
+/* What one rank has of each node; 0 calls: nothing. */
+struct rank {
+    uint32_t number, class;
+    uint64_t *n_calls, *ticks;
+};
+
+static void *must(void *memory)
+{
+    if (!memory) {
+        fprintf(stderr, "synthetic: out of memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+static void must_be_ok(enum ar_status status, const struct ar_error *err)
+{
+    if (status < 0) {
+        fprintf(stderr, "synthetic: %s\n", err ? err->text : ar_status_text(status));
+        exit(1);
+    }
+}
+
+/* ---- the job ---------------------------------------------------------------------------------- */
+
+static uint64_t dice(const struct job *job, uint64_t what, uint64_t a, uint64_t b)
+{
+    return ar_pair_key(ar_pair_key(job->seed * 16 + what, a), b);
+}
+
+static double chance(const struct job *job, uint64_t what, uint64_t a, uint64_t b)
+{
+    return (double)(dice(job, what, a, b) >> 11) * 0x1p-53;
+}
+
+enum { IS_THERE, HOW_OFTEN, HOW_LONG, NOISE, PARENT };
+
+static bool is_mpi(const struct job *job, uint32_t node)
+{
+    return job->mpi && node >= job->n_trunk && node % 10 == 0;
+}
+
+/* Node 0 is the thread's root. */
+static void plant(struct job *job)
+{
+    job->n_trunk = job->n_nodes / 10 > 1 ? job->n_nodes / 10 : 1;
+    if (job->n_trunk > job->share * job->n_nodes)
+        job->n_trunk = 1;
+    job->parents = must(calloc(job->n_nodes, sizeof *job->parents));
+    for (uint32_t i = 1; i < job->n_nodes; i++) {
+        uint32_t n_possible = i < job->n_trunk ? i : job->n_trunk;
+        uint32_t back = (uint32_t)(dice(job, PARENT, i, 0) % (n_possible < 30 ? n_possible : 30));
+
+        job->parents[i] =
+            i < job->n_trunk ? i - 1 - back : (uint32_t)(dice(job, PARENT, i, 1) % n_possible);
+    }
+}
+
+static bool has_node(const struct job *job, const struct rank *rank, uint32_t node)
+{
+    double trunk = (double)job->n_trunk / job->n_nodes;
+    double left = trunk < 1 ? (job->share - trunk) / (1 - trunk) : 0;
+
+    return node < job->n_trunk || chance(job, IS_THERE, rank->class, node) < left;
+}
+
+/* Few nodes are called often, and few take long. */
+static void live_on(const struct job *job, struct rank *rank)
+{
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        double often = chance(job, HOW_OFTEN, rank->class, i);
+        double longs = chance(job, HOW_LONG, rank->class, i);
+        double noise = 0.9 + 0.2 * chance(job, NOISE, rank->number, i);
+
+        rank->n_calls[i] = rank->ticks[i] = 0;
+        if (!has_node(job, rank, i))
+            continue;
+        rank->n_calls[i] = i ? 1 + (uint64_t)(0.05 / (1.00001 - often)) : 1;
+        rank->ticks[i] = 1 + (uint64_t)(noise * 2e4 / (1.0001 - longs));
+    }
+    for (uint32_t i = job->n_nodes - 1; i > 0; i--)
+        if (rank->n_calls[i])
+            rank->ticks[job->parents[i]] += rank->ticks[i];
+}
+
+/* ---- a live file ------------------------------------------------------------------------------ */
+
+static size_t whole_pages(size_t n_bytes)
+{
+    return (n_bytes + AR_LIVE_PAGE_BYTES - 1) & ~(size_t)(AR_LIVE_PAGE_BYTES - 1);
+}
+
+/* Items of one kind, with the head of their extent. */
+static void put_extent(struct ar_bytes *out, enum ar_extent_kind kind, const struct ar_bytes *items)
+{
+    static const char zeros[AR_LIVE_PAGE_BYTES];
+    struct ar_extent head = {.kind = kind, .n_bytes_used = sizeof head + items->n};
+
+    head.n_bytes = whole_pages(head.n_bytes_used);
+    ar_bytes_put(out, &head, sizeof head);
+    ar_bytes_put(out, items->data, items->n);
+    ar_bytes_put(out, zeros, head.n_bytes - head.n_bytes_used);
+}
+
+static void put_record(struct ar_bytes *out, struct ar_record head, const char *name,
+                       const char *file, const void *table)
+{
+    static const char zeros[8];
+
+    head.n_name = (uint32_t)strlen(name);
+    head.n_file = (uint32_t)strlen(file);
+
+    size_t n_plain = sizeof head + head.n_name + head.n_file + head.n_linetable;
+
+    head.n_bytes = (uint32_t)(n_plain + 7) & ~7u;
+    ar_bytes_put(out, &head, sizeof head);
+    ar_bytes_put(out, name, head.n_name);
+    ar_bytes_put(out, file, head.n_file);
+    ar_bytes_put(out, table, head.n_linetable);
+    ar_bytes_put(out, zeros, head.n_bytes - n_plain);
+}
+
+static void put_function(const struct job *job, struct ar_bytes *out, uint32_t node)
+{
+    static const char *const mpi_names[] = {"MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Waitall"};
+    uint32_t number = node % job->n_functions;
+    unsigned char lines[2 * LINES_PER_FUNCTION];
+    char name[64], file[96];
+
+    if (is_mpi(job, node)) {
+        put_record(out,
+                   (struct ar_record){.kind = AR_RECORD_FUNCTION, .function_kind = AR_FUNCTION_MPI},
+                   mpi_names[node / 10 % 4], "", NULL);
+        return;
+    }
+    for (int i = 0; i < LINES_PER_FUNCTION; i++) {
+        lines[2 * i] = 4;
+        lines[2 * i + 1] = 1;
+    }
+    snprintf(name, sizeof name, "Solver%u.step_of_method_%u", number % 37, number);
+    snprintf(file, sizeof file, "/home/user/project/package/module_%u.py", number / 25);
+    put_record(out,
+               (struct ar_record){.kind = AR_RECORD_FUNCTION,
+                                  .function_kind = AR_FUNCTION_PYTHON,
+                                  .linetable_kind = AR_LINETABLE_PEP626,
+                                  .first_line = 10 + number % 25 * 30,
+                                  .n_linetable = sizeof lines},
+               name, file, lines);
+}
+
+static void put_fact(struct ar_bytes *out, const char *key, const char *value)
+{
+    put_record(out, (struct ar_record){.kind = AR_RECORD_FACT}, key, value, NULL);
+}
+
+static void put_world(const struct job *job, struct ar_bytes *out, uint32_t rank)
+{
+    struct ar_live_comm world = {
+        .identity = 1, .origin = AR_COMM_WORLD, .size = job->n_ranks, .rank = rank};
+
+    put_record(out, (struct ar_record){.kind = AR_RECORD_COMM, .n_linetable = sizeof world},
+               "MPI_COMM_WORLD", "", &world);
+}
+
+/* In the order in which the rank met them; `numbers` says by function what number each has. */
+static void put_records(const struct job *job, const struct rank *rank, struct ar_bytes *out,
+                        uint32_t *numbers)
+{
+    uint32_t n = 0;
+
+    memset(numbers, 0, (job->n_nodes + 1) * sizeof *numbers);
+    put_fact(out, "program", "/home/user/project/synthetic.py");
+    put_fact(out, "command", "python synthetic.py");
+    put_fact(out, "python", "3.13.1");
+    if (job->mpi)
+        put_world(job, out, rank->number);
+    for (uint32_t i = 1; i < job->n_nodes; i++) {
+        uint32_t *number =
+            &numbers[is_mpi(job, i) ? job->n_functions + i / 10 % 4 : i % job->n_functions];
+
+        if (rank->n_calls[i] && !*number) {
+            put_function(job, out, i);
+            *number = ++n;
+        }
+    }
+}
+
+static void put_message(struct ar_bytes *out, uint32_t ref, uint32_t peer, bool is_out, uint64_t n,
+                        uint64_t n_bytes, uint64_t ticks)
+{
+    struct ar_values block = {.kind = AR_VALUES_TRAFFIC};
+
+    block.words[AR_TRAFFIC_WHERE] =
+        (uint64_t)ref << 32 | 1u << 8 | (64u - (unsigned)__builtin_clzll(n_bytes));
+    block.words[AR_TRAFFIC_PEER] = (uint64_t)peer << 32 | peer;
+    block.words[is_out ? AR_TRAFFIC_N_OUT : AR_TRAFFIC_N_IN] = n;
+    block.words[is_out ? AR_TRAFFIC_BYTES_OUT : AR_TRAFFIC_BYTES_IN] = n * n_bytes;
+    block.words[AR_TRAFFIC_TICKS] = ticks;
+    ar_bytes_put(out, &block, sizeof block);
+}
+
+/* `first_ref` is where the extent begins; returns the ref of the node's own block. */
+static uint32_t put_values(const struct job *job, const struct rank *rank, uint32_t node,
+                           uint32_t node_ref, struct ar_bytes *out, uint32_t first_ref)
+{
+    uint32_t own_ref = first_ref + (uint32_t)(out->n / AR_LIVE_REF_BYTES);
+    uint64_t n = rank->n_calls[node], each = rank->ticks[node] / n;
+    uint64_t n_bytes = (uint64_t)8 << (node / 10 % 12);
+    struct ar_values own = {.kind = AR_VALUES_MPI, .next_ref = own_ref + 1};
+
+    own.words[AR_MPI_BYTES_OUT] = own.words[AR_MPI_BYTES_IN] = n * n_bytes;
+    own.words[AR_MPI_MIN_TICKS] = each / 2;
+    own.words[AR_MPI_MAX_TICKS] = 2 * each;
+    ar_bytes_put(out, &own, sizeof own);
+    put_message(out, node_ref, (rank->number + 1) % job->n_ranks, true, n, n_bytes,
+                rank->ticks[node]);
+    put_message(out, node_ref, (rank->number + job->n_ranks - 1) % job->n_ranks, false, n, n_bytes,
+                0);
+    return own_ref;
+}
+
+/* Nodes and values, whose extents lie one after the other: each names places in the other. */
+static void put_nodes(const struct job *job, const struct rank *rank, const uint32_t *numbers,
+                      struct ar_bytes *out, uint32_t *refs)
+{
+    struct ar_bytes nodes = {0}, values = {0};
+    uint32_t n = 0, first = (uint32_t)((out->n + sizeof(struct ar_extent)) / AR_LIVE_REF_BYTES);
+
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        n += rank->n_calls[i] > 0;
+
+    uint32_t first_value =
+        first - 1 + (uint32_t)(whole_pages((n + 1) * 64) / AR_LIVE_REF_BYTES) + 1;
+
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        uint32_t function = is_mpi(job, i) ? job->n_functions + i / 10 % 4 : i % job->n_functions;
+        struct ar_node node = {.ticks = (int64_t)rank->ticks[i], .n_calls = rank->n_calls[i]};
+
+        if (!rank->n_calls[i])
+            continue;
+        refs[i] = first + (uint32_t)(nodes.n / AR_LIVE_REF_BYTES);
+        if (i) {
+            node.parent_ref = refs[job->parents[i]];
+            node.key = numbers[function] | (uint64_t)(1 + 4 * (i % LINES_PER_FUNCTION)) << 32;
+        }
+        if (is_mpi(job, i))
+            node.values_ref = put_values(job, rank, i, refs[i], &values, first_value);
+        ar_bytes_put(&nodes, &node, sizeof node);
+    }
+    put_extent(out, AR_EXTENT_NODES, &nodes);
+    if (values.n)
+        put_extent(out, AR_EXTENT_VALUES, &values);
+    ar_bytes_free(&nodes);
+    ar_bytes_free(&values);
+}
+
+static void put_thread(const struct rank *rank, struct ar_bytes *out, uint32_t root_ref)
+{
+    struct ar_bytes items = {0};
+    struct ar_live_thread thread = {.root_ref = root_ref,
+                                    .current_ref = root_ref,
+                                    .start_ticks = START_TICKS,
+                                    .latest_ticks = START_TICKS + rank->ticks[0],
+                                    .end_ticks = START_TICKS + rank->ticks[0],
+                                    .name = "MainThread"};
+
+    ar_bytes_put(&items, &thread, sizeof thread);
+    put_extent(out, AR_EXTENT_THREADS, &items);
+    ar_bytes_free(&items);
+}
+
+static void put_header(const struct job *job, const struct rank *rank, struct ar_bytes *out)
+{
+    uint64_t wall = rank->ticks[0];
+    struct ar_live_header h = {
+        .version = AR_LIVE_VERSION,
+        .header_bytes = AR_LIVE_HEADER_BYTES,
+        .state = AR_LIVE_FINISHED,
+        .n_bytes_used = out->n,
+        .n_bytes_max = 256u << 20,
+        .pid = 1000 + rank->number % RANKS_PER_HOST,
+        .pid_start = 77,
+        .world_rank = rank->number,
+        .world_size = job->n_ranks,
+        .rank_confirmed = 1,
+        .job = "synthetic",
+        .start = {START_TICKS, START_TICKS, START_REAL_NS + rank->number},
+        .latest = {START_TICKS + wall, START_TICKS + wall, START_REAL_NS + rank->number + wall},
+        .call_cost_ns = 20,
+    };
+
+    memcpy(h.magic, AR_LIVE_MAGIC, sizeof h.magic);
+    h.root_pid = h.pid;
+    h.root_start = h.pid_start;
+    snprintf(h.host, sizeof h.host, "node-%u", rank->number / RANKS_PER_HOST);
+    memcpy(out->data, &h, sizeof h);
+}
+
+static void make_live(const struct job *job, struct rank *rank, struct ar_bytes *out)
+{
+    static const char zeros[AR_LIVE_HEADER_BYTES];
+    uint32_t *numbers = must(calloc(job->n_nodes + job->n_functions + 8, sizeof *numbers));
+    uint32_t *refs = must(calloc(job->n_nodes, sizeof *refs));
+    struct ar_bytes records = {0};
+
+    out->n = 0;
+    live_on(job, rank);
+    put_records(job, rank, &records, numbers);
+    ar_bytes_put(out, zeros, sizeof zeros);
+    /* The root is the first node: header, one page of threads, records, and the head of its extent. */
+    put_thread(
+        rank, out,
+        (uint32_t)((out->n + AR_LIVE_PAGE_BYTES +
+                    whole_pages(sizeof(struct ar_extent) + records.n) + sizeof(struct ar_extent)) /
+                   AR_LIVE_REF_BYTES));
+    put_extent(out, AR_EXTENT_RECORDS, &records);
+    put_nodes(job, rank, numbers, out, refs);
+    must_be_ok(out->bad ? AR_NOMEM : AR_OK, NULL);
+    put_header(job, rank, out);
+    ar_bytes_free(&records);
+    free(numbers);
+    free(refs);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static void write_file(const char *path, const struct ar_bytes *bytes)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    if (fd < 0 || write(fd, bytes->data, bytes->n) != (ssize_t)bytes->n || close(fd) < 0) {
+        fprintf(stderr, "synthetic: %s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+}
+
+static void write_live(const char *directory, const struct rank *rank, const struct ar_bytes *bytes)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/r%u-p%u-77.live", directory, rank->number,
+             1000 + rank->number % RANKS_PER_HOST);
+    write_file(path, bytes);
+}
+
+static void add_to_run(struct ar_profile *p, const struct ar_bytes *bytes)
+{
+    struct ar_live live;
+    struct ar_error err;
+
+    must_be_ok(ar_live_from_bytes(&live, bytes->data, bytes->n, "synthetic", &err), &err);
+    must_be_ok(ar_profile_add_live(p, &live, 0, &err), &err);
+    ar_live_close(&live);
+}
+
+static void write_run(struct ar_profile *p, const char *path)
+{
+    struct ar_bytes bytes = {0};
+
+    must_be_ok(ar_run_encode(p, &bytes), NULL);
+    write_file(path, &bytes);
+    ar_bytes_free(&bytes);
+}
+
+static void make_all(const struct job *job, bool as_run, const char *target)
+{
+    struct rank rank = {.n_calls = must(calloc(job->n_nodes, sizeof *rank.n_calls)),
+                        .ticks = must(calloc(job->n_nodes, sizeof *rank.ticks))};
+    struct ar_bytes bytes = {0};
+    struct ar_profile p;
+
+    must_be_ok(ar_profile_init(&p), NULL);
+    for (uint32_t r = 0; r < job->n_ranks; r++) {
+        rank.number = r;
+        rank.class = job->n_classes ? r % job->n_classes : r;
+        make_live(job, &rank, &bytes);
+        if (as_run)
+            add_to_run(&p, &bytes);
+        else
+            write_live(target, &rank, &bytes);
+    }
+    if (as_run)
+        write_run(&p, target);
+    ar_profile_free(&p);
+    ar_bytes_free(&bytes);
+    free(rank.n_calls);
+    free(rank.ticks);
+}
+
+static int refuse(void)
+{
+    fprintf(stderr, "usage: synthetic live|run TARGET [--ranks N] [--nodes N] [--functions N] "
+                    "[--share 0..1] [--classes N] [--mpi] [--seed N]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"ranks", required_argument, NULL, 'r'},     {"nodes", required_argument, NULL, 'n'},
+        {"functions", required_argument, NULL, 'f'}, {"share", required_argument, NULL, 's'},
+        {"classes", required_argument, NULL, 'c'},   {"mpi", no_argument, NULL, 'm'},
+        {"seed", required_argument, NULL, 'd'},      {NULL, 0, NULL, 0}};
+    struct job job = {.n_ranks = 8, .n_nodes = 1000, .share = 1};
+
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (c == 'r')
+            job.n_ranks = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (c == 'n')
+            job.n_nodes = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (c == 'f')
+            job.n_functions = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (c == 's')
+            job.share = strtod(optarg, NULL);
+        else if (c == 'c')
+            job.n_classes = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (c == 'm')
+            job.mpi = true;
+        else if (c == 'd')
+            job.seed = strtoull(optarg, NULL, 10);
+        else
+            return refuse();
+    }
+    if (argc - optind != 2 || !job.n_ranks || !job.n_nodes)
+        return refuse();
+    if (!job.n_functions || job.n_functions > job.n_nodes)
+        job.n_functions = job.n_nodes;
+    plant(&job);
+    if (strcmp(argv[optind], "live") != 0 && strcmp(argv[optind], "run") != 0)
+        return refuse();
+    make_all(&job, strcmp(argv[optind], "run") == 0, argv[optind + 1]);
+    free(job.parents);
+    return 0;
+}
