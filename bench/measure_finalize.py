@@ -6,6 +6,7 @@ The bytes are those that one rank would send: the size of the run file of a rank
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -31,13 +32,23 @@ def launcher(mpi: str, n_ranks: int) -> list[str]:
     return words
 
 
+def variables(mpi: str, directory: str) -> dict[str, str]:
+    """For mpi4py's wheel, which looks for its MPI by a name that Debian's MPICH does not have."""
+    name = Path(directory, "libmpi.so.12")
+    found = glob.glob("/usr/lib/*/libmpich.so.12")
+    if mpi == "mpich" and found and not name.exists():
+        name.symlink_to(found[0])
+    library_path = {"LD_LIBRARY_PATH": directory} if mpi == "mpich" and found else {}
+    return {**environment(), "MPI4PY_MPIABI": mpi, **library_path}
+
+
 def seconds(words: list[str], mpi: str, n_ranks: int, directory: str) -> Callable[[], Figures]:
     command = [*launcher(mpi, n_ranks), *words]
 
     def measure() -> Figures:
         for old in Path(directory).glob("finalize*"):
             old.unlink()
-        env = {**environment(), "MPI4PY_MPIABI": mpi}
+        env = variables(mpi, directory)
         done = subprocess.run(command, capture_output=True, text=True, cwd=directory, env=env)
         figures = Path(directory, "finalize.json")
         if done.returncode or not figures.exists():

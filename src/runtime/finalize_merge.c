@@ -239,7 +239,7 @@ static enum ar_status merge_sent(struct ar_profile *p, int child, uint64_t n_byt
                                  struct ar_error *err)
 {
     enum ar_status status = AR_IO;
-    char *bytes = malloc(n_bytes);
+    char *bytes = n_bytes ? malloc(n_bytes) : NULL;
 
     if (!bytes)
         status = ar_fail(err, AR_NOMEM, "no memory for the profile of rank %d", child);
@@ -337,7 +337,7 @@ static enum ar_status merge_and_pass_on(const struct ar_merge_steps *steps, cons
 
 static enum ar_status hand_over(const struct ar_merge_steps *steps, struct ar_error *err)
 {
-    uint64_t n_bytes[MAX_CHILDREN], in_files = IN_FILES;
+    uint64_t n_bytes[MAX_CHILDREN] = {0}, in_files = IN_FILES;
     enum ar_status status = sizes_from_below(n_bytes, err);
 
     if (status < 0)

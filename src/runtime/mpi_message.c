@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/mpi_message.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define N_POLLS_AT_ONCE 64
-#define N_POLLS_YIELDING 256
-#define N_POLLS_SHORT 2048
-#define SHORT_PAUSE_NS 50000
-#define LONG_PAUSE_NS 1000000
+#define N_POLLS_A_PAUSE 8 /* then it is doubled */
+#define FIRST_PAUSE_NS 50000
+#define LONGEST_PAUSE_NS 1000000
+#define N_POLLS_BETWEEN_LOOKS 64
 
 static struct ar_message *make(const struct ar_mpi_link *link, bool is_receive, size_t n_bytes)
 {
@@ -67,31 +66,43 @@ enum ar_message_state ar_message_poll(struct ar_message *m)
     return m->state;
 }
 
-/* After a failure MPI does not say whether it is through with the memory. */
+/* Is the memory ours again? After a failure MPI does not say whether it is through with it. */
+static bool is_given_back(struct ar_message *m)
+{
+    enum ar_message_state state = ar_message_poll(m);
+
+    if (state != AR_MESSAGE_PENDING)
+        return state == AR_MESSAGE_DONE;
+    if (m->is_receive)
+        return m->link->cancel(&m->pending);
+    m->link->abandon(&m->pending);
+    return false;
+}
+
 void ar_message_end(struct ar_message *m)
 {
-    if (!m)
-        return;
-    if (ar_message_poll(m) == AR_MESSAGE_DONE)
-        free(m);
-    else if (m->state == AR_MESSAGE_PENDING && !m->is_receive)
-        m->link->abandon(&m->pending);
-    else if (m->state == AR_MESSAGE_PENDING && m->link->cancel(&m->pending))
+    if (m && is_given_back(m))
         free(m);
 }
 
+/*
+ * Many ranks may share a core with the one that they wait for: pauses of 50 us all along would leave it
+ * nothing, as the polls of 64 ranks fill two cores.
+ */
 bool ar_message_pause(unsigned *n_polls)
 {
-    struct timespec pause = {.tv_nsec = *n_polls < N_POLLS_SHORT ? SHORT_PAUSE_NS : LONG_PAUSE_NS};
+    struct timespec pause = {.tv_nsec = LONGEST_PAUSE_NS};
+    unsigned n = ++*n_polls;
 
-    ++*n_polls;
-    if (*n_polls < N_POLLS_AT_ONCE)
+    if (n < N_POLLS_AT_ONCE)
         return false;
-    if (*n_polls < N_POLLS_YIELDING)
-        sched_yield();
-    else
-        nanosleep(&pause, NULL);
-    return *n_polls % N_POLLS_AT_ONCE == 0;
+
+    unsigned n_doublings = (n - N_POLLS_AT_ONCE) / N_POLLS_A_PAUSE;
+
+    if (n_doublings < 5 && (FIRST_PAUSE_NS << n_doublings) < LONGEST_PAUSE_NS)
+        pause.tv_nsec = FIRST_PAUSE_NS << n_doublings;
+    nanosleep(&pause, NULL);
+    return n % N_POLLS_BETWEEN_LOOKS == 0;
 }
 
 static bool wait_for(struct ar_message *m, int rank, bool (*keep_waiting)(int))
