@@ -91,8 +91,9 @@ TARGETS: dict[str, tuple[int, Callable[[str, Path], None] | None]] = {
 def compile_all(names: list[str]) -> None:
     objects = BUILD / "objects"
     objects.mkdir(parents=True, exist_ok=True)
-    functions = [ROOT / "tools" / "gen_mpi.py", "functions", ROOT / "src" / "format" / "mpi.def"]
-    subprocess.run([sys.executable, *functions, objects / "mpi_functions.inc"], check=True)
+    for what in ("functions", "classes"):
+        maker = [ROOT / "tools" / "gen_mpi.py", what, ROOT / "src" / "format" / "mpi.def"]
+        subprocess.run([sys.executable, *maker, objects / f"mpi_{what}.inc"], check=True)
     clang = ["clang", *FLAGS, f"-I{objects}", f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=all"]
     for source in SOURCES:
         made = objects / (source.stem + ".o")
