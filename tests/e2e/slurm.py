@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Slurm of one node, from Debian's packages: munged, slurmctld and slurmd as plain processes, with all that they write in a
-directory of their own. It needs no systemd, no cgroups and no configuration of the machine's, and touches none.
+"""A Slurm of two nodes on one machine, from Debian's packages: munged, slurmctld and two slurmd as plain processes, with all that
+they write in a directory of their own. It needs no systemd, no cgroups and no configuration of the machine's, and touches none.
 
     with running_slurm() as slurm:
         subprocess.run(["srun", "-n", "4", "hostname"], env={**os.environ, **slurm.env})
@@ -25,7 +25,8 @@ from pathlib import Path
 COMMANDS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "scontrol", "sinfo", "squeue")
 START_LIMIT_S = 60
 KILL_WAIT_S = 2  # between SIGTERM and SIGKILL; sites have 30
-N_CPUS = 8  # whatever the machine has
+NODES = ("first", "second")
+N_CPUS = 4  # of each, whatever the machine has
 
 # linuxproc follows processes by their parents, where sites use cgroups. A job may have all the processors that others have, too.
 CONF = """\
@@ -37,12 +38,11 @@ AuthType=auth/munge
 AuthInfo=socket={place}/munge.socket
 CredType=cred/munge
 SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
 StateSaveLocation={place}/state
-SlurmdSpoolDir={place}/spool
-TmpFS={place}/tmp
+SlurmdSpoolDir={place}/%n
+TmpFS={place}/%n
 SlurmctldPidFile={place}/slurmctld.pid
-SlurmdPidFile={place}/slurmd.pid
+SlurmdPidFile={place}/%n.pid
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -55,8 +55,9 @@ MpiDefault=none
 MailProg=/bin/true
 ReturnToService=2
 KillWait={kill_wait}
-NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 CPUs={n_cpus}
-PartitionName=all Nodes=node Default=YES MaxTime=INFINITE OverSubscribe=FORCE:8
+NodeName={nodes[0]} Port={ports[1]} NodeHostname={host} NodeAddr=127.0.0.1 CPUs={n_cpus}
+NodeName={nodes[1]} Port={ports[2]} NodeHostname={host} NodeAddr=127.0.0.1 CPUs={n_cpus}
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=FORCE:8
 """
 
 
@@ -94,16 +95,17 @@ class Slurm:
         self.daemon("munged", "--foreground", f"--socket={self.place}/munge.socket", "--num-threads=4", *places)
         self.wait_until((self.place / "munge.socket").exists, "munged listens")
         self.daemon("slurmctld", "-D", "-i")
-        self.daemon("slurmd", "-D", "-N", "node")
-        self.wait_until(lambda: self.says("sinfo", "-h", "-o", "%T") == "idle", "the node is idle")
+        for node in NODES:
+            self.daemon("slurmd", "-D", "-N", node)
+        self.wait_until(lambda: self.says("sinfo", "-h", "-o", "%T %D") == f"idle {len(NODES)}", "the nodes are idle")
 
     def configure(self) -> None:
         """munge wants its socket where everybody may look, and what it trusts where nobody else may write."""
         self.place.chmod(0o755)
-        for name in ("state", "spool", "tmp"):
+        for name in ("state", *NODES):
             (self.place / name).mkdir(0o755)
         user = pwd.getpwuid(os.geteuid()).pw_name
-        self.conf.write_text(CONF.format(place=self.place, user=user, ports=free_ports(2), n_cpus=N_CPUS,
+        self.conf.write_text(CONF.format(place=self.place, user=user, ports=free_ports(3), nodes=NODES, n_cpus=N_CPUS,
                                          host=socket.gethostname(), kill_wait=KILL_WAIT_S))  # fmt: skip
         (self.place / "cgroup.conf").write_text(self.without_cgroups())
 
@@ -116,7 +118,7 @@ class Slurm:
 
     def daemon(self, name: str, *words: str) -> None:
         """It ends with us, however we end."""
-        with open(self.place / f"{name}.log", "wb") as log:
+        with open(self.place / f"{len(self.daemons)}-{name}.log", "wb") as log:
             argv = ["setpriv", "--pdeathsig", "KILL", name, *words]
             env = {**os.environ, **self.env}
             self.daemons.append(subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Under a real Slurm of one node: srun, sbatch, scancel and the time limit. One run file, or live files that recover makes one
+"""Under a real Slurm: srun, sbatch, scancel and the time limit. One run file, or live files that recover makes one
 of; exit codes are Slurm's own.
 """
 
@@ -13,7 +13,7 @@ import pytest
 from conftest import debian_stack
 from harness import Running, Sandbox, is_closing_line, workload
 from slurm import Slurm
-from test_merge_faults import RUN, N, all_have_met, assert_recovered, our_lines, small_disk
+from test_merge_faults import RUN, N, all_have_met, assert_recovered, assert_steps, our_lines, small_disk
 
 UNEVEN = workload("uneven_work.py")
 ENDS = workload("ends_badly.py")
@@ -21,9 +21,9 @@ OTHER_LINES = ("srun: ", "slurmstepd-", "allranks: ")
 
 
 def srun(mpi: Sandbox, n: int, *argv: str) -> list[str]:
-    """As each MPI wants to be started."""
+    """As each MPI wants to be started, on one node."""
     protocol = {"openmpi": "pmix", "mpich": "pmi2"}[mpi.stack.mpi]
-    return ["srun", f"--mpi={protocol}", "-n", str(n), *argv]
+    return ["srun", f"--mpi={protocol}", "-N", "1", "-n", str(n), *argv]
 
 
 def started(mpi: Sandbox, slurm: Slurm, name: str, *argv: str) -> tuple[Running, str]:
@@ -34,7 +34,7 @@ def started(mpi: Sandbox, slurm: Slurm, name: str, *argv: str) -> tuple[Running,
 
 
 def submitted(mpi: Sandbox, slurm: Slurm, script: Path) -> str:
-    done = mpi.run(["sbatch", "--parsable", "-n", str(N), "-o", "out", str(script)], env=slurm.env)
+    done = mpi.run(["sbatch", "--parsable", "-N", "1", "-n", str(N), "-o", "out", str(script)], env=slurm.env)
     assert done.code == 0, done
     return done.out.strip()
 
@@ -108,6 +108,28 @@ def test_tasks_of_srun_that_do_not_use_mpi(debian: Sandbox, slurm: Slurm):
     for rank in range(3):
         assert debian.info(f"x-{rank}.allranks").ranks == [rank]
     assert debian.left_overs() == []
+
+
+def test_ranks_on_two_nodes(debian: Sandbox, slurm: Slurm):
+    """Those that share a live directory are one run. Slurm has no table of names by which others could find each other: their
+    files are beside the output, for one command.
+    """
+    program = (ENDS, "all")
+    done = debian.run(srun(debian, N, "-N", "2", *debian.recorder(), *program), env=slurm.env)
+    assert done.code == 0 and [is_closing_line(line) for line in our_lines(done)] == [True], done
+    assert_steps(debian, RUN)
+    for file in debian.cwd.iterdir():
+        file.unlink()
+    with small_disk(debian.cwd.parent / "memory", "64m") as memory:
+        apart = ["sh", "-c", f'exec "$0" -m allranks --live-dir {memory}/$SLURMD_NODENAME "$@"', debian.stack.python]
+        done = debian.run(srun(debian, N, "-N", "2", *apart, *program), env=slurm.env)
+        assert done.code == 0 and RUN not in debian.files(), done
+        assert [path for path in memory.rglob("*") if path.is_file()] == []
+    assert [line for line in done.err.splitlines() if not line.startswith(OTHER_LINES)] == []
+    (command,) = {line.partition("can be had by: ")[2] for line in our_lines(done)}  # each node says the same
+    directory = command.split()[2]
+    assert command == f"allranks recover {directory} -o {debian.cwd / RUN}", command
+    assert_recovered(debian, directory)
 
 
 # ---- the end of a job ----
