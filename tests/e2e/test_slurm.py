@@ -13,7 +13,15 @@ import pytest
 from conftest import debian_stack
 from harness import Running, Sandbox, is_closing_line, workload
 from slurm import Slurm
-from test_merge_faults import RUN, N, all_have_met, assert_recovered, assert_steps, our_lines, small_disk
+from test_merge_faults import (
+    RUN,
+    N,
+    all_have_met,
+    assert_recovered,
+    assert_steps,
+    our_lines,
+    small_disk,
+)
 
 UNEVEN = workload("uneven_work.py")
 ENDS = workload("ends_badly.py")
