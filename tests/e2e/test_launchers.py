@@ -33,10 +33,10 @@ def script(path: Path, text: str) -> str:
     return str(path)
 
 
-def run_ranks(mpi: Sandbox, *argv: str) -> str:
+def run_ranks(mpi: Sandbox, *argv: str, arguments: tuple[str, ...] = ()) -> str:
     """As without us; the line that we add."""
-    plain = mpi.plain_ranks(N, PROGRAM, "exit", "3")
-    done = mpi.run(mpi.ranks(N, *argv, PROGRAM, "exit", "3"))
+    plain = mpi.plain_ranks(N, PROGRAM, *arguments)
+    done = mpi.run(mpi.ranks(N, *argv, PROGRAM, *arguments))
     assert (done.code, sorted(done.out.splitlines())) == (plain.code, sorted(plain.out.splitlines())), done
     (line,) = [line for line in done.err.splitlines() if line.startswith("allranks: ")]
     return line
@@ -49,7 +49,8 @@ def assert_work_of_all(mpi: Sandbox, run: str) -> None:
 
 @pytest.mark.parametrize("how", WRAPPERS)
 def test_a_shell_script_before_the_recorder(mpi: Sandbox, how: str):
-    line = run_ranks(mpi, script(mpi.cwd.parent / "wrap.sh", WRAPPERS[how]), *mpi.recorder())
+    wrapper = script(mpi.cwd.parent / "wrap.sh", WRAPPERS[how])
+    line = run_ranks(mpi, wrapper, *mpi.recorder(), arguments=("exit", "3"))
     assert is_closing_line(line) and line.startswith(f"allranks: {N} ranks recorded in uneven_work.allranks")
     assert mpi.files() == {"uneven_work.allranks"} and mpi.left_overs() == []
     assert_work_of_all(mpi, "uneven_work.allranks")
@@ -57,7 +58,9 @@ def test_a_shell_script_before_the_recorder(mpi: Sandbox, how: str):
 
 @pytest.mark.parametrize("how", TOOLS)
 def test_a_python_program_that_starts_the_ranks_program(mpi: Sandbox, how: str):
-    """The rank that was recorded first is another program, or another process, than the one that calls MPI: they are not merged."""
+    """The rank that was recorded first is another program, or another process, than the one that calls MPI: they are not merged.
+    Ended by a code, the launcher may lose the line, which comes at the very end then.
+    """
     tool = script(mpi.cwd.parent / "tool", f"#!{mpi.stack.python}\nimport os, subprocess, sys\n{TOOLS[how]}\n")
     line = run_ranks(mpi, mpi.command, "run", "--live-dir", str(mpi.live), tool)
     found = re.search(r"allranks recover (\S+) -o (\S+)$", line)

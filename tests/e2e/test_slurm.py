@@ -30,7 +30,7 @@ OTHER_LINES = ("srun: ", "slurmstepd-", "allranks: ")
 
 def srun(mpi: Sandbox, n: int, *argv: str) -> list[str]:
     """As each MPI wants to be started, on one node."""
-    protocol = {"openmpi": "pmix", "mpich": "pmi2"}[mpi.stack.mpi]
+    protocol = "pmix" if mpi.stack.mpi == "openmpi" else "pmi2"
     return ["srun", f"--mpi={protocol}", "-N", "1", "-n", str(n), *argv]
 
 
