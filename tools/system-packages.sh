@@ -68,11 +68,11 @@ need_test() {
     finds mpicc.openmpi mpi.h || missing+=(libopenmpi-dev)
     # Debian's MPICH is one stack more, under another library name.
     { have mpiexec.mpich && finds mpicc.mpich mpi.h; } || missing+=(mpich libmpich-dev)
-    # Libraries in C that call MPI, on the system's own Python: 40 MB, half a minute, once. Where they
-    # cannot be had, their tests are skipped.
+    # Libraries in C that call MPI, on the system's own Python, and a Slurm, which the tests start for themselves: 50 MB,
+    # half a minute, once. Where they cannot be had, their tests are skipped.
     local package
     # python3-h5py chooses between its variants, with MPI and without; before Debian 14 the variants did.
-    for package in python3-mpi4py python3-petsc4py python3-h5py python3-h5py-mpi python3-cffi; do
+    for package in python3-mpi4py python3-petsc4py python3-h5py python3-h5py-mpi python3-cffi slurm-wlm munge; do
         dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' && continue
         if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
     done

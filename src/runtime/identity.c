@@ -96,6 +96,36 @@ static void find_rank(uint32_t *rank, uint32_t *size)
     *size = 0;
 }
 
+/* Of a list with the tasks of each node, such as 2(x3),1; 0: it has no such node. */
+static uint32_t tasks_of_node(const char *list, uint32_t node)
+{
+    while (list && isdigit((unsigned char)*list)) {
+        char *end;
+        unsigned long n_tasks = strtoul(list, &end, 10), n_nodes = 1;
+
+        if (strncmp(end, "(x", 2) == 0) {
+            n_nodes = strtoul(end + 2, &end, 10);
+            end += *end == ')';
+        }
+        if (node < n_nodes)
+            return n_tasks < UINT32_MAX ? (uint32_t)n_tasks : 0;
+        node -= (uint32_t)n_nodes;
+        list = *end == ',' ? end + 1 : NULL;
+    }
+    return 0;
+}
+
+/* A launcher below Slurm says it itself: the tasks of Slurm may then be no ranks. */
+static uint32_t find_local_size(void)
+{
+    const char *said = first_set(local_sizes, N_OF(local_sizes));
+
+    if (said || !slurm_is_believed())
+        return number_or(said, 0);
+    return tasks_of_node(getenv("SLURM_STEP_TASKS_PER_NODE"),
+                         number_or(getenv("SLURM_NODEID"), UINT32_MAX));
+}
+
 /* By MPI_Comm_spawn, into a world of its own. */
 static bool is_spawned(void)
 {
@@ -271,7 +301,7 @@ static void find_self(struct ar_identity *out)
         .parent_pid = (uint32_t)getppid(),
     };
     find_rank(&out->world_rank, &out->world_size);
-    out->local_size = number_or(first_set(local_sizes, N_OF(local_sizes)), 0);
+    out->local_size = find_local_size();
     out->pid_start = ar_process_start(out->pid);
     if (gethostname(out->host, sizeof out->host) < 0)
         snprintf(out->host, sizeof out->host, "unknown");

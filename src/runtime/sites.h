@@ -16,7 +16,8 @@
  * many times the span that rank 0 allows itself; or when it is not there to say anything. It waits only after it has seen "open", so a
  * job in which rank 0 is not recorded goes on at once, or nearly so.
  *
- * Launchers without such a table say no to the first note.
+ * Launchers without such a table say no to the first note. Slurm is not asked: its ranks on several nodes merge only if
+ * they share a directory.
  *
  * Threads: one, in MPI_Init.
  */

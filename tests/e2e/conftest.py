@@ -8,6 +8,7 @@
     def test_z(mpi):      once for each stack
     def test_v(debian):   on the system's own Python with its mpi4py, petsc4py and h5py
     def test_u(mpiabi):   on the ABI of the MPI-5 standard
+    def test_t(mpi, slurm):   with a Slurm beside it, one for all tests
 
 test_awkward.py has the plain interpreters instead, which are all the versions of Python of this machine.
 
@@ -25,6 +26,8 @@ from pathlib import Path
 import pytest
 import unsteady
 from harness import ROOT, Sandbox, Stack
+from slurm import Slurm, running_slurm
+from slurm import reason_against as reason_against_slurm
 
 STACKS_FILE = ROOT / ".stacks" / "stacks.json"
 
@@ -155,6 +158,15 @@ def mpiabi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     sandbox = Sandbox(stack, tmp_path)
     yield sandbox
     sandbox.end()
+
+
+@pytest.fixture(scope="session")
+def slurm() -> Iterator[Slurm]:
+    reason = reason_against_slurm()
+    if reason:
+        pytest.skip(reason)
+    with running_slurm() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

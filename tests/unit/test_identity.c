@@ -34,6 +34,11 @@ static void forget_launchers(void)
                                         "SLURM_NTASKS",
                                         "SLURM_JOB_ID",
                                         "SLURM_STEP_ID",
+                                        "SLURM_NODEID",
+                                        "SLURM_STEP_TASKS_PER_NODE",
+                                        "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                        "MPI_LOCALNRANKS",
+                                        "MV2_COMM_WORLD_LOCAL_SIZE",
                                         "OMPI_MCA_ess_base_jobid"};
 
     for (size_t i = 0; i < N_ITEMS(names); i++)
@@ -109,6 +114,42 @@ static void test_ranks(void)
     setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
     check_rank("OMPI_COMM_WORLD_RANK", "5", 5); /* mpirun within an allocation of Slurm */
     tap_ok(identity.world_size == 8, "the launcher's size, not Slurm's");
+}
+
+/* "4": all tasks are on one node; "2(x3),1": two on each of three, one on the fourth. */
+static void test_ranks_of_this_node(void)
+{
+    static const struct {
+        const char *list, *node;
+        uint32_t expected;
+    } cases[] = {
+        {"4", "0", 4},
+        {"4", "1", 0},
+        {"2(x3),1", "2", 2},
+        {"2(x3),1", "3", 1},
+        {"2(x3),1", "4", 0},
+        {"1,3(x2)", "1", 3},
+        {"", "0", 0},
+        {"x", "0", 0},
+        {"2(x", "1", 0},
+        {"2", "", 0},
+        {"99999999999999999999", "0", 0},
+    };
+
+    forget_launchers();
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_STEP_ID", "0", 1);
+    for (size_t i = 0; i < N_ITEMS(cases); i++) {
+        setenv("SLURM_STEP_TASKS_PER_NODE", cases[i].list, 1);
+        setenv("SLURM_NODEID", cases[i].node, 1);
+        tap_ok(find() && identity.local_size == cases[i].expected, "node %s of %s has %u",
+               cases[i].node, cases[i].list, cases[i].expected);
+        ar_identity_leave(&identity);
+    }
+    setenv("MPI_LOCALNRANKS", "6", 1);
+    tap_ok(find() && identity.local_size == 6, "hydra below Slurm knows better");
+    ar_identity_leave(&identity);
+    forget_launchers();
 }
 
 struct setting {
@@ -437,6 +478,7 @@ int main(void)
     scratch_make();
     test_alone();
     test_ranks();
+    test_ranks_of_this_node();
     test_what_is_not_believed();
     test_spawned_world();
     test_jobs();

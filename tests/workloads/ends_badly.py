@@ -8,6 +8,7 @@ times more, notes each in log-R before and after, and all meet. Then, by HOW:
     stays-one  rank 1 sleeps for ever, the others come to MPI_Finalize
     sleep      all sleep for ever
     handler    the same, with a handler of their own for SIGTERM, which ends them with code 3
+    deaf       the same, and SIGTERM is ignored
 """
 
 import os
@@ -45,9 +46,11 @@ if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
     raise RuntimeError("SIGTERM has a handler")
 if HOW == "handler":
     signal.signal(signal.SIGTERM, on_sigterm)
+if HOW == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 MPI.COMM_WORLD.Barrier()
 open(f"met-{rank}", "w").close()
-if HOW in ("sleep", "handler") or (HOW == "stays-one" and rank == 1):
+if HOW in ("sleep", "handler", "deaf") or (HOW == "stays-one" and rank == 1):
     time.sleep(600)
 if HOW == "exit-one" and rank == 1:
     os._exit(0)
