@@ -174,7 +174,7 @@ def test_a_full_disk_of_live_files_loses_paths_and_not_ranks(mpi: Sandbox):
         done = mpi.recorded_ranks(N, PROGRAM, "all")
         assert done.code == 0, done
         if RUN not in mpi.files():
-            assert mpi.allranks("recover", mpi.live, "-o", RUN).code == 0, done
+            assert mpi.allranks("recover", *mpi.cwd.glob("*.live/*"), "-o", RUN).code == 0, done
     assert mpi.info(RUN).ranks == list(range(N))
     assert mpi.info(RUN).lost > 0
 

@@ -256,13 +256,13 @@ def test_read_only_directories(python: Sandbox, mounted):
 
 
 def test_a_file_system_that_is_full_when_ranks_look_for_each_other(mpi: Sandbox, mounted):
-    """They cannot agree, so they do not merge; nobody waits for anybody for long, and all files are there."""
+    """They cannot agree, so they do not merge; nobody waits for anybody for long, and all files are beside the output."""
     mounted(mpi.live, "size=4m")
     words = (workload("fills_up.py"), str(mpi.live))
     recorded = mpi.recorded_ranks(2, *words)
     assert (recorded.code, sorted(recorded.out.split())) == (0, ["0", "1"]), recorded
     assert "so they were not merged" in recorded.err, recorded
-    recovered(mpi, mpi.live, "-o", "both.allranks")
+    recovered(mpi, *mpi.cwd.glob("fills_up.live/*"), "-o", "both.allranks")
     assert mpi.info("both.allranks").ranks == [0, 1]
 
 
