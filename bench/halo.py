@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small solver: halos are exchanged with two neighbours, then all ranks agree on a sum; in between there is some arithmetic.
-Each rank writes the processor time of its loop into cpu-R.json.
+Each rank writes the processor time of a step into cpu-R.json, in seconds: that of the spell of N_STEPS steps that took least. Who
+waits takes processor time, so a rank that is disturbed disturbs all; but not in every spell.
 
     halo.py calls|flat     with the work in Python functions, or in one
 """
@@ -12,10 +13,10 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-N_STEPS = 2000
+N_SPELLS, N_STEPS = 100, 50
 comm = MPI.COMM_WORLD
 left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
-u = np.ones(40_000)
+u = np.ones(10_000)
 total, part = np.zeros(1), np.zeros(1)
 
 
@@ -37,7 +38,7 @@ def norm(v):
 def with_calls():
     for _ in range(N_STEPS):
         exchange()
-        for _ in range(4):
+        for _ in range(16):
             smooth(u)
         norm(u)
 
@@ -47,15 +48,18 @@ def flat():
         requests = [comm.Irecv(u[:8], left, 1), comm.Irecv(u[-8:], right, 2)]
         requests += [comm.Isend(u[8:16], left, 2), comm.Isend(u[-16:-8], right, 1)]
         MPI.Request.Waitall(requests)
-        for _ in range(4):
+        for _ in range(16):
             u[8:-8] = 0.5 * u[8:-8] + 0.25 * (u[7:-9] + u[9:-7])
         part[0] = u.sum()
         comm.Allreduce(part, total)
 
 
 body = {"calls": with_calls, "flat": flat}[sys.argv[1]]
-comm.Barrier()
-start = time.process_time()
-body()
+spells = []
+for _ in range(N_SPELLS):
+    comm.Barrier()
+    start = time.process_time()
+    body()
+    spells.append(time.process_time() - start)
 with open(f"cpu-{comm.rank}.json", "w") as file:
-    json.dump(time.process_time() - start, file)
+    json.dump(min(spells) / N_STEPS, file)
