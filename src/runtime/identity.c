@@ -3,6 +3,7 @@
 
 #include "base/idmap.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "format/livefile.h"
 
 #include <ctype.h>
@@ -440,7 +441,7 @@ bool ar_identity_is_root(const struct ar_identity *identity)
 /* Without a name it is called after the launcher's process, which is another one on each node. */
 uint64_t ar_identity_common_job(const struct ar_identity *identity)
 {
-    if (strncmp(identity->job, LAUNCHER_JOB, strlen(LAUNCHER_JOB)) == 0)
+    if (ar_starts_with(identity->job, LAUNCHER_JOB))
         return 0;
     return ar_hash_bytes(identity->job, strlen(identity->job));
 }

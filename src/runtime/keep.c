@@ -2,6 +2,7 @@
 #include "runtime/keep.h"
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "runtime/output.h"
 #include "runtime/terminated.h"
 
@@ -161,7 +162,7 @@ static bool copy_bytes(int from, int to)
 
 static bool is_ours(const char *name)
 {
-    return strncmp(name, keep.stem, strlen(keep.stem)) == 0;
+    return ar_starts_with(name, keep.stem);
 }
 
 /* Whole or not at all. A copy that another rank has begun is left to it, unless the file is our own. */
@@ -192,13 +193,6 @@ static bool copy_file(const char *name, bool is_durable)
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), n_ending = strlen(ending);
-
-    return n >= n_ending && memcmp(text + n - n_ending, ending, n_ending) == 0;
-}
-
 /* "r3-p100-7.live" is of process 100. */
 static pid_t root_in(const char *name)
 {
@@ -228,7 +222,7 @@ static bool needs_us(const char *name, bool is_last_chance)
 /* What of others cannot be copied is still where it was. */
 static bool keep_one(const char *name, bool own, bool removes)
 {
-    if ((!ends_with(name, ".live") && !ends_with(name, ".allranks")) || own != is_ours(name))
+    if ((!ar_ends_with(name, ".live") && !ar_ends_with(name, ".allranks")) || own != is_ours(name))
         return true;
     if (!own && !needs_us(name, !removes))
         return true;

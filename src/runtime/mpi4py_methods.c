@@ -208,6 +208,16 @@ bool ar_method_is_operation(const void *def)
     return false;
 }
 
+#define N_OF(array) (sizeof(array) / sizeof *(array))
+
+static bool is_one_of(const char *name, const char *const *names, size_t n_names)
+{
+    for (size_t i = 0; i < n_names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Those that pickle or unpickle what they are given or give. */
 static bool moves_objects(const char *name)
 {
@@ -242,10 +252,7 @@ static bool moves_objects(const char *name)
         "neighbor_alltoall",
     };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return is_one_of(name, names, N_OF(names));
 }
 
 /*
@@ -262,10 +269,7 @@ static bool asks_only(const char *name)
         "Is_cancelled",
     };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return is_one_of(name, names, N_OF(names));
 }
 
 static void add_method(const struct ar_object *library, const char *type_name, PyMethodDef *def)
@@ -375,10 +379,8 @@ static bool is_helper(PyTypeObject *type)
     static const char *const names[] = {"mpi4py.MPI.Pickle", "mpi4py.MPI.buffer",
                                         "mpi4py.MPI.memory"};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(type->tp_name, names[i]) == 0)
-            return true;
-    return PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException);
+    return is_one_of(type->tp_name, names, N_OF(names)) ||
+           PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException);
 }
 
 static void add_all_methods(const struct ar_object *library, PyObject *module)
