@@ -100,14 +100,13 @@ static void stamp_now(struct ar_live *live)
 }
 
 /*
- * Whether it runs is asked first: one that ends while it is read has run when it was looked at. With a
- * `find` what can be read is taken, and it says what that was.
+ * After it was asked whether it runs: one that ends while it is read has run when it was looked at. With
+ * a `find` what can be read is taken, and it says what that was.
  */
-static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
-                                bool keep_builtins, struct ar_error *err)
+static enum ar_status load_live_after(struct ar_profile *p, const char *path, bool runs,
+                                      struct ar_find *find, bool keep_builtins,
+                                      struct ar_error *err)
 {
-    struct ar_live_header before;
-    bool runs = ar_live_read_header(path, &before) && ar_live_is_running(&before);
     struct ar_live live;
     size_t n_before = p->n_processes;
     enum ar_status status = check_same_kind(p, false, path, err);
@@ -135,6 +134,15 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
                 status == AR_BAD ? "damaged live file (what can be had of it: allranks recover)"
                                  : ar_status_text(status));
     return status;
+}
+
+static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
+                                bool keep_builtins, struct ar_error *err)
+{
+    struct ar_live_header header;
+    bool runs = ar_live_read_header(path, &header) && ar_live_is_running(&header);
+
+    return load_live_after(p, path, runs, find, keep_builtins, err);
 }
 
 enum ar_status ar_load_live(struct ar_profile *p, const char *path, bool keep_builtins,
@@ -202,13 +210,17 @@ static bool is_there(const char *path)
 static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is_run,
                                  struct ar_finds *finds, struct ar_error *err)
 {
+    struct ar_live_header header;
+    bool has_header = !finds && !is_run && ar_live_read_header(path, &header);
     enum ar_status status;
 
     if (finds)
         return find_file(p, path, is_run, finds, err);
-    if (!is_run && !ar_live_has_begun(path))
+    if (!is_run && !has_header && !ar_live_has_begun(path))
         return AR_OK;
-    status = is_run ? load_run(p, path, err) : load_live(p, path, NULL, false, err);
+    status = is_run ? load_run(p, path, err)
+                    : load_live_after(p, path, has_header && ar_live_is_running(&header), NULL,
+                                      false, err);
     return status == AR_OK || is_there(path) ? status : AR_OK;
 }
 

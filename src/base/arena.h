@@ -37,3 +37,9 @@ char *ar_arena_copy(struct ar_arena *arena, const void *bytes, size_t n_bytes); 
 void ar_arena_free(struct ar_arena *arena);
 
 AR_MUST_CHECK enum ar_status ar_grow(void **items, size_t *cap, size_t n_wanted, size_t item_bytes);
+
+/*
+ * An array that will be filled from end to end, in large pages where there are some; not zeroed, NULL:
+ * out of memory. It is freed, and grows, like any other.
+ */
+void *ar_large_array(size_t n_items, size_t item_bytes);

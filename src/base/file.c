@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum ar_status read_all(int fd, unsigned char *bytes, size_t n_bytes, const char *path,
+enum ar_status ar_file_read_on(int fd, void *bytes, size_t n_bytes, const char *path,
                                struct ar_error *err)
 {
     for (size_t done = 0; done < n_bytes;) {
-        ssize_t n = read(fd, bytes + done, n_bytes - done);
+        ssize_t n = read(fd, (char *)bytes + done, n_bytes - done);
 
         if (n < 0 && errno != EINTR)
             return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
@@ -37,7 +37,7 @@ enum ar_status ar_file_read(const char *path, unsigned char **bytes, struct stat
         status = ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     if (status == AR_OK) {
         *bytes = malloc(st->st_size ? (size_t)st->st_size : 1);
-        status = *bytes ? read_all(fd, *bytes, (size_t)st->st_size, path, err)
+        status = *bytes ? ar_file_read_on(fd, *bytes, (size_t)st->st_size, path, err)
                         : ar_fail(err, AR_NOMEM,
                                   "%s: no memory for %lld bytes (free some, or read it elsewhere)",
                                   path, (long long)st->st_size);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "format/live_known.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +60,26 @@ struct ar_known_function *ar_known_find(struct ar_known *known, const struct ar_
     return found ? found : look_up(known, record);
 }
 
+enum ar_status ar_known_note_call(struct ar_known *known, uint32_t node, struct ar_known_call call)
+{
+    size_t n = (size_t)node + 1;
+
+    if (ar_grow((void **)&known->calls, &known->cap_calls, n, sizeof *known->calls) < 0)
+        return AR_NOMEM;
+    if (known->n_calls < n) {
+        memset(known->calls + known->n_calls, 0, (n - known->n_calls) * sizeof *known->calls);
+        known->n_calls = n;
+    }
+    known->calls[node] = call;
+    return AR_OK;
+}
+
+bool ar_known_made_by(const struct ar_known *known, uint32_t node, struct ar_known_call call)
+{
+    return node < known->n_calls && known->calls[node].caller == call.caller &&
+           known->calls[node].site == call.site;
+}
+
 void ar_known_delete(struct ar_known *known)
 {
     if (!known)
@@ -68,6 +87,7 @@ void ar_known_delete(struct ar_known *known)
     for (size_t i = 0; i < known->n; i++)
         free(known->items[i]->ranges);
     free(known->items);
+    free(known->calls);
     ar_idmap_free(&known->ids);
     ar_arena_free(&known->arena);
     free(known);

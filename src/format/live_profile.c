@@ -18,8 +18,8 @@
 struct source_function {
     const struct ar_record *record;
     struct ar_known_function *known; /* what is known of it; NULL: no node has it yet */
+    uint32_t region;                 /* number of the one that the program made of it; 0: none */
     bool is_partial;                 /* not all of its calls were recorded */
-    struct ar_known_function own;    /* where nothing is kept for files that come later */
 };
 
 /* Nodes that are about ourselves. */
@@ -43,8 +43,9 @@ struct reading {
     const struct ar_live *live;
     struct source_function *functions; /* from 1 */
     size_t n_functions, cap_functions;
-    struct mapped *nodes; /* by ref */
-    uint32_t *locations;  /* by thread number */
+    struct ar_known_function *own; /* of the functions, where nothing is kept for later files */
+    struct mapped *nodes;          /* by ref */
+    uint32_t *locations;           /* by thread number */
     size_t n_threads;
     double ns_per_tick;
     uint64_t now_ticks;
@@ -108,10 +109,19 @@ static enum ar_status note_comm(struct reading *r, const struct ar_record *recor
     return AR_OK;
 }
 
+/* To what other files had, at once. */
+static enum ar_status grow_functions(struct reading *r)
+{
+    size_t n_known = r->p->known ? r->p->known->n : 0;
+    size_t n_wanted = r->n_functions > n_known ? r->n_functions : n_known;
+
+    return ar_grow((void **)&r->functions, &r->cap_functions, n_wanted + 2, sizeof *r->functions);
+}
+
 static enum ar_status add_record(struct reading *r, const struct ar_record *record)
 {
     struct ar_str name = name_of(record), file = file_of(record);
-    struct source_function source = {.record = record};
+    struct source_function source = {.record = record, .region = record->other};
 
     if (record->kind == AR_RECORD_FACT)
         return add_fact(r, name, file);
@@ -123,8 +133,7 @@ static enum ar_status add_record(struct reading *r, const struct ar_record *reco
         r->functions[record->other].is_partial = true;
     if (record->kind != AR_RECORD_FUNCTION)
         return AR_OK;
-    if (ar_grow((void **)&r->functions, &r->cap_functions, r->n_functions + 2,
-                sizeof *r->functions) < 0)
+    if (r->n_functions + 2 > r->cap_functions && grow_functions(r) < 0)
         return AR_NOMEM;
     r->functions[++r->n_functions] = source;
     return AR_OK;
@@ -155,8 +164,15 @@ static struct ar_known_function *know(struct reading *r, struct source_function 
 {
     if (r->p->known)
         return ar_known_find(r->p->known, source->record);
-    source->own = (struct ar_known_function){.record = source->record, .id = AR_NO_ID};
-    return &source->own;
+    if (!r->own)
+        r->own = calloc(r->n_functions + 1, sizeof *r->own);
+    if (!r->own)
+        return NULL;
+
+    struct ar_known_function *own = &r->own[source - r->functions];
+
+    *own = (struct ar_known_function){.record = source->record, .id = AR_NO_ID};
+    return own;
 }
 
 static enum ar_status add_function(struct reading *r, struct ar_known_function *known)
@@ -326,23 +342,28 @@ static enum ar_status decode_lines(struct ar_known_function *f)
     return AR_OK;
 }
 
-/* The line of the call that made `node`, in the Python function `python`. */
-static enum ar_status call_line(struct reading *r, const struct ar_node *node, uint32_t python,
-                                uint32_t *line)
+/* In the nearest Python function, number `python`. */
+static struct ar_known_call call_of(const struct reading *r, const struct ar_node *node,
+                                    uint32_t python)
 {
-    uint32_t site = (uint32_t)(node->key >> 32);
-    struct ar_known_function *f = python ? r->functions[python].known : NULL;
+    return (struct ar_known_call){.caller = python ? r->functions[python].known : NULL,
+                                  .site = (uint32_t)(node->key >> 32)};
+}
+
+static enum ar_status call_line(struct ar_known_call call, uint32_t *line)
+{
+    struct ar_known_function *f = call.caller;
     size_t low = 0;
 
     *line = 0;
-    if (!site || !f)
+    if (!call.site || !f)
         return AR_OK;
     if (f->n_ranges == 0 && decode_lines(f) < 0)
         return AR_NOMEM;
     for (size_t high = f->n_ranges; low < high;) {
         size_t middle = low + (high - low) / 2;
 
-        if (f->ranges[middle].end_offset > site - 1)
+        if (f->ranges[middle].end_offset > call.site - 1)
             high = middle;
         else
             low = middle + 1;
@@ -440,17 +461,48 @@ static enum ar_status add_values(struct reading *r, const struct ar_node *node, 
     return add_awaited(r, node, id, location);
 }
 
+/*
+ * Ranks call the same functions in the same order, but for some: then the node is one of the next, and
+ * which line its call is on need not be looked up.
+ */
+static bool guess_node(struct reading *r, const struct ar_profile_node *made,
+                       struct ar_known_call call, uint32_t *id)
+{
+    struct ar_profile *p = r->p;
+
+    for (uint32_t i = p->next_node; i < p->n_nodes && i < p->next_node + AR_KNOWN_GUESSES; i++)
+        if (p->nodes[i].parent == made->parent && p->nodes[i].function == made->function &&
+            ar_known_made_by(p->known, i, call)) {
+            *id = i;
+            p->next_node = i + 1;
+            return true;
+        }
+    return false;
+}
+
+static enum ar_status find_node(struct reading *r, struct ar_profile_node *made,
+                                struct ar_known_call call, uint32_t *id)
+{
+    if (r->p->known && guess_node(r, made, call, id))
+        return AR_OK;
+    if (call_line(call, &made->line) < 0 || ar_profile_node(r->p, *made, id) < 0)
+        return AR_NOMEM;
+    if (!r->p->known)
+        return AR_OK;
+    return ar_known_note_call(r->p->known, *id, call);
+}
+
 /* A function that the program made a region has a node of that region around it. */
-static enum ar_status enter_region(struct reading *r, const struct ar_record *record,
-                                   struct ar_profile_node *made, const struct ar_node *node,
-                                   uint32_t ref, uint32_t location)
+static enum ar_status enter_region(struct reading *r, const struct source_function *source,
+                                   struct ar_profile_node *made, struct ar_known_call call,
+                                   const struct ar_node *node, uint32_t ref, uint32_t location)
 {
     struct ar_profile_node region = *made;
 
-    if (!record->other || record->other > r->n_functions)
+    if (!source->region || source->region > r->n_functions)
         return AR_OK;
-    if (function_id(r, record->other, &region.function) < 0 ||
-        ar_profile_node(r->p, region, &made->parent) < 0)
+    if (function_id(r, source->region, &region.function) < 0 ||
+        find_node(r, &region, call, &made->parent) < 0)
         return AR_NOMEM;
     return add_values(r, node, ref, made->parent, location);
 }
@@ -479,13 +531,13 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
     }
 
     const struct source_function *source = &r->functions[function];
+    struct ar_known_call call = call_of(r, node, parent->python);
     struct ar_profile_node made = {.parent = parent->node};
 
     self->python = r->kinds[function] == AR_FUNCTION_PYTHON ? function : parent->python;
     if (function_id(r, function, &made.function) < 0 ||
-        call_line(r, node, parent->python, &made.line) < 0 ||
-        enter_region(r, source->record, &made, node, ref, location) < 0 ||
-        ar_profile_node(r->p, made, &self->node) < 0 ||
+        enter_region(r, source, &made, call, node, ref, location) < 0 ||
+        find_node(r, &made, call, &self->node) < 0 ||
         add_values(r, node, ref, self->node, location) < 0)
         return AR_NOMEM;
     if (r->only_costly && is_watched(r, node))
@@ -509,9 +561,11 @@ static enum ar_status read_nodes(struct reading *r)
             (uint32_t)(((const unsigned char *)(e + 1) - r->live->bytes) / AR_LIVE_REF_BYTES);
         uint32_t location = e->owner < r->n_threads ? r->locations[e->owner] : AR_NO_ID;
 
+        size_t n_nodes = ar_extent_count(e, sizeof(struct ar_node));
+
         if (location == AR_NO_ID)
             continue; /* a thread that started while we copied */
-        for (size_t i = 0; i < ar_extent_count(e, sizeof(struct ar_node)); i++)
+        for (size_t i = 0; i < n_nodes; i++)
             if (add_node(r, ar_extent_item(e, i, sizeof(struct ar_node)), first + (uint32_t)i,
                          location) < 0)
                 return AR_NOMEM;
@@ -754,7 +808,7 @@ static enum ar_status find_builtin(struct reading *r, const struct ar_node *node
         return AR_OK;
     made.parent = parent->node;
     if (function_id(r, (uint32_t)node->key, &made.function) < 0 ||
-        call_line(r, node, parent->python, &made.line) < 0)
+        call_line(call_of(r, node, parent->python), &made.line) < 0)
         return AR_NOMEM;
     return ar_profile_node(r->p, made, id);
 }
@@ -828,12 +882,9 @@ static enum ar_status make_room(struct reading *r)
 
     for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_NODES));)
         n += ar_extent_count(e, sizeof(struct ar_node));
-    for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
-        struct ar_metric *m = &p->metrics[common[i]];
-
-        if (ar_grow((void **)&m->values, &m->cap, m->n_values + n, sizeof *m->values) < 0)
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (ar_profile_room(p, common[i], n) < 0)
             return AR_NOMEM;
-    }
     return ar_grow((void **)&p->nodes, &p->cap_nodes, p->n_nodes + n, sizeof *p->nodes);
 }
 
@@ -907,8 +958,9 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
     if (status < 0)
         ar_fail(err, status, "live file of process %u on %s: %s", h->pid, h->host,
                 status == AR_BAD ? "damaged" : ar_status_text(status));
-    for (size_t i = 1; i <= r.n_functions; i++)
-        free(r.functions[i].own.ranges);
+    for (size_t i = 1; r.own && i <= r.n_functions; i++)
+        free(r.own[i].ranges);
+    free(r.own);
     ar_costly_free(&r.costly);
     free(r.kinds);
     free(r.functions);

@@ -2,6 +2,7 @@
 #include "format/livefile.h"
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/process.h"
 
 #include <errno.h>
@@ -134,6 +135,13 @@ static void copy_step(struct ar_live *out, const unsigned char *from,
             copy_head(out, &list->items[i]);
 }
 
+static enum ar_status no_memory(size_t n_bytes, const char *name, struct ar_error *err)
+{
+    return ar_fail(err, AR_NOMEM,
+                   "%s: no memory for a live file of %zu bytes (free some, or read it elsewhere)",
+                   name, n_bytes);
+}
+
 /*
  * The buffer grows to what the file has become; new bytes are zeros. Those of the first one need not be
  * written for that: a file may claim to be larger than all memory.
@@ -144,10 +152,7 @@ static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *na
     unsigned char *bytes = out->bytes ? realloc(out->bytes, n_bytes) : calloc(n_bytes, 1);
 
     if (!bytes)
-        return ar_fail(
-            err, AR_NOMEM,
-            "%s: no memory for a live file of %zu bytes (free some, or read it elsewhere)", name,
-            n_bytes);
+        return no_memory(n_bytes, name, err);
     if (out->bytes)
         memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
     out->bytes = bytes;
@@ -378,20 +383,61 @@ enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes
     return status;
 }
 
+/*
+ * Nobody writes to it any more: it needs no order of copying, and is read as it is. Mapping it and
+ * taking the map away again cost more than the copy.
+ */
+static enum ar_status read_at_rest(struct ar_live *out, int fd, const struct ar_live_header *header,
+                                   const char *path, struct ar_error *err)
+{
+    struct extent_list list = {0};
+    size_t n_bytes = header->n_bytes_used;
+    enum ar_status status;
+
+    out->is_at_rest = true;
+    out->n_bytes = n_bytes;
+    out->bytes = malloc(n_bytes);
+    status = out->bytes ? ar_file_read_on(fd, out->bytes, n_bytes, path, err)
+                        : no_memory(n_bytes, path, err);
+    if (status == AR_OK)
+        status = list_extents(out->bytes, AR_LIVE_HEADER_BYTES, n_bytes, &list, path, err);
+    free(list.items);
+    if (status < 0) {
+        ar_live_close(out);
+        return status;
+    }
+    terminate_texts((struct ar_live_header *)out->bytes);
+    out->header = (const struct ar_live_header *)out->bytes;
+    return AR_OK;
+}
+
+/* One with holes may say that it is larger than all memory: of that only what is there is copied. */
+static bool is_at_rest(int fd, const struct stat *st, struct ar_live_header *header)
+{
+    return pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+           header->state == AR_LIVE_FINISHED && header->version == AR_LIVE_VERSION &&
+           memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) == 0 &&
+           length_is_sound(header, (size_t)st->st_size) &&
+           header->n_bytes_used / 2 <= (uint64_t)st->st_blocks * 512;
+}
+
 /* The file may outgrow the size that was mapped while it is read: then once more. */
-static enum ar_status read_mapped(struct ar_live *out, int fd, bool salvage, const char *path,
-                                  struct ar_error *err)
+static enum ar_status read_file(struct ar_live *out, int fd, bool salvage, const char *path,
+                                struct ar_error *err)
 {
     enum ar_status status = AR_BAD;
     bool grew = true;
 
     for (int attempt = 0; attempt < 8 && grew; attempt++) {
+        struct ar_live_header header;
         struct stat st;
 
         ar_live_close(out);
         out->salvages = salvage;
         if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES)
             return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
+        if (!salvage && is_at_rest(fd, &st, &header))
+            return read_at_rest(out, fd, &header, path, err);
 
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -415,7 +461,7 @@ static enum ar_status open_live(struct ar_live *out, const char *path, bool salv
     if (fd < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
 
-    enum ar_status status = read_mapped(out, fd, salvage, path, err);
+    enum ar_status status = read_file(out, fd, salvage, path, err);
 
     close(fd);
     return status;

@@ -212,6 +212,31 @@ enum ar_status ar_profile_location(struct ar_profile *p, const struct ar_locatio
     return AR_OK;
 }
 
+/* Larger ones are not copied, which needs both, but moved by the kernel. */
+#define MOST_COPIED_BYTES ((size_t)32 << 20)
+
+enum ar_status ar_profile_room(struct ar_profile *p, enum ar_metric_id metric, size_t n_more)
+{
+    struct ar_metric *m = &p->metrics[metric];
+    size_t n = m->n_values + n_more, cap = 2 * m->cap > n ? 2 * m->cap : n;
+
+    if (n <= m->cap)
+        return AR_OK;
+    if (m->cap > MOST_COPIED_BYTES / sizeof *m->values)
+        return ar_grow((void **)&m->values, &m->cap, n, sizeof *m->values);
+
+    struct ar_value *values = ar_large_array(cap, sizeof *values);
+
+    if (!values)
+        return AR_NOMEM;
+    if (m->n_values)
+        memcpy(values, m->values, m->n_values * sizeof *values);
+    free(m->values);
+    m->values = values;
+    m->cap = cap;
+    return AR_OK;
+}
+
 static bool is_after(const struct ar_value *a, const struct ar_value *b)
 {
     return a->node < b->node || (a->node == b->node && a->location < b->location);
@@ -222,7 +247,8 @@ enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
 {
     struct ar_metric *m = &p->metrics[metric];
 
-    if (ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
+    if (m->n_values == m->cap &&
+        ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
         return AR_NOMEM;
     m->sorted = m->n_values == 0 || (m->sorted && is_after(&m->values[m->n_values - 1], &value));
     m->values[m->n_values++] = value;
@@ -311,43 +337,62 @@ static bool comes_by_location(const struct ar_metric *m)
     return true;
 }
 
-static void take_array(struct ar_metric *m, struct ar_value **spare)
-{
-    struct ar_value *before = m->values;
+/* An array to sort into: for all metrics one after the other, so that its pages are touched once. */
+struct spare {
+    struct ar_value *values;
+    size_t cap;
+};
 
-    m->values = *spare;
-    m->cap = m->n_values;
+static enum ar_status make_spare(struct spare *spare, size_t n_values)
+{
+    if (n_values <= spare->cap)
+        return AR_OK;
+    free(spare->values);
+    *spare = (struct spare){.values = ar_large_array(n_values, sizeof *spare->values)};
+    spare->cap = spare->values ? n_values : 0;
+    return spare->values ? AR_OK : AR_NOMEM;
+}
+
+static void swap_arrays(struct ar_metric *m, struct spare *spare)
+{
+    struct spare before = {m->values, m->cap};
+
+    m->values = spare->values;
+    m->cap = spare->cap;
     *spare = before;
 }
 
-/* Each pass goes from one array to the other; the one that is not needed any more is freed. */
-static enum ar_status sort_metric(struct ar_metric *m, size_t n_nodes, size_t n_locations,
-                                  enum ar_combine how)
+/* Each pass goes from one array to the other. */
+static enum ar_status sort_metric(struct ar_metric *m, struct spare *spare, size_t n_nodes,
+                                  size_t n_locations, enum ar_combine how)
 {
     size_t n_keys = n_nodes > n_locations ? n_nodes : n_locations;
     size_t *start = malloc((n_keys + 1) * sizeof *start);
-    struct ar_value *spare = calloc(m->n_values, sizeof *spare);
-    enum ar_status status = AR_NOMEM;
+    enum ar_status status = start ? make_spare(spare, m->n_values) : AR_NOMEM;
 
-    if (start && spare) {
+    if (status == AR_OK) {
         if (!comes_by_location(m)) {
-            counting_sort(m->values, spare, m->n_values, start, n_locations, false);
-            take_array(m, &spare);
+            counting_sort(m->values, spare->values, m->n_values, start, n_locations, false);
+            swap_arrays(m, spare);
+            status = make_spare(spare, m->n_values);
         }
-        counting_sort(m->values, spare, m->n_values, start, n_nodes, true);
-        take_array(m, &spare);
+    }
+    if (status == AR_OK) {
+        counting_sort(m->values, spare->values, m->n_values, start, n_nodes, true);
+        swap_arrays(m, spare);
         m->n_values = combine_equal(m->values, m->n_values, how);
         m->sorted = true;
-        status = AR_OK;
     }
     free(start);
-    free(spare);
     return status;
 }
 
 /* Nobody adds nodes now: what finds them makes room, and is there again when it is asked for. */
 enum ar_status ar_profile_sort(struct ar_profile *p)
 {
+    struct spare spare = {0};
+    enum ar_status status = AR_OK;
+
     if (ar_profile_families(p) < 0)
         return AR_NOMEM;
     free(p->node_slots);
@@ -356,15 +401,14 @@ enum ar_status ar_profile_sort(struct ar_profile *p)
     ar_profile_sort_traffic(p);
     if (ar_profile_sort_syncs(p) < 0)
         return AR_NOMEM;
-    for (int i = 0; i < AR_N_METRICS; i++) {
+    for (int i = 0; i < AR_N_METRICS && status == AR_OK; i++) {
         struct ar_metric *m = &p->metrics[i];
 
-        if (m->sorted || m->n_values == 0)
-            continue;
-        if (sort_metric(m, p->n_nodes, p->n_locations, ar_metric_combine[i]) < 0)
-            return AR_NOMEM;
+        if (!m->sorted && m->n_values)
+            status = sort_metric(m, &spare, p->n_nodes, p->n_locations, ar_metric_combine[i]);
     }
-    return AR_OK;
+    free(spare.values);
+    return status;
 }
 
 const char *ar_profile_fact_text(const struct ar_profile *p, const char *key)

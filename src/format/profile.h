@@ -250,6 +250,9 @@ AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
                                               struct ar_value value);
+/* Room for that many values more, which may not be used. */
+AR_MUST_CHECK enum ar_status ar_profile_room(struct ar_profile *p, enum ar_metric_id metric,
+                                             size_t n_more);
 
 /* Its name and place are those of the first that has one. */
 AR_MUST_CHECK enum ar_status ar_profile_comm(struct ar_profile *p, struct ar_comm comm,
