@@ -5,27 +5,32 @@
 #include <string.h>
 
 /* In a profile of caller pairs a function has one node, if it is more than somebody's caller. */
-static bool counts(const struct ar_by_function *b, uint32_t node)
+static enum ar_status find_counted(const struct ar_by_function *b, const bool *only, bool *counts)
 {
-    if (b->only && !b->only[node])
-        return false;
-    if (!b->of_pairs)
-        return true;
-    return !ar_node_is_pair(b->p, node) && b->calls_rows[node] < b->calls_rows[node + 1];
+    struct ar_rows calls;
+
+    if (ar_rows_open(&calls, b->p, AR_METRIC_CALLS) < 0)
+        return AR_NOMEM;
+    for (uint32_t i = 0; i < b->p->n_nodes; i++)
+        counts[i] =
+            (!only || only[i]) &&
+            (!b->t->of_pairs || (!ar_node_is_pair(b->p, i) && ar_rows_get(&calls, i).n > 0));
+    ar_rows_close(&calls);
+    return AR_OK;
 }
 
 /* Nodes are sorted by function by counting: `first_node` is where each function's begin. */
-static void group_nodes(struct ar_by_function *b)
+static void group_nodes(struct ar_by_function *b, const bool *counts)
 {
     const struct ar_profile *p = b->p;
 
     for (uint32_t i = 0; i < p->n_nodes; i++)
-        b->first_node[p->nodes[i].function + 1] += counts(b, i);
+        b->first_node[p->nodes[i].function + 1] += counts[i];
     for (size_t f = 0; f < p->n_functions; f++)
         b->first_node[f + 1] += b->first_node[f];
     /* Each is put at its function's beginning, which moves on; then all are moved back by one. */
     for (uint32_t i = 0; i < p->n_nodes; i++)
-        if (counts(b, i))
+        if (counts[i])
             b->nodes[b->first_node[p->nodes[i].function]++] = i;
     memmove(b->first_node + 1, b->first_node, p->n_functions * sizeof *b->first_node);
     b->first_node[0] = 0;
@@ -35,9 +40,10 @@ static void group_nodes(struct ar_by_function *b)
  * Depth first, with a counter for each function that says how many of its nodes the walk is in: no
  * node has to look at its ancestors, of which recursion makes hundreds of thousands.
  */
-static void find_outermost(struct ar_by_function *b, const struct ar_totals *t, uint32_t *n_active)
+static void find_outermost(struct ar_by_function *b, uint32_t *n_active)
 {
     const struct ar_profile_node *nodes = b->p->nodes;
+    const struct ar_totals *t = b->t;
     uint32_t node = 0;
 
     for (;;) {
@@ -57,36 +63,60 @@ static void find_outermost(struct ar_by_function *b, const struct ar_totals *t, 
     }
 }
 
-static uint32_t process_of(const struct ar_by_function *b, const struct ar_value *value)
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+enum ar_status ar_shares_open(struct ar_shares *out, const struct ar_by_function *b)
 {
-    return ar_profile_root(b->p, value->location);
+    *out = (struct ar_shares){.b = b};
+    if (ar_rows_open(&out->calls, b->p, AR_METRIC_CALLS) == AR_OK &&
+        ar_rows_open(&out->times, b->p, AR_METRIC_TIME) == AR_OK &&
+        ar_selves_open(&out->selves, b->t, b->p) == AR_OK)
+        return AR_OK;
+    ar_shares_close(out);
+    return AR_NOMEM;
 }
 
-static void add_node(const struct ar_by_function *b, uint32_t node, struct ar_share *shares)
+void ar_shares_close(struct ar_shares *s)
 {
-    const struct ar_value *calls = b->p->metrics[AR_METRIC_CALLS].values;
-    const struct ar_value *times = b->p->metrics[AR_METRIC_TIME].values;
-
-    for (size_t i = b->calls_rows[node]; i < b->calls_rows[node + 1]; i++)
-        shares[process_of(b, &calls[i])].n_calls += calls[i].value;
-    for (size_t i = b->time_rows[node]; i < b->time_rows[node + 1]; i++) {
-        struct ar_share *share = &shares[process_of(b, &times[i])];
-
-        share->self_ns += b->selves[i].value;
-        if (b->outermost[node])
-            share->time_ns += times[i].value;
-    }
+    ar_rows_close(&s->calls);
+    ar_rows_close(&s->times);
+    ar_selves_close(&s->selves);
+    *s = (struct ar_shares){0};
 }
 
-void ar_by_function_shares(const struct ar_by_function *b, uint32_t function,
-                           struct ar_share *shares)
+static struct ar_share *share_of(const struct ar_shares *s, const struct ar_value *value,
+                                 struct ar_share *shares)
 {
+    return &shares[ar_profile_root(s->b->p, value->location)];
+}
+
+static void add_node(struct ar_shares *s, uint32_t node, struct ar_share *shares)
+{
+    struct ar_row calls = ar_rows_get(&s->calls, node);
+    struct ar_row times = {0}, selves = ar_selves_get(&s->selves, node);
+
+    if (s->b->outermost[node])
+        times = ar_rows_get(&s->times, node);
+    for (size_t i = 0; i < calls.n; i++)
+        share_of(s, &calls.values[i], shares)->n_calls += calls.values[i].value;
+    for (size_t i = 0; i < times.n; i++)
+        share_of(s, &times.values[i], shares)->time_ns += times.values[i].value;
+    for (size_t i = 0; i < selves.n; i++)
+        share_of(s, &selves.values[i], shares)->self_ns += selves.values[i].value;
+}
+
+void ar_shares_get(struct ar_shares *s, uint32_t function, struct ar_share *shares)
+{
+    const struct ar_by_function *b = s->b;
+
     memset(shares, 0, b->p->n_roots * sizeof *shares);
     for (uint32_t i = b->first_node[function]; i < b->first_node[function + 1]; i++)
-        add_node(b, b->nodes[i], shares);
+        add_node(s, b->nodes[i], shares);
 }
 
-static void sum_up(struct ar_by_function *b, const struct ar_totals *t, uint32_t function,
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static void sum_up(struct ar_by_function *b, struct ar_shares *reading, uint32_t function,
                    struct ar_share *shares)
 {
     struct ar_function_sums *sums = &b->sums[function];
@@ -94,7 +124,7 @@ static void sum_up(struct ar_by_function *b, const struct ar_totals *t, uint32_t
 
     if (b->first_node[function] == b->first_node[function + 1])
         return; /* it has nothing, on any rank */
-    ar_by_function_shares(b, function, shares);
+    ar_shares_get(reading, function, shares);
     for (uint32_t i = 0; i < b->p->n_roots; i++) {
         ar_spread_add(&time, shares[i].time_ns, i);
         ar_spread_add(&self, shares[i].self_ns, i);
@@ -106,8 +136,8 @@ static void sum_up(struct ar_by_function *b, const struct ar_totals *t, uint32_t
     sums->self = ar_spread_end(&self);
     sums->calls = ar_spread_end(&calls);
     for (uint32_t i = b->first_node[function]; i < b->first_node[function + 1]; i++) {
-        sums->bytes_out += t->bytes_out[b->nodes[i]];
-        sums->bytes_in += t->bytes_in[b->nodes[i]];
+        sums->bytes_out += b->t->bytes_out[b->nodes[i]];
+        sums->bytes_in += b->t->bytes_in[b->nodes[i]];
         sums->n_nodes++;
     }
 }
@@ -120,9 +150,7 @@ static bool allocate(struct ar_by_function *b)
     b->nodes = calloc(p->n_nodes + 1, sizeof *b->nodes);
     b->first_node = calloc(p->n_functions + 2, sizeof *b->first_node);
     b->outermost = calloc(p->n_nodes + 1, sizeof *b->outermost);
-    b->time_rows = ar_totals_rows(p, AR_METRIC_TIME);
-    b->calls_rows = ar_totals_rows(p, AR_METRIC_CALLS);
-    return b->sums && b->nodes && b->first_node && b->outermost && b->time_rows && b->calls_rows;
+    return b->sums && b->nodes && b->first_node && b->outermost;
 }
 
 enum ar_status ar_by_function_build(struct ar_by_function *out, const struct ar_profile *p,
@@ -131,37 +159,48 @@ enum ar_status ar_by_function_build(struct ar_by_function *out, const struct ar_
     return ar_by_function_build_of(out, p, t, NULL);
 }
 
+static enum ar_status sum_all(struct ar_by_function *b)
+{
+    struct ar_share *shares = calloc(b->p->n_roots + 1, sizeof *shares);
+    struct ar_shares reading;
+    enum ar_status status = shares ? ar_shares_open(&reading, b) : AR_NOMEM;
+
+    if (status == AR_OK) {
+        for (uint32_t f = 0; f < b->p->n_functions; f++)
+            sum_up(b, &reading, f, shares);
+        ar_shares_close(&reading);
+    }
+    free(shares);
+    return status;
+}
+
 enum ar_status ar_by_function_build_of(struct ar_by_function *out, const struct ar_profile *p,
                                        const struct ar_totals *t, const bool *only)
 {
     uint32_t *n_active = calloc(p->n_functions + 1, sizeof *n_active);
-    struct ar_share *shares = calloc(p->n_roots + 1, sizeof *shares);
+    bool *counts = calloc(p->n_nodes + 1, sizeof *counts);
     enum ar_status status = AR_NOMEM;
 
-    *out = (struct ar_by_function){.p = p, .of_pairs = t->of_pairs, .only = only};
-    if (n_active && shares && allocate(out))
-        status = ar_totals_self_values(t, p, &out->selves);
+    *out = (struct ar_by_function){.p = p, .t = t};
+    if (n_active && counts && allocate(out))
+        status = find_counted(out, only, counts);
     if (status == AR_OK) {
-        group_nodes(out);
-        find_outermost(out, t, n_active);
-        for (uint32_t f = 0; f < p->n_functions; f++)
-            sum_up(out, t, f, shares);
-    } else {
-        ar_by_function_free(out);
+        group_nodes(out, counts);
+        find_outermost(out, n_active);
+        status = sum_all(out);
     }
+    if (status < 0)
+        ar_by_function_free(out);
     free(n_active);
-    free(shares);
+    free(counts);
     return status;
 }
 
 void ar_by_function_free(struct ar_by_function *b)
 {
     free(b->sums);
-    free(b->selves);
     free(b->nodes);
     free(b->first_node);
     free(b->outermost);
-    free(b->time_rows);
-    free(b->calls_rows);
     *b = (struct ar_by_function){0};
 }

@@ -33,26 +33,34 @@ struct ar_share {
 
 struct ar_by_function {
     struct ar_function_sums *sums; /* by function */
-    struct ar_value *selves;       /* one for each value of AR_METRIC_TIME */
 
     const struct ar_profile *p;
-    bool of_pairs;
-    const bool *only;     /* by node: the others do not count; NULL: all of them do */
+    const struct ar_totals *t;
     uint32_t *nodes;      /* in order of their function; of caller pairs only the functions' own */
     uint32_t *first_node; /* by function: index into `nodes`; one more at the end */
     bool *outermost;      /* by node: no node of its function is above it */
-    size_t *time_rows, *calls_rows;
 };
 
 AR_MUST_CHECK enum ar_status ar_by_function_build(struct ar_by_function *out,
                                                   const struct ar_profile *p,
                                                   const struct ar_totals *t);
-/* The same of some nodes only; `only` must outlive it. */
+/* The same of those nodes only that `only` says. */
 AR_MUST_CHECK enum ar_status ar_by_function_build_of(struct ar_by_function *out,
                                                      const struct ar_profile *p,
                                                      const struct ar_totals *t, const bool *only);
 void ar_by_function_free(struct ar_by_function *b);
 
-/* Fills one share for each process. */
-void ar_by_function_shares(const struct ar_by_function *b, uint32_t function,
-                           struct ar_share *shares);
+/*
+ * What processes have of one function after the other, read row by row: see format/rows.h. Each is for one
+ * thread, and several may read at once.
+ */
+struct ar_shares {
+    const struct ar_by_function *b;
+    struct ar_rows calls, times;
+    struct ar_selves selves;
+};
+
+AR_MUST_CHECK enum ar_status ar_shares_open(struct ar_shares *out, const struct ar_by_function *b);
+/* Fills one for each process. */
+void ar_shares_get(struct ar_shares *s, uint32_t function, struct ar_share *shares);
+void ar_shares_close(struct ar_shares *s);

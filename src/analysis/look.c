@@ -74,25 +74,29 @@ static enum ar_status sum_up(const struct ar_watch *w, struct ar_profile *p, con
                              struct ar_look *look)
 {
     struct ar_totals t;
-    struct ar_by_function b;
+    struct ar_by_function b = {0};
+    struct ar_shares shares = {0};
 
     if (ar_totals_build(&t, p) < 0)
         return AR_NOMEM;
 
     enum ar_status status = ar_by_function_build(&b, p, &t);
 
+    if (status == AR_OK)
+        status = ar_shares_open(&shares, &b);
     if (status == AR_OK) {
         look->n_shares = w->names.n_functions;
         look->shares = calloc(look->n_shares + 1, sizeof *look->shares);
         if (!look->shares)
             status = AR_NOMEM;
         for (uint32_t f = 0; f < p->n_functions && look->shares; f++) {
-            ar_by_function_shares(&b, f, &look->shares[ids[f]]);
+            ar_shares_get(&shares, f, &look->shares[ids[f]]);
             if (p->functions[f].kind == AR_FUNCTION_MPI)
                 look->mpi_ns += look->shares[ids[f]].self_ns;
         }
-        ar_by_function_free(&b);
     }
+    ar_shares_close(&shares);
+    ar_by_function_free(&b);
     look->wall_ns = p->processes[0].wall_ns;
     ar_totals_free(&t);
     return status;

@@ -88,20 +88,6 @@ static enum ar_status build_time(struct ar_totals *t, const struct ar_profile *p
     return AR_OK;
 }
 
-size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric)
-{
-    const struct ar_metric *m = &p->metrics[metric];
-    size_t *starts = calloc(p->n_nodes + 2, sizeof *starts);
-
-    if (!starts)
-        return NULL;
-    for (size_t i = 0; i < m->n_values; i++)
-        starts[m->values[i].node + 1]++;
-    for (size_t node = 0; node < p->n_nodes; node++)
-        starts[node + 1] += starts[node];
-    return starts;
-}
-
 /* ---- self time ------------------------------------------------------------------------------- */
 
 enum ar_status ar_selves_open(struct ar_selves *out, const struct ar_totals *t,

@@ -78,12 +78,7 @@ AR_MUST_CHECK enum ar_status ar_selves_open(struct ar_selves *out, const struct 
 struct ar_row ar_selves_get(struct ar_selves *s, uint32_t node);
 void ar_selves_close(struct ar_selves *s);
 
-/*
- * What the metrics of a profile with totals, which are plain and in order, are made of. Rows: where
- * each node's values start, with one more at the end; NULL: no memory. Self values: like those of
- * AR_METRIC_TIME, one for one. Both are the caller's to free().
- */
-size_t *ar_totals_rows(const struct ar_profile *p, enum ar_metric_id metric);
+/* Like the values of AR_METRIC_TIME, which is plain and in order, one for one; to be freed. */
 AR_MUST_CHECK enum ar_status
 ar_totals_self_values(const struct ar_totals *t, const struct ar_profile *p, struct ar_value **out);
 /* Whether a node is an MPI call whose time counts: a pair's is its function's already. */

@@ -115,7 +115,7 @@ int ar_command_export(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (ar_load(&p, request.run, &err) < 0)
+    if (ar_load_packed(&p, request.run, &err) < 0)
         return ar_complain("%s", err.text);
     if (ar_pstats_encode(&p, &request.choice, &bytes, &err) < 0)
         status = ar_complain("%s: %s", request.run, err.text);

@@ -58,6 +58,7 @@ struct command {
     size_t n_rows, n_columns;
     uint32_t *functions; /* that fit, in order */
     size_t n_functions;
+    struct ar_shares reading;
     struct ar_share *shares; /* by root */
     double unit_ns;
     const char *unit;
@@ -164,7 +165,8 @@ static enum ar_status find_functions(struct command *c)
         return AR_NOMEM;
     for (uint32_t i = 0; i < c->p.n_nodes; i++)
         c->only[i] = node_fits(c, i);
-    if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0)
+    if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 ||
+        ar_shares_open(&c->reading, &c->f) < 0)
         return AR_NOMEM;
     list_functions(c);
     return AR_OK;
@@ -349,7 +351,7 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
 {
     const struct ar_function_sums *sums = sums_of(c, function);
 
-    ar_by_function_shares(&c->f, function, c->shares);
+    ar_shares_get(&c->reading, function, c->shares);
     printf("\n%s", ar_bold());
     print_label(c, function, c->n_columns - 20);
     printf("%s %s\n", ar_plain(), ar_function_kind_name(c->p.functions[function].kind));
@@ -380,7 +382,7 @@ static int print_matches(struct command *c)
 
 static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
 {
-    ar_by_function_shares(&c->f, function, c->shares);
+    ar_shares_get(&c->reading, function, c->shares);
     ar_json_open(j, "by_rank", '[');
     for (uint32_t i = 0; i < c->p.n_roots; i++) {
         ar_json_open(j, NULL, '{');
@@ -460,7 +462,7 @@ static void put_rank(struct ar_sheet *sheet, const struct command *c, uint32_t r
 
 static void put_share_rows(struct ar_sheet *sheet, struct command *c, uint32_t function)
 {
-    ar_by_function_shares(&c->f, function, c->shares);
+    ar_shares_get(&c->reading, function, c->shares);
     for (uint32_t i = 0; i < c->p.n_roots; i++) {
         put_identity(sheet, c, function);
         put_rank(sheet, c, i);
@@ -560,12 +562,13 @@ int ar_command_ranks(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (ar_load(&whole, c.path, &err) < 0)
+    if (ar_load_packed(&whole, c.path, &err) < 0)
         return ar_complain("%s", err.text);
     if (ar_fold(&c.p, &whole) < 0 || find_functions(&c) < 0)
         status = ar_complain("out of memory");
     else
         status = show(&c);
+    ar_shares_close(&c.reading);
     ar_by_function_free(&c.f);
     ar_totals_free(&c.t);
     free(c.only);

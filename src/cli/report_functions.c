@@ -171,8 +171,8 @@ int ar_report_functions(struct ar_profile *p, const char *path, size_t n_rows, d
     struct report r = {.p = p, .min_share = min_share};
     int status = AR_EXIT_OK;
 
-    if (ar_profile_unpack(p) < 0 || ar_totals_build(&r.t, p) < 0 ||
-        ar_by_function_build(&r.f, p, &r.t) < 0 || !order_functions(&r)) {
+    if (ar_totals_build(&r.t, p) < 0 || ar_by_function_build(&r.f, p, &r.t) < 0 ||
+        !order_functions(&r)) {
         status = ar_complain("out of memory");
     } else {
         choose_unit(&r);

@@ -14,6 +14,7 @@
 #include "export/pstats.h"
 
 #include "export/marshal.h"
+#include "format/rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,13 +58,9 @@ struct work {
     uint32_t *entry_of;                   /* by function */
     uint32_t *pair_of;                    /* by node */
     uint32_t *first_child, *next_sibling; /* by node; 0: none, as the root is nobody's child */
-    size_t *first_calls, *first_time;     /* by node, one more for the end: its first value */
-    bool *wanted;                         /* by location */
-    struct column *columns;               /* by location */
-};
-
-struct span {
-    const struct ar_value *at, *end;
+    struct ar_rows calls, times;
+    bool *wanted;           /* by location */
+    struct column *columns; /* by location */
 };
 
 /* --- names --- */
@@ -215,46 +212,15 @@ static void link_children(struct work *w)
     }
 }
 
-static void index_values(const struct ar_metric *metric, size_t n_nodes, size_t *first)
-{
-    size_t at = 0;
-
-    for (size_t node = 0; node <= n_nodes; node++) {
-        while (at < metric->n_values && metric->values[at].node < node)
-            at++;
-        first[node] = at;
-    }
-}
-
-static struct span values_of(const struct work *w, enum ar_metric_id id, const size_t *first,
-                             uint32_t node)
-{
-    const struct ar_value *values = w->p->metrics[id].values;
-
-    if (first[node] == first[node + 1]) /* `values` may be NULL */
-        return (struct span){0};
-    return (struct span){values + first[node], values + first[node + 1]};
-}
-
-static struct span time_of(const struct work *w, uint32_t node)
-{
-    return values_of(w, AR_METRIC_TIME, w->first_time, node);
-}
-
-static struct span calls_of(const struct work *w, uint32_t node)
-{
-    return values_of(w, AR_METRIC_CALLS, w->first_calls, node);
-}
-
 /* --- the walk --- */
 
-static uint64_t wanted_sum(const struct work *w, struct span span)
+static uint64_t wanted_sum(const struct work *w, struct ar_row row)
 {
     uint64_t sum = 0;
 
-    for (; span.at < span.end; span.at++)
-        if (w->wanted[span.at->location])
-            sum += span.at->value;
+    for (size_t i = 0; i < row.n; i++)
+        if (w->wanted[row.values[i].location])
+            sum += row.values[i].value;
     return sum;
 }
 
@@ -263,12 +229,15 @@ static uint64_t wanted_sum(const struct work *w, struct span span)
  */
 static void count_children(struct work *w, uint32_t node, bool put_back)
 {
-    for (uint32_t child = w->first_child[node]; child; child = w->next_sibling[child])
-        for (struct span t = time_of(w, child); t.at < t.end; t.at++) {
-            struct column *column = &w->columns[t.at->location];
+    for (uint32_t child = w->first_child[node]; child; child = w->next_sibling[child]) {
+        struct ar_row times = ar_rows_get(&w->times, child);
 
-            column->children_ns = put_back ? 0 : column->children_ns + t.at->value;
+        for (size_t i = 0; i < times.n; i++) {
+            struct column *column = &w->columns[times.values[i].location];
+
+            column->children_ns = put_back ? 0 : column->children_ns + times.values[i].value;
         }
+    }
 }
 
 /*
@@ -281,12 +250,15 @@ static uint64_t self_ns(struct work *w, uint32_t node)
     uint64_t sum = 0;
 
     count_children(w, node, false);
-    for (struct span t = time_of(w, node); t.at < t.end; t.at++)
-        w->columns[t.at->location].node_ns += t.at->value;
-    for (struct span t = time_of(w, node); t.at < t.end; t.at++) {
-        struct column *column = &w->columns[t.at->location];
 
-        if (w->wanted[t.at->location] && column->node_ns > column->children_ns)
+    struct ar_row times = ar_rows_get(&w->times, node);
+
+    for (size_t i = 0; i < times.n; i++)
+        w->columns[times.values[i].location].node_ns += times.values[i].value;
+    for (size_t i = 0; i < times.n; i++) {
+        struct column *column = &w->columns[times.values[i].location];
+
+        if (w->wanted[times.values[i].location] && column->node_ns > column->children_ns)
             sum += column->node_ns - column->children_ns;
         column->node_ns = 0;
     }
@@ -309,9 +281,9 @@ static void enter(struct work *w, uint32_t node)
     struct entry *entry = &w->entries[entry_of_node(w, node)];
     struct pair *pair = &w->pairs[w->pair_of[node]];
     struct counts counts = {
-        .n_calls = wanted_sum(w, calls_of(w, node)),
+        .n_calls = wanted_sum(w, ar_rows_get(&w->calls, node)),
         .self_ns = self_ns(w, node),
-        .total_ns = wanted_sum(w, time_of(w, node)),
+        .total_ns = wanted_sum(w, ar_rows_get(&w->times, node)),
     };
 
     add(&entry->counts, &counts, entry->n_active++ == 0);
@@ -359,31 +331,45 @@ static void take_figure(struct counts *to, enum ar_metric_id metric, uint64_t va
         to->total_ns += value;
 }
 
-static void take_metric(struct work *w, enum ar_metric_id metric)
+static void take_value(struct work *w, enum ar_metric_id metric, const struct ar_value *value)
 {
-    const struct ar_metric *m = &w->p->metrics[metric];
+    struct entry *entry = &w->entries[entry_of_node(w, value->node)];
+    struct pair *pair = &w->pairs[w->pair_of[value->node]];
+    bool is_pair = ar_node_is_pair(w->p, value->node);
 
-    for (size_t i = 0; i < m->n_values; i++) {
-        uint32_t node = m->values[i].node;
-        struct entry *entry = &w->entries[entry_of_node(w, node)];
-        struct pair *pair = &w->pairs[w->pair_of[node]];
-        bool is_pair = ar_node_is_pair(w->p, node);
-
-        if (!w->wanted[m->values[i].location])
-            continue;
-        take_figure(is_pair ? &pair->counts : &entry->counts, metric, m->values[i].value);
-        entry->is_written |= !is_pair && metric == AR_METRIC_CALLS;
-        pair->n_known += metric == AR_METRIC_CALLS;
-        pair->n_measured += metric == AR_METRIC_PRIMITIVE;
-    }
+    if (!w->wanted[value->location])
+        return;
+    take_figure(is_pair ? &pair->counts : &entry->counts, metric, value->value);
+    entry->is_written |= !is_pair && metric == AR_METRIC_CALLS;
+    pair->n_known += metric == AR_METRIC_CALLS;
+    pair->n_measured += metric == AR_METRIC_PRIMITIVE;
 }
 
-static void take_figures(struct work *w)
+static enum ar_status take_metric(struct work *w, enum ar_metric_id metric)
 {
-    take_metric(w, AR_METRIC_CALLS);
-    take_metric(w, AR_METRIC_PRIMITIVE);
-    take_metric(w, AR_METRIC_SELF);
-    take_metric(w, AR_METRIC_TIME);
+    struct ar_rows rows;
+
+    if (ar_rows_open(&rows, w->p, metric) < 0)
+        return AR_NOMEM;
+    for (uint32_t node = 0; node < w->p->n_nodes; node++) {
+        struct ar_row row = ar_rows_get(&rows, node);
+
+        for (size_t i = 0; i < row.n; i++)
+            take_value(w, metric, &row.values[i]);
+    }
+    ar_rows_close(&rows);
+    return AR_OK;
+}
+
+static enum ar_status take_figures(struct work *w)
+{
+    static const enum ar_metric_id metrics[] = {AR_METRIC_CALLS, AR_METRIC_PRIMITIVE,
+                                                AR_METRIC_SELF, AR_METRIC_TIME};
+
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        if (take_metric(w, metrics[i]) < 0)
+            return AR_NOMEM;
+    return AR_OK;
 }
 
 /* --- writing --- */
@@ -552,12 +538,10 @@ static bool allocate(struct work *w)
     w->pair_of = calloc(p->n_nodes + 1, sizeof *w->pair_of);
     w->first_child = calloc(p->n_nodes + 1, sizeof *w->first_child);
     w->next_sibling = calloc(p->n_nodes + 1, sizeof *w->next_sibling);
-    w->first_calls = calloc(p->n_nodes + 1, sizeof *w->first_calls);
-    w->first_time = calloc(p->n_nodes + 1, sizeof *w->first_time);
     w->wanted = calloc(p->n_locations + 1, sizeof *w->wanted);
     w->columns = calloc(p->n_locations + 1, sizeof *w->columns);
-    return w->entry_of && w->pair_of && w->first_child && w->next_sibling && w->first_calls &&
-           w->first_time && w->wanted && w->columns;
+    return w->entry_of && w->pair_of && w->first_child && w->next_sibling && w->wanted &&
+           w->columns;
 }
 
 static void release(struct work *w)
@@ -570,8 +554,8 @@ static void release(struct work *w)
     free(w->pair_of);
     free(w->first_child);
     free(w->next_sibling);
-    free(w->first_calls);
-    free(w->first_time);
+    ar_rows_close(&w->calls);
+    ar_rows_close(&w->times);
     free(w->wanted);
     free(w->columns);
 }
@@ -580,12 +564,11 @@ static enum ar_status prepare(struct work *w, struct ar_profile *p)
 {
     w->p = p;
     w->of_pairs = ar_profile_of_pairs(p);
-    if (ar_profile_unpack(p) < 0 || ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 ||
-        find_pairs(w) < 0)
+    if (ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 || find_pairs(w) < 0 ||
+        ar_rows_open(&w->calls, p, AR_METRIC_CALLS) < 0 ||
+        ar_rows_open(&w->times, p, AR_METRIC_TIME) < 0)
         return AR_NOMEM;
     link_children(w);
-    index_values(&p->metrics[AR_METRIC_CALLS], p->n_nodes, w->first_calls);
-    index_values(&p->metrics[AR_METRIC_TIME], p->n_nodes, w->first_time);
     return AR_OK;
 }
 
@@ -602,10 +585,12 @@ enum ar_status ar_pstats_encode(struct ar_profile *p, const struct ar_pstats_cho
     status = choose_locations(&w, which, err);
     if (status < 0)
         goto out;
-    if (w.of_pairs)
-        take_figures(&w);
-    else
+    if (!w.of_pairs) {
         walk(&w);
+    } else if (take_figures(&w) < 0) {
+        status = ar_fail(err, AR_NOMEM, "out of memory");
+        goto out;
+    }
     link_pairs(&w);
     if (put_entries(&w, out) == 0)
         status = fail_empty(which, err);

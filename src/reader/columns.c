@@ -519,7 +519,7 @@ struct ar_measured ar_measured_get(const struct ar_view *v, size_t i)
     const struct ar_metric *metric = &v->p.metrics[is_self ? AR_METRIC_TIME : i];
     struct ar_measured m = {
         .type = is_time ? AR_CELL_REAL : AR_CELL_INTEGER,
-        .values = is_self ? v->f.selves : metric->values,
+        .values = is_self ? v->selves : metric->values,
         .n_values = metric->n_values,
     };
 

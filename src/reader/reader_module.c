@@ -324,6 +324,7 @@ static PyObject *shares(PyObject *self, PyObject *args)
 {
     PyObject *capsule, *result;
     const struct ar_view *v;
+    struct ar_shares reading;
     struct ar_share *all;
     unsigned int id;
 
@@ -336,9 +337,12 @@ static PyObject *shares(PyObject *self, PyObject *args)
     if (id >= v->p.n_functions)
         return PyErr_Format(PyExc_IndexError, "no function %u", id);
     all = calloc(v->p.n_roots + 1, sizeof *all);
-    if (!all)
+    if (!all || ar_shares_open(&reading, &v->f) < 0) {
+        free(all);
         return PyErr_NoMemory();
-    ar_by_function_shares(&v->f, id, all);
+    }
+    ar_shares_get(&reading, id, all);
+    ar_shares_close(&reading);
     result = put_shares(all, v->p.n_roots);
     free(all);
     return result;

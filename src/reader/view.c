@@ -79,7 +79,7 @@ static void sum_locations(struct ar_view *v)
         if (is_root(v, value))
             v->recorded_ns[value.location] = value.value;
         if (ar_totals_is_mpi(&v->t, &v->p, value.node))
-            v->mpi_ns[value.location] += v->f.selves[i].value;
+            v->mpi_ns[value.location] += v->selves[i].value;
     }
     for (size_t i = 0; i < v->p.n_locations; i++)
         v->process_mpi_ns[v->p.processes[v->p.locations[i].process].root] += v->mpi_ns[i];
@@ -161,6 +161,8 @@ static enum ar_status work_out(struct ar_view *v)
 
     if (status == AR_OK)
         status = ar_by_function_build(&v->f, &v->p, &v->t);
+    if (status == AR_OK)
+        status = ar_totals_self_values(&v->t, &v->p, &v->selves);
     if (status == AR_OK) {
         find_places(v);
         combine_over_ranks(&v->p, AR_METRIC_MIN_TIME, v->shortest_ns);
@@ -212,6 +214,7 @@ void ar_view_close(struct ar_view *v)
     ar_by_function_free(&v->f);
     ar_totals_free(&v->t);
     ar_profile_free(&v->p);
+    free(v->selves);
     free(v->depth);
     free(v->caller);
     free(v->site);

@@ -18,9 +18,10 @@ struct ar_view {
     struct ar_profile p;
     struct ar_totals t;
     struct ar_by_function f;
-    uint32_t *depth;  /* by node; the root has 0 */
-    uint32_t *caller; /* by node: the nearest Python function above, AR_NO_ID: none */
-    uint32_t *site;   /* by node: the node whose line is where the caller calls it */
+    struct ar_value *selves; /* one for each value of AR_METRIC_TIME */
+    uint32_t *depth;         /* by node; the root has 0 */
+    uint32_t *caller;        /* by node: the nearest Python function above, AR_NO_ID: none */
+    uint32_t *site;          /* by node: the node whose line is where the caller calls it */
     uint64_t *shortest_ns, *longest_ns; /* by node: of a single call, 0 where not measured */
     uint64_t *mpi_ns, *recorded_ns;     /* by location */
     uint64_t *process_mpi_ns;           /* by process */

@@ -17,6 +17,7 @@
 static struct ar_profile profile;
 static struct ar_totals totals;
 static struct ar_by_function by_function;
+static struct ar_shares reading;
 
 /* A parent's time is at least its children's, as in a recording. */
 static void add_times(struct dice *d)
@@ -123,7 +124,7 @@ static bool function_is_true(uint32_t function)
     struct ar_share shares[N_RANKS];
     bool good = true;
 
-    ar_by_function_shares(&by_function, function, shares);
+    ar_shares_get(&reading, function, shares);
     for (uint32_t i = 0; i < N_RANKS; i++) {
         struct ar_share share = slow_share(function, i);
 
@@ -149,10 +150,12 @@ static void test_against_slow(uint64_t seed)
 
     make(seed);
     sample_must(ar_by_function_build(&by_function, &profile, &totals));
+    sample_must(ar_shares_open(&reading, &by_function));
     for (uint32_t f = 0; f < profile.n_functions; f++)
         good = good && function_is_true(f);
     tap_ok(good && profile.n_functions == N_FUNCTIONS,
            "%" PRIu64 ": calls, time and self time agree with a slow count", seed);
+    ar_shares_close(&reading);
     ar_by_function_free(&by_function);
     ar_totals_free(&totals);
     ar_profile_free(&profile);
@@ -165,9 +168,11 @@ static void test_empty(void)
     sample_start(&profile);
     sample_must(ar_totals_build(&totals, &profile));
     sample_must(ar_by_function_build(&by_function, &profile, &totals));
-    ar_by_function_shares(&by_function, 0, &none);
+    sample_must(ar_shares_open(&reading, &by_function));
+    ar_shares_get(&reading, 0, &none);
     tap_ok(by_function.sums[0].n_nodes == 1 && by_function.sums[0].time.mean == 0,
            "a profile of nobody");
+    ar_shares_close(&reading);
     ar_by_function_free(&by_function);
     ar_totals_free(&totals);
     ar_profile_free(&profile);
@@ -185,6 +190,7 @@ static void test_no_memory(void)
         alloc_restore();
     }
     tap_ok(status == AR_OK && n > 8, "without memory there is nothing to free");
+    ar_shares_close(&reading);
     ar_by_function_free(&by_function);
     ar_totals_free(&totals);
     ar_profile_free(&profile);
