@@ -12,7 +12,8 @@ static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profil
     tables.n_nodes = 1;
     for (int m = 0; m < AR_N_METRICS; m++)
         tables.metrics[m].n_values = tables.packed[m].n_rows = 0;
-    tables.n_comms = tables.n_traffic = tables.n_completed = tables.n_syncs = 0;
+    tables.n_comms = tables.n_traffic = tables.n_completed = tables.n_streams = 0;
+    tables.writer = NULL;
     return ar_profile_merge(out, &tables);
 }
 
@@ -143,20 +144,15 @@ static enum ar_status fold_messages(struct folding *f)
     return AR_OK;
 }
 
-static enum ar_status fold_syncs(struct folding *f)
+/* Of a packed run the bytes are those of its file, which the result shows rows of, too. */
+static enum ar_status fold_streams(struct folding *f)
 {
-    for (size_t i = 0; i < f->p->n_syncs; i++) {
-        struct ar_profile_sync sync = f->p->syncs[i];
-        struct ar_profile_part parts[UINT8_MAX];
+    const struct ar_stream_maps maps = {f->ids, f->comms};
 
-        sync.node = f->ids[sync.node];
-        sync.posted = sync.posted ? f->ids[sync.posted - 1] + 1 : 0;
-        sync.comm = sync.comm ? f->comms[sync.comm - 1] + 1 : 0;
-        for (uint32_t k = 0; k < sync.n_parts; k++) {
-            parts[k] = f->p->parts[sync.first_part + k];
-            parts[k].node = f->ids[parts[k].node];
-        }
-        if (ar_profile_sync(f->out, sync, parts) < 0)
+    for (size_t i = 0; i < f->p->n_streams; i++) {
+        const struct ar_stream *stream = &f->p->streams[i];
+
+        if (ar_profile_stream(f->out, stream, stream->location, &maps, !f->p->file) < 0)
             return AR_NOMEM;
     }
     return AR_OK;
@@ -187,7 +183,7 @@ static enum ar_status fold_all(struct folding *f)
         return status;
     fold_stacks(f);
     if ((f->p->file ? fold_rows(f) : fold_values(f)) < 0 || fold_comms(f) < 0 ||
-        fold_messages(f) < 0 || fold_syncs(f) < 0)
+        fold_messages(f) < 0 || fold_streams(f) < 0)
         return AR_NOMEM;
     return ar_profile_sort(f->out);
 }

@@ -288,8 +288,7 @@ void ar_profile_free(struct ar_profile *p)
     free(p->comms);
     free(p->traffic);
     free(p->completed);
-    free(p->syncs);
-    free(p->parts);
+    ar_profile_free_streams(p);
     ar_idmap_free(&p->fact_ids);
     ar_idmap_free(&p->function_ids);
     ar_idmap_free(&p->comm_ids);

@@ -12,7 +12,7 @@
  *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value
  *     comms       communicators, windows and files; the same on all their members
  *     traffic     messages by node, location, communicator, peer and size
- *     syncs       calls that may have waited for other ranks, by location, in the order of their ends
+ *     streams     calls that may have waited for other ranks, by location, in the order of their ends
  *     completed   requests by the node that completed them, location, and the node that posted them
  *
  * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
@@ -35,6 +35,7 @@
 #include "base/strtab.h"
 #include "format/live_known.h"
 #include "format/packed.h"
+#include "format/streams.h"
 
 #define AR_METRIC_LIST(X)                                                                          \
     X(AR_METRIC_CALLS, "calls", "1", AR_COMBINE_SUM)                                               \
@@ -148,25 +149,6 @@ struct ar_traffic {
     uint64_t ns; /* of the calls whose messages these are */
 };
 
-/* See struct ar_sync in livefile.h. Times are since the process began. */
-struct ar_profile_sync {
-    uint32_t location;
-    uint32_t kind, flags;
-    uint32_t comm; /* its number plus 1; 0: not known */
-    uint32_t sequence, peer;
-    uint32_t node;
-    uint32_t posted; /* node plus 1; 0: it blocked */
-    uint64_t enter_ns, exit_ns;
-    uint64_t post_ns; /* 0: it blocked */
-    uint32_t first_part, n_parts;
-};
-
-/* On what the time before was spent. */
-struct ar_profile_part {
-    uint32_t node, spare;
-    uint64_t ns;
-};
-
 struct ar_completed {
     uint32_t node, location, posted; /* `posted` is a node, too */
     uint32_t spare;
@@ -203,10 +185,10 @@ struct ar_profile {
     size_t n_traffic, cap_traffic;
     struct ar_completed *completed;
     size_t n_completed, cap_completed;
-    struct ar_profile_sync *syncs;
-    size_t n_syncs, cap_syncs;
-    struct ar_profile_part *parts; /* of syncs */
-    size_t n_parts, cap_parts;
+    struct ar_stream
+        *streams; /* calls that may have waited, one a location: see format/streams.h */
+    size_t n_streams, cap_streams;
+    struct ar_stream_writer *writer; /* of one that is being written; NULL: none is */
     /* Hash to id, probing on by one as in strtab. */
     struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;
     size_t n_indexed;       /* processes, the first so many of which `process_ids` has */
@@ -266,9 +248,18 @@ const char *ar_sync_kind_name(uint32_t kind); /* "barrier", "receive" … */
  * two comparisons is taken to be even.
  */
 int64_t ar_process_clock_ns(const struct ar_process *process, uint64_t since_start_ns);
-/* `parts` are copied; `first_part` is set. */
+/* Best in the order of locations, and of the ends of calls. */
 AR_MUST_CHECK enum ar_status ar_profile_sync(struct ar_profile *p, struct ar_profile_sync sync,
                                              const struct ar_profile_part *parts);
+/* What the numbers of another profile are in this one. */
+struct ar_stream_maps {
+    const uint32_t *nodes, *comms;
+};
+/* All that a thread of another profile did; without bytes of its own that one has to live longer. */
+AR_MUST_CHECK enum ar_status ar_profile_stream(struct ar_profile *p, const struct ar_stream *other,
+                                               uint32_t location, const struct ar_stream_maps *maps,
+                                               bool with_bytes);
+uint64_t ar_profile_n_syncs(const struct ar_profile *p);
 /* The number plus 1 of the one that the user knows: of a hidden one the nearest parent that is not. */
 uint32_t ar_comm_shown(const struct ar_profile *p, uint32_t comm);
 
@@ -324,5 +315,8 @@ void ar_profile_sort_traffic(struct ar_profile *p);
 bool ar_profile_traffic_is_sorted(const struct ar_profile *p);
 bool ar_profile_completed_is_sorted(const struct ar_profile *p);
 /* The same of profile_syncs.c. */
-void ar_profile_renumber_syncs(struct ar_profile *p, const uint32_t *numbers);
+AR_MUST_CHECK enum ar_status ar_profile_renumber_syncs(struct ar_profile *p,
+                                                       const uint32_t *numbers);
 AR_MUST_CHECK enum ar_status ar_profile_sort_syncs(struct ar_profile *p);
+AR_MUST_CHECK enum ar_status ar_profile_keep_streams(struct ar_profile *p);
+void ar_profile_free_streams(struct ar_profile *p);

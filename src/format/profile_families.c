@@ -82,7 +82,7 @@ static void number_locations(const struct ar_profile *p, uint32_t *start, uint32
         number[i] = start[p->processes[p->locations[i].process].root]++;
 }
 
-static void renumber_values(struct ar_profile *p, const uint32_t *number)
+static enum ar_status renumber_values(struct ar_profile *p, const uint32_t *number)
 {
     for (int m = 0; m < AR_N_METRICS; m++) {
         struct ar_metric *metric = &p->metrics[m];
@@ -92,7 +92,7 @@ static void renumber_values(struct ar_profile *p, const uint32_t *number)
         metric->sorted = metric->n_values == 0;
     }
     ar_profile_renumber_traffic(p, number);
-    ar_profile_renumber_syncs(p, number);
+    return ar_profile_renumber_syncs(p, number);
 }
 
 /* Nobody writes packed metrics in another order than that of families, but a file may say anything. */
@@ -101,7 +101,7 @@ static enum ar_status renumber(struct ar_profile *p, const uint32_t *number)
     enum ar_status status = ar_profile_unpack(p);
 
     if (status == AR_OK)
-        renumber_values(p, number);
+        status = renumber_values(p, number);
     return status;
 }
 

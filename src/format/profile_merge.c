@@ -99,7 +99,9 @@ static bool remove_process(struct ar_profile *p, uint32_t process)
     for (int m = 0; m < AR_N_METRICS; m++)
         remove_values(&p->metrics[m], numbers);
     ar_profile_renumber_traffic(p, numbers);
-    ar_profile_renumber_syncs(p, numbers);
+
+    bool is_done = ar_profile_renumber_syncs(p, numbers) == AR_OK;
+
     for (size_t i = 0; i < p->n_locations; i++)
         if (numbers[i] != AR_NO_ID) {
             p->locations[numbers[i]] = p->locations[i];
@@ -111,7 +113,7 @@ static bool remove_process(struct ar_profile *p, uint32_t process)
     p->n_processes--;
     ar_profile_forget_processes(p);
     free(numbers);
-    return true;
+    return is_done;
 }
 
 bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process)
@@ -298,29 +300,27 @@ static enum ar_status add_traffic(struct ar_profile *p, const struct ar_profile 
     return AR_OK;
 }
 
-static enum ar_status add_sync(struct ar_profile *p, const struct ar_profile *other,
-                               const struct remap *map, struct ar_profile_sync sync)
+static enum ar_status add_stream(struct ar_profile *p, const struct ar_stream *stream,
+                                 const struct remap *map)
 {
-    struct ar_profile_part parts[UINT8_MAX];
+    const struct ar_stream_maps maps = {map->node, map->comm};
+    uint32_t location = map->location[stream->location];
 
-    sync.location = map->location[sync.location];
-    sync.node = map->node[sync.node];
-    sync.posted = mapped(map->node, sync.posted);
-    sync.comm = mapped(map->comm, sync.comm);
-    for (uint32_t i = 0; i < sync.n_parts; i++) {
-        parts[i] = other->parts[sync.first_part + i];
-        parts[i].node = map->node[parts[i].node];
-    }
-    return sync.location == AR_NO_ID ? AR_OK : ar_profile_sync(p, sync, parts);
+    return location == AR_NO_ID ? AR_OK : ar_profile_stream(p, stream, location, &maps, true);
 }
 
-static enum ar_status add_syncs(struct ar_profile *p, const struct ar_profile *other,
-                                const struct remap *map)
+static enum ar_status add_streams(struct ar_profile *p, const struct ar_profile *other,
+                                  const struct remap *map)
 {
     enum ar_status status = AR_OK;
 
-    for (size_t i = 0; i < other->n_syncs && status == AR_OK; i++)
-        status = add_sync(p, other, map, other->syncs[i]);
+    for (size_t i = 0; i < other->n_streams && status == AR_OK; i++)
+        status = add_stream(p, &other->streams[i], map);
+    if (status == AR_OK && other->writer) {
+        const struct ar_stream so_far = ar_stream_so_far(other->writer);
+
+        status = add_stream(p, &so_far, map);
+    }
     return status;
 }
 
@@ -373,7 +373,7 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
     if (status == AR_OK)
         status = add_completed(p, other, &map);
     if (status == AR_OK)
-        status = add_syncs(p, other, &map);
+        status = add_streams(p, other, &map);
 out:
     free(map.string);
     free(map.function);

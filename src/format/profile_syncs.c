@@ -5,92 +5,217 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum ar_status ar_profile_sync(struct ar_profile *p, struct ar_profile_sync sync,
-                               const struct ar_profile_part *parts)
+static enum ar_status add_stream(struct ar_profile *p, struct ar_stream *stream)
 {
-    if (ar_grow((void **)&p->syncs, &p->cap_syncs, p->n_syncs + 1, sizeof *p->syncs) < 0 ||
-        ar_grow((void **)&p->parts, &p->cap_parts, p->n_parts + sync.n_parts + 1,
-                sizeof *p->parts) < 0)
+    if (ar_grow((void **)&p->streams, &p->cap_streams, p->n_streams + 1, sizeof *p->streams) < 0) {
+        ar_stream_free(stream);
         return AR_NOMEM;
-    sync.first_part = (uint32_t)p->n_parts;
-    if (sync.n_parts)
-        memcpy(p->parts + p->n_parts, parts, sync.n_parts * sizeof *parts);
-    p->n_parts += sync.n_parts;
-    p->syncs[p->n_syncs++] = sync;
+    }
+    p->streams[p->n_streams++] = *stream;
     return AR_OK;
 }
 
-/* Parts of what is left out stay, and nothing leads to them. */
-void ar_profile_renumber_syncs(struct ar_profile *p, const uint32_t *numbers)
+/* What is being written becomes a stream like the others. */
+static enum ar_status finish_writing(struct ar_profile *p)
+{
+    struct ar_stream stream;
+    enum ar_status status = AR_OK;
+
+    if (p->writer) {
+        status = ar_stream_end(p->writer, &stream);
+        if (status == AR_OK)
+            status = add_stream(p, &stream);
+    }
+    free(p->writer);
+    p->writer = NULL;
+    return status;
+}
+
+static enum ar_status start_writing(struct ar_profile *p, uint32_t location)
+{
+    if (finish_writing(p) < 0)
+        return AR_NOMEM;
+    p->writer = malloc(sizeof *p->writer);
+    if (!p->writer)
+        return AR_NOMEM;
+    ar_stream_begin(p->writer, location);
+    return AR_OK;
+}
+
+enum ar_status ar_profile_sync(struct ar_profile *p, struct ar_profile_sync sync,
+                               const struct ar_profile_part *parts)
+{
+    const struct ar_stream_writer *w = p->writer;
+    bool goes_on = w && w->stream.location == sync.location && w->exit_ns <= sync.exit_ns;
+
+    if (!goes_on && start_writing(p, sync.location) < 0)
+        return AR_NOMEM;
+    return ar_stream_put(p->writer, &sync, parts);
+}
+
+enum ar_status ar_profile_stream(struct ar_profile *p, const struct ar_stream *other,
+                                 uint32_t location, const struct ar_stream_maps *maps,
+                                 bool with_bytes)
+{
+    struct ar_stream stream;
+
+    if (ar_stream_copy(&stream, other, with_bytes) < 0)
+        return AR_NOMEM;
+    stream.location = location;
+    for (size_t i = 0; i < stream.n_nodes; i++)
+        stream.nodes[i] = maps->nodes[stream.nodes[i]];
+    for (size_t i = 0; i < stream.n_comms; i++)
+        stream.comms[i] = stream.comms[i] ? maps->comms[stream.comms[i] - 1] + 1 : 0;
+    return add_stream(p, &stream);
+}
+
+void ar_profile_free_streams(struct ar_profile *p)
+{
+    struct ar_stream none;
+
+    if (p->writer && ar_stream_end(p->writer, &none) == AR_OK)
+        ar_stream_free(&none);
+    free(p->writer);
+    for (size_t i = 0; i < p->n_streams; i++)
+        ar_stream_free(&p->streams[i]);
+    free(p->streams);
+}
+
+enum ar_status ar_profile_keep_streams(struct ar_profile *p)
+{
+    for (size_t i = 0; i < p->n_streams; i++)
+        if (ar_stream_keep(&p->streams[i]) < 0)
+            return AR_NOMEM;
+    return AR_OK;
+}
+
+uint64_t ar_profile_n_syncs(const struct ar_profile *p)
+{
+    uint64_t n = p->writer ? p->writer->stream.n_syncs : 0;
+
+    for (size_t i = 0; i < p->n_streams; i++)
+        n += p->streams[i].n_syncs;
+    return n;
+}
+
+enum ar_status ar_profile_renumber_syncs(struct ar_profile *p, const uint32_t *numbers)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < p->n_syncs; i++) {
-        p->syncs[n] = p->syncs[i];
-        p->syncs[n].location = numbers[p->syncs[i].location];
-        n += p->syncs[n].location != AR_NO_ID;
+    if (finish_writing(p) < 0)
+        return AR_NOMEM;
+    for (size_t i = 0; i < p->n_streams; i++) {
+        struct ar_stream stream = p->streams[i];
+
+        stream.location = numbers[stream.location];
+        if (stream.location == AR_NO_ID)
+            ar_stream_free(&stream);
+        else
+            p->streams[n++] = stream;
     }
-    p->n_syncs = n;
+    p->n_streams = n;
+    return AR_OK;
+}
+
+/* ---- one stream a location -------------------------------------------------------------------- */
+
+static int by_location(const void *a, const void *b)
+{
+    uint32_t x = ((const struct ar_stream *)a)->location,
+             y = ((const struct ar_stream *)b)->location;
+
+    return (x > y) - (x < y);
 }
 
 static bool is_in_order(const struct ar_profile *p)
 {
-    uint64_t next_part = 0;
-
-    for (size_t i = 0; i < p->n_syncs; i++) {
-        if (i && p->syncs[i - 1].location > p->syncs[i].location)
+    for (size_t i = 1; i < p->n_streams; i++)
+        if (p->streams[i - 1].location >= p->streams[i].location)
             return false;
-        if (p->syncs[i].first_part != next_part)
-            return false;
-        next_part += p->syncs[i].n_parts;
-    }
-    return next_part == p->n_parts;
+    return true;
 }
 
-/* Those of a location keep their order; parts come in the order of the calls that they are of. */
-static void lay_out(struct ar_profile *p, uint32_t *start, struct ar_profile_sync *syncs,
-                    struct ar_profile_part *parts)
+/* Of the calls that come next, the one that ended first. */
+static struct ar_stream_cursor *earliest(struct ar_stream_cursor *cursors, size_t n)
 {
-    uint32_t n_parts = 0;
+    struct ar_stream_cursor *found = NULL;
 
-    for (size_t i = 0; i < p->n_syncs; i++)
-        start[p->syncs[i].location + 1]++;
-    for (size_t i = 0; i < p->n_locations; i++)
-        start[i + 1] += start[i];
-    for (size_t i = 0; i < p->n_syncs; i++)
-        syncs[start[p->syncs[i].location]++] = p->syncs[i];
-    for (size_t i = 0; i < p->n_syncs; i++) {
-        memcpy(parts + n_parts, p->parts + syncs[i].first_part, syncs[i].n_parts * sizeof *parts);
-        syncs[i].first_part = n_parts;
-        n_parts += syncs[i].n_parts;
-    }
-    p->n_parts = n_parts;
+    for (size_t i = 0; i < n; i++)
+        if (cursors[i].stream && (!found || cursors[i].sync.exit_ns < found->sync.exit_ns))
+            found = &cursors[i];
+    return found;
 }
 
+static enum ar_status write_in_order(struct ar_stream_writer *w, struct ar_stream_cursor *cursors,
+                                     size_t n)
+{
+    enum ar_status status = AR_OK;
+
+    for (struct ar_stream_cursor *c; status == AR_OK && (c = earliest(cursors, n));) {
+        status = ar_stream_put(w, &c->sync, c->parts);
+        if (!ar_stream_next(c))
+            ar_stream_close(c);
+    }
+    return status;
+}
+
+/* Those of one location: a thread's calls lie in pieces where others write between them. */
+static enum ar_status join(const struct ar_stream *streams, size_t n, struct ar_stream *out)
+{
+    struct ar_stream_cursor *cursors = calloc(n, sizeof *cursors);
+    struct ar_stream_writer w;
+    enum ar_status status = cursors ? AR_OK : AR_NOMEM;
+
+    ar_stream_begin(&w, streams->location);
+    for (size_t i = 0; i < n && status == AR_OK; i++) {
+        status = ar_stream_open(&cursors[i], &streams[i]);
+        if (status == AR_OK && !ar_stream_next(&cursors[i]))
+            ar_stream_close(&cursors[i]);
+    }
+    if (status == AR_OK)
+        status = write_in_order(&w, cursors, n);
+    for (size_t i = 0; i < n && cursors; i++)
+        ar_stream_close(&cursors[i]);
+    free(cursors);
+
+    enum ar_status ended = ar_stream_end(&w, out);
+
+    if (status < 0 && ended == AR_OK)
+        ar_stream_free(out);
+    return status < 0 ? status : ended;
+}
+
+static enum ar_status join_all(struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0, end; i < p->n_streams; i = end) {
+        struct ar_stream joined = p->streams[i];
+
+        for (end = i + 1; end < p->n_streams && p->streams[end].location == joined.location;)
+            end++;
+        if (end > i + 1) {
+            if (join(p->streams + i, end - i, &joined) < 0)
+                return AR_NOMEM;
+            for (size_t k = i; k < end; k++)
+                ar_stream_free(&p->streams[k]);
+        }
+        p->streams[i] = (struct ar_stream){0};
+        p->streams[n++] = joined;
+    }
+    p->n_streams = n;
+    return AR_OK;
+}
+
+/* Pieces of a location may come in any order. */
 enum ar_status ar_profile_sort_syncs(struct ar_profile *p)
 {
+    if (finish_writing(p) < 0)
+        return AR_NOMEM;
     if (is_in_order(p))
         return AR_OK;
-
-    uint32_t *start = calloc(p->n_locations + 2, sizeof *start);
-    struct ar_profile_sync *syncs = calloc(p->n_syncs + 1, sizeof *syncs);
-    struct ar_profile_part *parts = malloc((p->n_parts + 1) * sizeof *parts);
-
-    if (!start || !syncs || !parts) {
-        free(start);
-        free(syncs);
-        free(parts);
-        return AR_NOMEM;
-    }
-    p->cap_syncs = p->n_syncs + 1;
-    p->cap_parts = p->n_parts + 1;
-    lay_out(p, start, syncs, parts);
-    free(start);
-    free(p->syncs);
-    free(p->parts);
-    p->syncs = syncs;
-    p->parts = parts;
-    return AR_OK;
+    qsort(p->streams, p->n_streams, sizeof *p->streams, by_location);
+    return join_all(p);
 }
 
 const char *ar_sync_kind_name(uint32_t kind)

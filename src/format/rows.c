@@ -183,10 +183,12 @@ enum ar_status ar_profile_unpack(struct ar_profile *p)
     enum ar_status status = AR_OK;
 
     if (is_plain(p))
-        return AR_OK;
+        return ar_profile_keep_streams(p);
     for (int i = 0; i < AR_N_METRICS && status == AR_OK; i++)
         if (p->rows_of || p->packed[i].n_rows)
             status = unpack_metric(p, (enum ar_metric_id)i);
+    if (status == AR_OK)
+        status = ar_profile_keep_streams(p);
     p->rows_of = NULL;
     ar_sets_free(&p->sets);
     free(p->file);

@@ -353,82 +353,28 @@ static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
     in->bad = in->bad || !ar_profile_completed_is_sorted(p);
 }
 
-/* No span is longer than what there has been, and what blocked has no post; else it is damage. */
-static void decode_sync_times(struct ar_cursor *in, struct ar_profile_sync *rows, uint32_t n)
+/* One a location, in their order. */
+static void decode_streams(struct ar_profile *p, struct ar_cursor *in)
 {
+    uint32_t n = ar_cursor_count(in, 7);
+
+    if (p->streams)
+        in->bad = true; /* there is one such section */
     for (uint32_t i = 0; i < n && !in->bad; i++) {
-        bool goes_on = i && rows[i - 1].location == rows[i].location;
-        uint64_t before = goes_on ? rows[i - 1].exit_ns : 0;
+        struct ar_stream stream;
 
-        rows[i].exit_ns = before + ar_cursor_varint(in);
-        if (rows[i].exit_ns < before)
+        if (ar_grow((void **)&p->streams, &p->cap_streams, i + 1, sizeof *p->streams) < 0) {
+            in->bad = true;
+            return;
+        }
+        ar_stream_decode(&stream, in, p->n_nodes, p->n_comms);
+        if (in->bad)
+            return;
+        p->streams[p->n_streams++] = stream;
+        if (stream.location >= p->n_locations ||
+            (i && p->streams[i - 1].location >= stream.location))
             in->bad = true;
     }
-    for (uint32_t i = 0; i < n && !in->bad; i++) {
-        uint64_t span = ar_cursor_varint(in);
-
-        if (span > rows[i].exit_ns)
-            in->bad = true;
-        rows[i].enter_ns = rows[i].exit_ns - span;
-    }
-    for (uint32_t i = 0; i < n && !in->bad; i++) {
-        uint64_t span = ar_cursor_varint(in);
-
-        if (span > rows[i].exit_ns || (span && !rows[i].posted))
-            in->bad = true;
-        rows[i].post_ns = rows[i].posted ? rows[i].exit_ns - span : 0;
-    }
-}
-
-static void decode_parts(struct ar_profile *p, struct ar_cursor *in)
-{
-    uint64_t n_expected = 0;
-
-    for (size_t i = 0; i < p->n_syncs; i++) {
-        p->syncs[i].first_part = (uint32_t)n_expected;
-        n_expected += p->syncs[i].n_parts;
-    }
-
-    uint32_t n = ar_cursor_count(in, 2);
-
-    if (n != n_expected)
-        in->bad = true;
-    if (!make_items(in, (void **)&p->parts, &p->n_parts, &p->cap_parts, n, sizeof *p->parts))
-        return;
-    GET_COLUMN(in, p->parts, n, struct ar_profile_part, node, p->n_nodes);
-    GET_LONG_COLUMN(in, p->parts, n, ns);
-}
-
-static void decode_syncs(struct ar_profile *p, struct ar_cursor *in)
-{
-    uint32_t n = ar_cursor_count(in, 12);
-    uint64_t location = 0;
-    struct ar_profile_sync *rows;
-
-    if (!make_items(in, (void **)&p->syncs, &p->n_syncs, &p->cap_syncs, n, sizeof *p->syncs))
-        return;
-    rows = p->syncs;
-    for (uint32_t i = 0; i < n && !in->bad; i++) {
-        location += ar_cursor_varint32(in);
-        if (location >= p->n_locations)
-            in->bad = true;
-        rows[i].location = (uint32_t)location;
-    }
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, kind, AR_N_SYNC_KINDS);
-    for (uint32_t i = 0; i < n; i++)
-        if (rows[i].kind == AR_SYNC_NONE)
-            in->bad = true;
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, flags, UINT8_MAX + 1);
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, comm, (uint64_t)p->n_comms + 1);
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, sequence, ANY);
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, peer, ANY);
-    for (uint32_t i = 0; i < n; i++)
-        rows[i].peer -= AR_PEER_SHIFT;
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, node, p->n_nodes);
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, posted, (uint64_t)p->n_nodes + 1);
-    decode_sync_times(in, rows, n);
-    GET_COLUMN(in, rows, n, struct ar_profile_sync, n_parts, UINT8_MAX + 1);
-    decode_parts(p, in);
 }
 
 static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor *in)
@@ -470,8 +416,8 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
     case AR_SECTION_COMPLETED:
         decode_completed(p, in);
         break;
-    case AR_SECTION_SYNCS:
-        decode_syncs(p, in);
+    case AR_SECTION_STREAMS:
+        decode_streams(p, in);
         break;
     default: /* of a later version */
         break;

@@ -306,42 +306,12 @@ static void encode_completed(struct encoding *e)
     end_section(e);
 }
 
-/* Times go back from the end of a call, and ends go on from the one before, of the same location. */
-static void encode_sync_times(struct encoding *e, const struct ar_profile_sync *rows, size_t n)
+static void encode_streams(struct encoding *e)
 {
-    for (size_t i = 0; i < n; i++) {
-        bool goes_on = i && rows[i - 1].location == rows[i].location;
-
-        ar_bytes_varint(e->out, rows[i].exit_ns - (goes_on ? rows[i - 1].exit_ns : 0));
-    }
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, rows[i].exit_ns - rows[i].enter_ns);
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, rows[i].posted ? rows[i].exit_ns - rows[i].post_ns : 0);
-}
-
-static void encode_syncs(struct encoding *e)
-{
-    const struct ar_profile_sync *rows = e->p->syncs;
-    size_t n = e->p->n_syncs;
-
-    begin_section(e, AR_SECTION_SYNCS);
-    ar_bytes_varint(e->out, n);
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, rows[i].location - (i ? rows[i - 1].location : 0));
-    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, kind);
-    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, flags);
-    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, comm);
-    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, sequence);
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, (uint32_t)(rows[i].peer + AR_PEER_SHIFT));
-    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, node);
-    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, posted);
-    encode_sync_times(e, rows, n);
-    PUT_COLUMN(e->out, rows, n, struct ar_profile_sync, n_parts);
-    ar_bytes_varint(e->out, e->p->n_parts);
-    PUT_COLUMN(e->out, e->p->parts, e->p->n_parts, struct ar_profile_part, node);
-    PUT_LONG_COLUMN(e->out, e->p->parts, e->p->n_parts, ns);
+    begin_section(e, AR_SECTION_STREAMS);
+    ar_bytes_varint(e->out, e->p->n_streams);
+    for (size_t i = 0; i < e->p->n_streams; i++)
+        ar_stream_encode(&e->p->streams[i], e->out);
     end_section(e);
 }
 
@@ -352,7 +322,7 @@ static size_t n_sections_of(const struct ar_profile *p)
 {
     size_t n = N_SECTIONS_ALWAYS;
 
-    n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0) + (p->n_syncs > 0);
+    n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0) + (p->n_streams > 0);
     for (int id = 0; id < AR_N_METRICS; id++)
         n += p->metrics[id].n_values > 0;
     return n;
@@ -422,7 +392,7 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
         encode_traffic(&e);
     if (p->n_completed)
         encode_completed(&e);
-    if (p->n_syncs)
-        encode_syncs(&e);
+    if (p->n_streams)
+        encode_streams(&e);
     return finish(&e);
 }

@@ -13,9 +13,10 @@ enum ar_section_kind {
     AR_SECTION_COMMS = 8,  /* the following only where there are any */
     AR_SECTION_TRAFFIC = 9,
     AR_SECTION_COMPLETED = 10,
-    AR_SECTION_SYNCS = 11,
+    AR_SECTION_SYNCS = 11,  /* in version 5 only: passed over */
     AR_SECTION_SETS = 12,   /* of locations, that rows of metrics have */
     AR_SECTION_MATRIX = 13, /* one a metric */
+    AR_SECTION_STREAMS = 14,
     AR_N_SECTION_KINDS
 };
 

@@ -254,7 +254,7 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     REAL(X, "posted_s", s->posted ? clock_s(v, s->location, s->post_ns) : -1)                      \
     REAL(X, "enter_s", clock_s(v, s->location, s->enter_ns))                                       \
     REAL(X, "exit_s", clock_s(v, s->location, s->exit_ns))                                         \
-    INTEGER(X, "first_part", s->first_part)                                                        \
+    INTEGER(X, "first_part", v->first_part[id])                                                    \
     INTEGER(X, "parts", s->n_parts)
 
 #define SYNC_PART_COLUMNS(X)                                                                       \
@@ -369,14 +369,14 @@ static void read_request(const struct ar_view *v, uint32_t row, union ar_cell *c
 
 static void read_sync(const struct ar_view *v, uint32_t id, union ar_cell *cells)
 {
-    const struct ar_profile_sync *s = &v->p.syncs[id];
+    const struct ar_profile_sync *s = &v->syncs[id];
 
     SYNC_COLUMNS(PUT)
 }
 
 static void read_sync_part(const struct ar_view *v, uint32_t row, union ar_cell *cells)
 {
-    const struct ar_profile_part *part = &v->p.parts[row];
+    const struct ar_profile_part *part = &v->parts[row];
 
     SYNC_PART_COLUMNS(PUT)
 }
@@ -434,12 +434,12 @@ static size_t n_requests(const struct ar_view *v)
 
 static size_t n_syncs(const struct ar_view *v)
 {
-    return v->p.n_syncs;
+    return v->n_syncs;
 }
 
 static size_t n_sync_parts(const struct ar_view *v)
 {
-    return v->p.n_parts;
+    return v->n_parts;
 }
 
 static size_t n_ranks(const struct ar_view *v)

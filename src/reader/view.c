@@ -5,6 +5,7 @@
 #include "analysis/load.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t kind_of(const struct ar_profile *p, uint32_t node)
 {
@@ -153,6 +154,45 @@ static bool allocate(struct ar_view *v)
            v->mpi_ns && v->recorded_ns && v->process_mpi_ns && v->functions && v->mpi_nodes;
 }
 
+/* A damaged stream has fewer calls than it says. */
+static enum ar_status unpack_stream(struct ar_view *v, const struct ar_stream *stream)
+{
+    struct ar_stream_cursor *c = malloc(sizeof *c);
+    enum ar_status status = c ? ar_stream_open(c, stream) : AR_NOMEM;
+
+    if (status == AR_OK) {
+        uint64_t n_syncs = v->n_syncs + stream->n_syncs, n_parts = v->n_parts + stream->n_parts;
+
+        while (v->n_syncs < n_syncs && ar_stream_next(c) &&
+               v->n_parts + c->sync.n_parts <= n_parts) {
+            memcpy(v->parts + v->n_parts, c->parts, c->sync.n_parts * sizeof *c->parts);
+            v->first_part[v->n_syncs] = v->n_parts;
+            v->syncs[v->n_syncs++] = c->sync;
+            v->n_parts += c->sync.n_parts;
+        }
+        ar_stream_close(c);
+    }
+    free(c);
+    return status;
+}
+
+static enum ar_status unpack_streams(struct ar_view *v)
+{
+    uint64_t n_parts = 0, n_syncs = ar_profile_n_syncs(&v->p);
+    enum ar_status status = AR_OK;
+
+    for (size_t i = 0; i < v->p.n_streams; i++)
+        n_parts += v->p.streams[i].n_parts;
+    v->syncs = calloc(n_syncs + 1, sizeof *v->syncs);
+    v->first_part = calloc(n_syncs + 1, sizeof *v->first_part);
+    v->parts = calloc(n_parts + 1, sizeof *v->parts);
+    if (!v->syncs || !v->first_part || !v->parts)
+        return AR_NOMEM;
+    for (size_t i = 0; i < v->p.n_streams && status == AR_OK; i++)
+        status = unpack_stream(v, &v->p.streams[i]);
+    return status;
+}
+
 static enum ar_status work_out(struct ar_view *v)
 {
     size_t n = v->p.n_nodes > v->p.n_functions ? v->p.n_nodes : v->p.n_functions;
@@ -163,6 +203,8 @@ static enum ar_status work_out(struct ar_view *v)
         status = ar_by_function_build(&v->f, &v->p, &v->t);
     if (status == AR_OK)
         status = ar_totals_self_values(&v->t, &v->p, &v->selves);
+    if (status == AR_OK)
+        status = unpack_streams(v);
     if (status == AR_OK) {
         find_places(v);
         combine_over_ranks(&v->p, AR_METRIC_MIN_TIME, v->shortest_ns);
@@ -215,6 +257,9 @@ void ar_view_close(struct ar_view *v)
     ar_totals_free(&v->t);
     ar_profile_free(&v->p);
     free(v->selves);
+    free(v->syncs);
+    free(v->first_part);
+    free(v->parts);
     free(v->depth);
     free(v->caller);
     free(v->site);

@@ -28,6 +28,10 @@ struct ar_view {
     uint32_t *functions;                /* those with a call path, the longest self time first */
     uint32_t *mpi_nodes;                /* nodes that are MPI calls, the longest first */
     size_t n_functions, n_mpi_nodes;
+    struct ar_profile_sync *syncs; /* of all streams, by location */
+    uint64_t *first_part;          /* by sync: index into `parts` */
+    struct ar_profile_part *parts;
+    size_t n_syncs, n_parts;
     struct ar_mpi_class *classes; /* by function; its `name` is NULL where it is none of MPI */
 };
 

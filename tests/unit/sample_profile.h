@@ -221,6 +221,23 @@ static inline bool sample_values_are_sound(const struct ar_profile *p)
     return sound;
 }
 
+static inline bool sample_stream_is_sound(const struct ar_profile *p,
+                                          const struct ar_stream *stream)
+{
+    struct ar_stream_cursor c;
+    bool sound = stream->location < p->n_locations;
+
+    sample_must(ar_stream_open(&c, stream));
+    while (ar_stream_next(&c)) {
+        sound = sound && c.sync.node < p->n_nodes && c.sync.posted <= p->n_nodes &&
+                c.sync.comm <= p->n_comms && c.sync.enter_ns <= c.sync.exit_ns;
+        for (uint32_t i = 0; i < c.sync.n_parts; i++)
+            sound = sound && c.parts[i].node < p->n_nodes;
+    }
+    ar_stream_close(&c);
+    return sound;
+}
+
 static inline bool sample_messages_are_sound(const struct ar_profile *p)
 {
     bool sound = true;
@@ -232,13 +249,8 @@ static inline bool sample_messages_are_sound(const struct ar_profile *p)
         sound = sound && p->traffic[i].node < p->n_nodes &&
                 p->traffic[i].location < p->n_locations && p->traffic[i].comm <= p->n_comms &&
                 p->traffic[i].size_class < AR_N_SIZE_CLASSES;
-    for (size_t i = 0; i < p->n_syncs; i++)
-        sound = sound && p->syncs[i].node < p->n_nodes && p->syncs[i].posted <= p->n_nodes &&
-                p->syncs[i].location < p->n_locations && p->syncs[i].comm <= p->n_comms &&
-                p->syncs[i].enter_ns <= p->syncs[i].exit_ns &&
-                (uint64_t)p->syncs[i].first_part + p->syncs[i].n_parts <= p->n_parts;
-    for (size_t i = 0; i < p->n_parts; i++)
-        sound = sound && p->parts[i].node < p->n_nodes;
+    for (size_t i = 0; i < p->n_streams; i++)
+        sound = sound && sample_stream_is_sound(p, &p->streams[i]);
     for (size_t i = 0; i < p->n_completed; i++)
         sound = sound && p->completed[i].node < p->n_nodes &&
                 p->completed[i].location < p->n_locations && p->completed[i].posted < p->n_nodes;

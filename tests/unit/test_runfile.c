@@ -290,19 +290,41 @@ static bool same_comms(const struct ar_profile *a, const struct ar_profile *b)
     return same;
 }
 
-static bool same_syncs(const struct ar_profile *a, const struct ar_profile *b)
+static bool same_call(const struct ar_stream_cursor *a, const struct ar_stream_cursor *b)
 {
-    bool same = a->n_syncs == b->n_syncs;
+    const struct ar_profile_sync *x = &a->sync, *y = &b->sync;
 
-    for (size_t i = 0; same && i < a->n_syncs; i++) {
-        const struct ar_profile_sync *x = &a->syncs[i], *y = &b->syncs[i];
+    return x->location == y->location && x->kind == y->kind && x->flags == y->flags &&
+           x->comm == y->comm && x->sequence == y->sequence && x->peer == y->peer &&
+           x->node == y->node && x->posted == y->posted && x->enter_ns == y->enter_ns &&
+           x->exit_ns == y->exit_ns && x->post_ns == y->post_ns && x->n_parts == y->n_parts &&
+           memcmp(a->parts, b->parts, x->n_parts * sizeof *a->parts) == 0;
+}
 
-        same = x->location == y->location && x->kind == y->kind && x->flags == y->flags &&
-               x->comm == y->comm && x->sequence == y->sequence && x->peer == y->peer &&
-               x->node == y->node && x->posted == y->posted && x->enter_ns == y->enter_ns &&
-               x->exit_ns == y->exit_ns && x->post_ns == y->post_ns &&
-               x->first_part == y->first_part && x->n_parts == y->n_parts;
+static bool same_stream(const struct ar_stream *a, const struct ar_stream *b)
+{
+    struct ar_stream_cursor x, y;
+    uint64_t n = 0;
+    bool same = true;
+
+    sample_must(ar_stream_open(&x, a));
+    sample_must(ar_stream_open(&y, b));
+    while (same && ar_stream_next(&x)) {
+        same = ar_stream_next(&y) && same_call(&x, &y);
+        n++;
     }
+    same = same && !ar_stream_next(&y) && n == a->n_syncs && n == b->n_syncs;
+    ar_stream_close(&x);
+    ar_stream_close(&y);
+    return same;
+}
+
+static bool same_streams(const struct ar_profile *a, const struct ar_profile *b)
+{
+    bool same = a->n_streams == b->n_streams;
+
+    for (size_t i = 0; same && i < a->n_streams; i++)
+        same = same_stream(&a->streams[i], &b->streams[i]);
     return same;
 }
 
@@ -312,8 +334,7 @@ static bool same_profile(const struct ar_profile *a, const struct ar_profile *b)
                 SAME_ITEMS(a, b, functions, n_functions) && SAME_ITEMS(a, b, nodes, n_nodes) &&
                 SAME_ITEMS(a, b, locations, n_locations) && same_processes(a, b) &&
                 same_comms(a, b) && SAME_ITEMS(a, b, traffic, n_traffic) &&
-                SAME_ITEMS(a, b, completed, n_completed) && same_syncs(a, b) &&
-                SAME_ITEMS(a, b, parts, n_parts);
+                SAME_ITEMS(a, b, completed, n_completed) && same_streams(a, b);
 
     for (int m = 0; same && m < AR_N_METRICS; m++)
         same = SAME_ITEMS(&a->metrics[m], &b->metrics[m], values, n_values);
@@ -380,7 +401,7 @@ static void test_merge_after_decoding(void)
            "nor are the processes");
     tap_ok(q.n_comms == p.n_comms && q.n_traffic == p.n_traffic && q.n_completed == p.n_completed,
            "nor communicators, messages and requests");
-    tap_ok(q.n_syncs == p.n_syncs && q.n_parts == p.n_parts && p.n_parts == 2, "nor waits");
+    tap_ok(ar_profile_n_syncs(&q) == 2 && same_streams(&p, &q), "nor waits");
     ar_bytes_free(&bytes);
     ar_profile_free(&p);
     ar_profile_free(&q);
@@ -475,7 +496,7 @@ static void test_version_3(void)
     tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK, "version 3 is read");
     tap_ok(sample_is_sound(&p) && p.processes[1].parent_pid == 76 && p.locations[1].current == 3,
            "it has parents and stacks");
-    tap_ok(p.n_comms == 0 && p.n_traffic == 0 && p.n_completed == 0 && p.n_syncs == 0,
+    tap_ok(p.n_comms == 0 && p.n_traffic == 0 && p.n_completed == 0 && p.n_streams == 0,
            "and no messages");
     ar_profile_free(&p);
     ar_bytes_free(&file);
@@ -685,7 +706,7 @@ static void test_sections_that_cannot_be(void)
     tap_ok(JUDGE(8, "\x00") == REFUSED, "communicators twice");
     tap_ok(JUDGE(9, "\x00") == REFUSED, "messages twice");
     tap_ok(JUDGE(10, "\x00") == REFUSED, "requests twice");
-    tap_ok(JUDGE(11, "\x00\x00") == REFUSED, "waits twice");
+    tap_ok(JUDGE(14, "\x00") == REFUSED, "waits twice");
 }
 
 /* Another section of that kind instead of the file's own; it comes last. */
@@ -719,16 +740,17 @@ static enum verdict judge_replaced(uint32_t kind, const void *section, size_t n)
 /* Two of everything, column by column. There are 3 nodes, 2 locations and 2 communicators. */
 static const struct {
     uint32_t kind;
-    unsigned char bytes[32], n;
+    unsigned char bytes[40], n;
 } by_hand[] = {
     {8,
      {2, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 4, 2, 0, 0, 0, 1, 0, 3, 0, 1},
      31},
     {9, {2, 1, 1, 0, 1, 0, 2, 4, 5, 4, 5, 0, 64, 1, 1, 9, 9, 0, 0, 0, 0, 7, 7}, 23},
     {10, {2, 1, 1, 0, 1, 2, 0, 1, 1, 5, 5, 3, 3}, 13},
-    {11,
-     {2, 0, 1, 1, 8, 0, 1, 0, 2, 3, 3, 4, 5, 2, 2, 0, 2, 90, 80, 9, 80, 0, 80, 1, 1, 2, 0, 2, 7, 7},
-     30},
+    {14, /* a stream: its nodes, communicators, shapes; then its calls, the first with a part */
+     {1, 1, 2, 1, 2, 2, 0,  2, 0,  2, 2, 1, 0, 0, 4, 0,  0,
+      7, 1, 1, 5, 0, 2, 10, 2, 90, 9, 1, 1, 7, 4, 0, 80, 90},
+     34},
 };
 
 /* One byte that makes no sense; or more than one, so that two rows are the same. */
@@ -753,18 +775,17 @@ static const struct {
     {10, "requests of no thread", {{4, 2}}},
     {10, "requests that no node posted", {{5, 3}}},
     {10, "requests out of order", {{2, 0}, {4, 0}}},
-    {11, "a wait of no thread", {{2, 2}}},
-    {11, "a wait of no kind", {{3, 0}}},
-    {11, "a wait of a kind that there is not", {{4, 9}}},
-    {11, "a wait on no communicator", {{8, 3}}},
-    {11, "a wait at no node", {{13, 3}}},
-    {11, "a wait that no node posted", {{16, 4}}},
-    {11, "a wait that began before all", {{20, 81}}},
-    {11, "a post before all", {{22, 81}}},
-    {11, "a post of what blocked", {{21, 1}}},
-    {11, "more parts than there are", {{24, 2}}},
-    {11, "fewer parts than there are", {{24, 0}}},
-    {11, "a part of no node", {{26, 3}}},
+    {14, "waits of no thread", {{1, 2}}},
+    {14, "more waits than bytes", {{2, 9}}},
+    {14, "more parts than bytes", {{3, 9}}},
+    {14, "a wait at no node", {{5, 3}}},
+    {14, "a wait on no communicator", {{8, 3}}},
+    {14, "a wait of no kind", {{11, 0}}},
+    {14, "a wait of a kind that there is not", {{17, 9}}},
+    {14, "a wait on none of its communicators", {{13, 2}}},
+    {14, "a wait at none of its nodes", {{15, 2}}},
+    {14, "a wait that none of its nodes posted", {{22, 3}}},
+    {14, "a stream that goes on", {{23, 11}}},
 };
 
 static void test_messages_by_hand(void)
@@ -773,7 +794,7 @@ static void test_messages_by_hand(void)
         tap_ok(judge_replaced(by_hand[i].kind, by_hand[i].bytes, by_hand[i].n) == ACCEPTED,
                "section %u by hand: %s", by_hand[i].kind, error.text);
     for (size_t i = 0; i < N_ITEMS(nonsense); i++) {
-        size_t which = nonsense[i].kind - by_hand[0].kind;
+        size_t which = nonsense[i].kind == 14 ? N_ITEMS(by_hand) - 1 : nonsense[i].kind - 8;
         unsigned char bytes[sizeof by_hand[0].bytes];
 
         memcpy(bytes, by_hand[which].bytes, sizeof bytes);
@@ -782,6 +803,55 @@ static void test_messages_by_hand(void)
                 bytes[nonsense[i].changes[k].at] = nonsense[i].changes[k].byte;
         tap_ok(judge_replaced(nonsense[i].kind, bytes, by_hand[which].n) == REFUSED, "refused, %s",
                nonsense[i].what);
+    }
+}
+
+static uint64_t count_waits(const unsigned char *section, size_t n)
+{
+    struct ar_bytes file = small_file();
+    struct ar_stream_cursor c;
+    struct ar_profile p;
+    uint64_t n_waits = 0;
+
+    replace_section(&file, 14, section, n);
+    sample_must(ar_run_decode(&p, file.data, file.n, "x.allranks", &error));
+    sample_must(ar_stream_open(&c, &p.streams[0]));
+    while (ar_stream_next(&c))
+        n_waits++;
+    ar_stream_close(&c);
+    ar_profile_free(&p);
+    ar_bytes_free(&file);
+    return n_waits;
+}
+
+/* What makes no sense there is the end of it: the section's checksum says that it was written so. */
+static void test_damaged_streams(void)
+{
+    static const struct {
+        unsigned char at, byte, n_waits;
+        const char *what;
+    } cases[] = {
+        {24, 2, 2, "nothing is wrong"},
+        {24, 14, 0, "a call of no shape"},
+        {26, 91, 0, "a call that began before all"},
+        {27, 255, 0, "more parts than there can be"},
+        {28, 2, 0, "a part of none of its nodes"},
+        {30, 8, 1, "the second of no shape"},
+        {32, 91, 1, "the second began before all"},
+        {33, 91, 1, "the second was posted before all"},
+        {31, 128, 1, "the second is cut off"},
+    };
+    size_t which = N_ITEMS(by_hand) - 1;
+
+    for (size_t i = 0; i < N_ITEMS(cases); i++) {
+        unsigned char bytes[sizeof by_hand[0].bytes];
+
+        memcpy(bytes, by_hand[which].bytes, sizeof bytes);
+        bytes[cases[i].at] = cases[i].byte;
+
+        uint64_t n = count_waits(bytes, by_hand[which].n);
+
+        tap_ok(n == cases[i].n_waits, "%s: %zu waits", cases[i].what, (size_t)n);
     }
 }
 
@@ -828,7 +898,7 @@ static void test_heads(void)
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
         {8, 1, AR_UNSUPPORTED, "version 1"},
-        {8, 6, AR_UNSUPPORTED, "version 6"},
+        {8, 7, AR_UNSUPPORTED, "version 7"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
         {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */
@@ -901,6 +971,7 @@ int main(void)
     test_sections_of_later_versions();
     test_sections_that_cannot_be();
     test_messages_by_hand();
+    test_damaged_streams();
     test_losses_of_nobody();
     test_sections_that_overlap();
     test_heads();

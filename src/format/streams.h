@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * streams: the synchronising calls of threads, one stream each, packed as a run file has them.
+ *
+ * A rank may synchronise a million times, and does so in a few ways: the same call, on the same line, on the
+ * same communicator. So what does not change is in tables of the stream's own (shapes), and a call is the number
+ * of its shape, when it ended and how long it took, and on what its thread had spent its time before: about
+ * ten bytes in place of a hundred. The tables say which nodes and communicators of the profile are meant:
+ * merging changes these, and leaves the bytes alone.
+ *
+ *     call      varint: shape × 4, + 2 if parts follow, + 1 if its sequence number is not the expected one
+ *               [varint: by how much it is not, zigzag]
+ *               varints: ns since the end of the call before, ns it took, [ns since it was posted]
+ *               [varint: number of parts; of each varints: number of its node, ns]
+ *
+ * Expected is the next number of that communicator, of messages the tag that the shape had last.
+ *
+ * Life cycle: written by ar_stream_begin, _put … _end; read by a cursor, any number of times. Nothing in the
+ * bytes is trusted: what cannot be is the end of the stream.
+ * Threads: a writer or a cursor has one owner; any number may read a stream.
+ *
+ *     struct ar_stream_cursor c;
+ *     if (ar_stream_open(&c, &p->streams[i]) < 0) ...
+ *     while (ar_stream_next(&c)) c.sync.exit_ns, c.parts[0] …
+ *     ar_stream_close(&c);
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/idmap.h"
+
+#include <stdbool.h>
+
+/* See struct ar_sync in livefile.h. Times are since the process began. */
+struct ar_profile_sync {
+    uint32_t location;
+    uint32_t kind, flags;
+    uint32_t comm; /* its number plus 1; 0: not known */
+    uint32_t sequence, peer;
+    uint32_t node;
+    uint32_t posted; /* node plus 1; 0: it blocked */
+    uint64_t enter_ns, exit_ns;
+    uint64_t post_ns; /* 0: it blocked */
+    uint32_t n_parts;
+};
+
+/* On what the time before was spent. */
+struct ar_profile_part {
+    uint32_t node, spare;
+    uint64_t ns;
+};
+
+#define AR_MOST_PARTS 255
+
+struct ar_stream_shape {
+    uint32_t kind, flags;
+    uint32_t comm; /* its number in the stream */
+    uint32_t peer;
+    uint32_t node;   /* likewise */
+    uint32_t posted; /* likewise, plus 1; 0: it blocked */
+};
+
+struct ar_stream {
+    uint32_t location;
+    uint64_t n_syncs, n_parts;
+    uint32_t *nodes; /* of the profile */
+    size_t n_nodes, cap_nodes;
+    uint32_t *comms; /* numbers plus 1 of the profile's; 0: not known */
+    size_t n_comms, cap_comms;
+    struct ar_stream_shape *shapes;
+    size_t n_shapes, cap_shapes;
+    const unsigned char *bytes;
+    size_t n_bytes;
+    unsigned char
+        *own; /* the same bytes where they are this stream's; NULL: somebody else keeps them */
+};
+
+void ar_stream_free(struct ar_stream *stream);
+/* With the bytes, or with another's that live longer. On failure there is nothing to free. */
+AR_MUST_CHECK enum ar_status ar_stream_copy(struct ar_stream *to, const struct ar_stream *from,
+                                            bool with_bytes);
+/* Bytes of its own, if they were another's. */
+AR_MUST_CHECK enum ar_status ar_stream_keep(struct ar_stream *stream);
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+struct ar_stream_writer {
+    struct ar_stream stream; /* but for its bytes */
+    struct ar_bytes bytes;
+    struct ar_idmap node_ids, comm_ids, shape_ids; /* the last by hash, probing on by one */
+    uint32_t *last; /* sequence numbers: of shapes, and of communicators, two a number */
+    size_t cap_last;
+    uint64_t exit_ns;
+};
+
+void ar_stream_begin(struct ar_stream_writer *w, uint32_t location);
+/* A call that ended after the one before. */
+AR_MUST_CHECK enum ar_status ar_stream_put(struct ar_stream_writer *w,
+                                           const struct ar_profile_sync *sync,
+                                           const struct ar_profile_part *parts);
+/* What has been written up to now, with the writer's own bytes: good until it writes again. */
+struct ar_stream ar_stream_so_far(const struct ar_stream_writer *w);
+/* The writer is empty afterwards, whatever happens. */
+AR_MUST_CHECK enum ar_status ar_stream_end(struct ar_stream_writer *w, struct ar_stream *out);
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+struct ar_stream_cursor {
+    const struct ar_stream *stream;
+    struct ar_cursor in;
+    uint32_t *last;
+    struct ar_profile_sync sync;
+    struct ar_profile_part parts[AR_MOST_PARTS];
+};
+
+AR_MUST_CHECK enum ar_status ar_stream_open(struct ar_stream_cursor *out,
+                                            const struct ar_stream *stream);
+/* false: there is no more. */
+bool ar_stream_next(struct ar_stream_cursor *c);
+void ar_stream_close(struct ar_stream_cursor *c);
+
+/* As a section of a run file. What is read points into the bytes of `in`; `in->bad`: something is wrong. */
+void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out);
+void ar_stream_decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms);
