@@ -15,6 +15,7 @@ static const struct {
     {"run", ar_command_run, "record a Python program, alone or on every rank"},
     {"report", ar_command_report, "where the time goes, and on which rank"},
     {"mpi", ar_command_mpi, "what MPI costs, where, and who talks to whom"},
+    {"waits", ar_command_waits, "who waited for whom, and which line made them wait"},
     {"ranks", ar_command_ranks, "a function across ranks: least, most, mean, which rank"},
     {"where", ar_command_where, "where every process and thread is now, or was when it died"},
     {"top", ar_command_top, "a running job, live: its processes and hot functions"},

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * wait_sums: waits put together by the line they were at, by rank, and by cause.
+ *
+ * Life cycle: ar_wait_sums_open, any number of sites and additions, ar_wait_sums_take, ar_wait_sums_close.
+ * Threads: one owner.
+ */
+#pragma once
+
+#include "analysis/wait_blame.h"
+#include "analysis/waits.h"
+
+struct ar_wait_sums {
+    const struct ar_profile *p;
+    uint32_t *operation; /* by node: the method of mpi4py that it is within, or itself */
+    struct ar_idmap by_node, by_line; /* sites */
+    struct ar_wait_site *sites;
+    size_t n_sites, cap_sites;
+    /* All shares and causes of all sites, in the order in which they came. */
+    struct ar_sum {
+        uint32_t site, what; /* enum */
+        uint32_t process, node;
+        bool indirect;
+        uint64_t n;
+        double ns;
+    } * sums;
+    size_t n_sums, cap_sums;
+    struct ar_idmap sum_ids;
+    double *caused_ns; /* by root */
+};
+
+AR_MUST_CHECK enum ar_status ar_wait_sums_open(struct ar_wait_sums *out,
+                                               const struct ar_profile *p);
+void ar_wait_sums_close(struct ar_wait_sums *s);
+/* The site of a wait of that class in a call; AR_NO_ID: no memory. */
+uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_class class,
+                           bool nonblocking);
+/* A process waited there for `late`, a location. */
+AR_MUST_CHECK enum ar_status ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site,
+                                              uint32_t process, uint32_t late,
+                                              const struct ar_blame *blame, double ns);
+/* The sites become those of `out`. */
+AR_MUST_CHECK enum ar_status ar_wait_sums_take(struct ar_wait_sums *s, struct ar_waits *out);

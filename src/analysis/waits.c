@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/waits.h"
+
+#include "analysis/totals.h"
+#include "analysis/wait_partners.h"
+#include "analysis/wait_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *ar_wait_class_name(enum ar_wait_class class)
+{
+    static const char *const names[AR_N_WAIT_CLASSES] = {
+        [AR_WAIT_BARRIER] = "barrier",
+        [AR_WAIT_ALL] = "all",
+        [AR_WAIT_LATE_BROADCAST] = "late_broadcast",
+        [AR_WAIT_EARLY_REDUCE] = "early_reduce",
+        [AR_WAIT_EARLY_SCAN] = "early_scan",
+        [AR_WAIT_LATE_SENDER] = "late_sender",
+        [AR_WAIT_LATE_RECEIVER] = "late_receiver",
+    };
+
+    return names[class];
+}
+
+/* A thread that is being read. */
+struct reading {
+    struct ar_stream_cursor cursor;
+    const struct ar_process *process;
+    double drift, offset_ns; /* to the common clock, from when the process began */
+    int64_t exit_ns;         /* of the call at hand, on that clock */
+    uint32_t root;
+    uint32_t interval; /* that the thread is in */
+    uint32_t call;     /* of the record before */
+};
+
+/* A call may wait for several partners at once (MPI_Waitall): it waits for the last of them. */
+struct call {
+    uint32_t n_open; /* that have not been met */
+    uint32_t location, node;
+    uint32_t after; /* the interval that its wait is part of; held */
+    uint32_t late, site;
+    double waited_ns;
+    struct ar_blame blame;
+    bool nonblocking;
+};
+
+struct analysis {
+    struct ar_profile *p;
+    struct ar_waits *out;
+    struct reading **readings; /* a heap: the earliest end comes first */
+    size_t n_readings;
+    struct ar_partners *partners;
+    struct ar_intervals intervals;
+    struct ar_wait_sums sums;
+    struct call *calls; /* from 1 */
+    size_t n_calls, cap_calls;
+    uint32_t free_call;
+    uint32_t *others; /* intervals of those who waited */
+    size_t cap_others;
+    double *main_waits; /* by root, of its main thread */
+    bool failed;
+};
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+static uint32_t new_call(struct analysis *a)
+{
+    uint32_t id = a->free_call;
+
+    if (id) {
+        a->free_call = a->calls[id].late;
+    } else {
+        if (ar_grow((void **)&a->calls, &a->cap_calls, a->n_calls + 2, sizeof *a->calls) < 0)
+            return 0;
+        id = (uint32_t)++a->n_calls;
+    }
+    a->calls[id].n_open = 0;
+    a->calls[id].waited_ns = 0;
+    a->calls[id].blame.n = 0;
+    return id;
+}
+
+static bool is_main_of_root(const struct analysis *a, uint32_t location)
+{
+    const struct ar_location *l = &a->p->locations[location];
+
+    return l->thread == 0 && l->process < a->p->n_roots;
+}
+
+/* All partners are known, or never will be. */
+static void end_call(struct analysis *a, uint32_t id)
+{
+    struct call *call = &a->calls[id];
+
+    if (call->waited_ns > 0) {
+        uint32_t root = ar_profile_root(a->p, call->location);
+
+        if (ar_wait_sums_add(&a->sums, call->site, root, call->late, &call->blame,
+                             call->waited_ns) < 0)
+            a->failed = true;
+        ar_interval_waited(&a->intervals, call->after, call->site, call->node, &call->blame,
+                           call->waited_ns);
+        a->out->waited_ns += call->waited_ns;
+        if (is_main_of_root(a, call->location))
+            a->main_waits[root] += call->waited_ns;
+    }
+    ar_interval_drop(&a->intervals, call->after);
+    call->late = a->free_call;
+    a->free_call = id;
+}
+
+/* ---- what partners tell ----------------------------------------------------------------------- */
+
+static double waited_ns(const struct ar_arrival *waiting, const struct ar_arrival *late)
+{
+    int64_t until = late->came_ns < waiting->exit_ns ? late->came_ns : waiting->exit_ns;
+
+    return until > waiting->waits_ns ? (double)(until - waiting->waits_ns) : 0;
+}
+
+static bool make_others(struct analysis *a, size_t n)
+{
+    if (ar_grow((void **)&a->others, &a->cap_others, n, sizeof *a->others) == AR_OK)
+        return true;
+    a->failed = true;
+    return false;
+}
+
+static void charge(struct analysis *a, const struct ar_arrival *waiting, uint32_t late,
+                   uint32_t site, const struct ar_blame *blame, double ns)
+{
+    struct call *call = &a->calls[waiting->call];
+
+    if (ns <= call->waited_ns)
+        return;
+    call->waited_ns = ns;
+    call->late = late;
+    call->site = site;
+    call->blame = *blame;
+}
+
+static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uint32_t *waiting,
+                size_t n)
+{
+    struct analysis *a = who;
+    const struct ar_arrival *late = ar_partners_get(a->partners, late_id);
+    struct ar_blame blame;
+    double sum_ns = 0;
+    size_t n_others = 0;
+    uint32_t site = AR_NO_ID;
+
+    if (a->failed || !make_others(a, n))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const struct ar_arrival *w = ar_partners_get(a->partners, waiting[i]);
+        double ns = waited_ns(w, late);
+
+        if (ns <= 0)
+            continue;
+        if (n_others == 0)
+            site = ar_wait_sums_site(&a->sums, w->node, class, a->calls[w->call].nonblocking);
+        a->others[n_others++] = w->interval;
+        sum_ns += ns;
+    }
+    if (n_others == 0)
+        return;
+    ar_blame_find(&a->intervals, late->location, late->interval, a->others, n_others,
+                  sum_ns / (double)n_others, site, &blame);
+    for (size_t i = 0; i < n; i++) {
+        const struct ar_arrival *w = ar_partners_get(a->partners, waiting[i]);
+        double ns = waited_ns(w, late);
+
+        if (ns <= 0)
+            continue;
+        site = ar_wait_sums_site(&a->sums, w->node, class, a->calls[w->call].nonblocking);
+        if (site == AR_NO_ID)
+            a->failed = true;
+        else
+            charge(a, w, late->location, site, &blame, ns);
+    }
+}
+
+static void left(void *who, uint32_t arrival, bool is_resolved)
+{
+    struct analysis *a = who;
+    const struct ar_arrival *gone = ar_partners_get(a->partners, arrival);
+
+    a->out->n_resolved += is_resolved;
+    a->out->n_unresolved += !is_resolved;
+    ar_interval_drop(&a->intervals, gone->interval);
+    if (--a->calls[gone->call].n_open == 0)
+        end_call(a, gone->call);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static int64_t common_ns(const struct reading *r, uint64_t since_start_ns)
+{
+    return (int64_t)((double)since_start_ns * r->drift + r->offset_ns);
+}
+
+/* On clocks of processes, of which any may be far from the others: only differences are exact in a double. */
+static void find_clock(struct reading *r, int64_t epoch_ns)
+{
+    uint64_t wall_ns = r->process->wall_ns > 1000 ? r->process->wall_ns : 1000;
+    int64_t start = ar_process_clock_ns(r->process, 0);
+    int64_t end = ar_process_clock_ns(r->process, wall_ns);
+
+    r->offset_ns = (double)(start - epoch_ns);
+    r->drift = (double)(end - start) / (double)wall_ns;
+}
+
+static bool is_earlier(const struct reading *a, const struct reading *b)
+{
+    return a->exit_ns < b->exit_ns ||
+           (a->exit_ns == b->exit_ns && a->cursor.stream < b->cursor.stream);
+}
+
+static void sift_down(struct analysis *a, size_t at)
+{
+    struct reading *moving = a->readings[at];
+
+    for (size_t child; (child = 2 * at + 1) < a->n_readings; at = child) {
+        if (child + 1 < a->n_readings && is_earlier(a->readings[child + 1], a->readings[child]))
+            child++;
+        if (!is_earlier(a->readings[child], moving))
+            break;
+        a->readings[at] = a->readings[child];
+    }
+    a->readings[at] = moving;
+}
+
+static void free_reading(struct analysis *a, struct reading *r)
+{
+    if (r->interval != AR_NO_ID)
+        ar_interval_drop(&a->intervals, r->interval);
+    ar_stream_close(&r->cursor);
+    free(r);
+}
+
+static bool read_next(struct reading *r)
+{
+    if (!ar_stream_next(&r->cursor))
+        return false;
+    r->exit_ns = common_ns(r, r->cursor.sync.exit_ns);
+    return true;
+}
+
+static enum ar_status open_reading(struct analysis *a, const struct ar_stream *stream,
+                                   int64_t epoch_ns)
+{
+    struct reading *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return AR_NOMEM;
+    r->interval = AR_NO_ID;
+    if (ar_stream_open(&r->cursor, stream) < 0) {
+        free(r);
+        return AR_NOMEM;
+    }
+    r->process = &a->p->processes[a->p->locations[stream->location].process];
+    r->root = ar_profile_root(a->p, stream->location);
+    r->interval = ar_interval_new(&a->intervals);
+    find_clock(r, epoch_ns);
+    if (r->interval == AR_NO_ID || !read_next(r)) {
+        bool failed = r->interval == AR_NO_ID;
+
+        free_reading(a, r);
+        return failed ? AR_NOMEM : AR_OK;
+    }
+    a->readings[a->n_readings++] = r;
+    return AR_OK;
+}
+
+static enum ar_status open_readings(struct analysis *a)
+{
+    int64_t epoch_ns = a->p->n_processes ? ar_process_clock_ns(&a->p->processes[0], 0) : 0;
+
+    a->readings = calloc(a->p->n_streams + 1, sizeof(struct reading *));
+    if (!a->readings)
+        return AR_NOMEM;
+    for (size_t i = 0; i < a->p->n_streams; i++)
+        if (open_reading(a, &a->p->streams[i], epoch_ns) < 0)
+            return AR_NOMEM;
+    for (size_t i = a->n_readings / 2; i-- > 0;)
+        sift_down(a, i);
+    return AR_OK;
+}
+
+/* ---- record by record ------------------------------------------------------------------------- */
+
+/* It ends the interval before it where it says what was done in that. */
+static enum ar_status enter_interval(struct analysis *a, struct reading *r,
+                                     const struct ar_profile_sync *sync, uint32_t *before)
+{
+    *before = r->interval;
+    ar_interval_hold(&a->intervals, *before); /* for the arrival */
+    if (!sync->n_parts)
+        return AR_OK;
+    ar_interval_end(&a->intervals, *before, r->cursor.parts, sync->n_parts);
+    ar_interval_drop(&a->intervals, *before); /* the thread has left it */
+    r->interval = ar_interval_new(&a->intervals);
+    if (r->interval == AR_NO_ID)
+        return AR_NOMEM;
+    /* Until it is known what is done in the new one, it is as the one before. */
+    struct ar_interval *next = &a->intervals.items[r->interval];
+    const struct ar_interval *last = &a->intervals.items[*before];
+
+    next->n_parts = last->n_parts;
+    memcpy(next->parts, last->parts, sizeof next->parts);
+    return AR_OK;
+}
+
+static bool is_same_call(const struct ar_profile_sync *a, const struct ar_profile_sync *b)
+{
+    return a->node == b->node && a->enter_ns == b->enter_ns && a->exit_ns == b->exit_ns;
+}
+
+static uint32_t begin_call(struct analysis *a, const struct reading *r,
+                           const struct ar_profile_sync *sync)
+{
+    uint32_t id = new_call(a);
+
+    if (!id)
+        return 0;
+    a->calls[id].location = sync->location;
+    a->calls[id].node = sync->node;
+    a->calls[id].nonblocking = sync->posted != 0;
+    a->calls[id].after = r->interval;
+    a->calls[id].n_open = 1; /* until all of its records are read */
+    ar_interval_hold(&a->intervals, r->interval);
+    return id;
+}
+
+static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t call,
+                                 uint32_t interval)
+{
+    const struct ar_profile_sync *sync = &r->cursor.sync;
+    int64_t enter_ns = common_ns(r, sync->enter_ns);
+    struct ar_arrival arrival = {
+        .location = sync->location,
+        .process = r->root,
+        .node = sync->node,
+        .kind = sync->kind,
+        .call = call,
+        .interval = interval,
+        .came_ns = sync->posted ? common_ns(r, sync->post_ns) : enter_ns,
+        .waits_ns = enter_ns,
+        .exit_ns = r->exit_ns,
+    };
+
+    a->calls[call].n_open++;
+    a->out->n_calls++;
+    return ar_partners_add(a->partners, sync, &arrival);
+}
+
+/* All records of the call that ended first. */
+static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goes_on)
+{
+    struct ar_profile_sync first = r->cursor.sync;
+    uint32_t interval, call;
+
+    if (enter_interval(a, r, &first, &interval) < 0)
+        return AR_NOMEM;
+    call = begin_call(a, r, &first);
+    if (!call)
+        return AR_NOMEM;
+    do {
+        if (add_record(a, r, call, interval) < 0)
+            return AR_NOMEM;
+        *goes_on = read_next(r);
+        if (!*goes_on || !is_same_call(&r->cursor.sync, &first))
+            break;
+        ar_interval_hold(&a->intervals, interval); /* one for each arrival */
+    } while (true);
+    if (--a->calls[call].n_open == 0)
+        end_call(a, call);
+    return AR_OK;
+}
+
+static enum ar_status read_all(struct analysis *a)
+{
+    while (a->n_readings) {
+        struct reading *r = a->readings[0];
+        bool goes_on;
+
+        if (take_call(a, r, &goes_on) < 0 || a->failed)
+            return AR_NOMEM;
+        if (!goes_on) {
+            free_reading(a, r);
+            a->readings[0] = a->readings[--a->n_readings];
+        }
+        if (a->n_readings)
+            sift_down(a, 0);
+    }
+    ar_partners_end(a->partners);
+    return a->failed ? AR_NOMEM : AR_OK;
+}
+
+/* ---- the time of ranks ------------------------------------------------------------------------ */
+
+static void add_row(const struct ar_profile *p, struct ar_row row, double *mpi_ns)
+{
+    for (size_t i = 0; i < row.n; i++) {
+        const struct ar_location *l = &p->locations[row.values[i].location];
+
+        if (l->thread == 0 && l->process < p->n_roots)
+            mpi_ns[l->process] += (double)row.values[i].value;
+    }
+}
+
+/* In MPI, by root, of its main thread: MPI calls do not contain each other but in callbacks. */
+static enum ar_status find_mpi_times(struct ar_profile *p, double *mpi_ns)
+{
+    struct ar_totals t;
+    struct ar_selves selves;
+
+    if (ar_totals_build(&t, p) < 0)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_selves_open(&selves, &t, p);
+
+    for (uint32_t i = 0; status == AR_OK && i < p->n_nodes; i++)
+        if (ar_totals_is_mpi(&t, p, i))
+            add_row(p, ar_selves_get(&selves, i), mpi_ns);
+    if (status == AR_OK)
+        ar_selves_close(&selves);
+    ar_totals_free(&t);
+    return status;
+}
+
+static double less(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static enum ar_status divide_times(struct analysis *a)
+{
+    double *mpi_ns = calloc(a->p->n_roots + 1, sizeof *mpi_ns);
+    enum ar_status status = mpi_ns ? find_mpi_times(a->p, mpi_ns) : AR_NOMEM;
+
+    a->out->times = calloc(a->p->n_roots + 1, sizeof *a->out->times);
+    if (!a->out->times)
+        status = AR_NOMEM;
+    for (size_t i = 0; status == AR_OK && i < a->p->n_roots; i++) {
+        struct ar_wait_times *times = &a->out->times[i];
+        double wall_ns = (double)a->p->processes[i].wall_ns, in_mpi_ns = less(mpi_ns[i], wall_ns);
+
+        times->computing_ns = wall_ns - in_mpi_ns;
+        times->waiting_ns = less(a->main_waits[i], in_mpi_ns);
+        times->communicating_ns = in_mpi_ns - times->waiting_ns;
+        times->caused_ns = a->sums.caused_ns[i];
+    }
+    free(mpi_ns);
+    return status;
+}
+
+/* ---- all together ----------------------------------------------------------------------------- */
+
+static enum ar_status analyse(struct analysis *a)
+{
+    a->main_waits = calloc(a->p->n_processes + 1, sizeof *a->main_waits);
+    a->partners = ar_partners_new(a->p, (struct ar_partners_tell){a, met, left});
+    if (!a->main_waits || !a->partners)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_wait_sums_open(&a->sums, a->p);
+
+    if (status == AR_OK)
+        status = open_readings(a);
+    if (status == AR_OK)
+        status = read_all(a);
+    if (status == AR_OK)
+        status = divide_times(a);
+    if (status == AR_OK)
+        status = ar_wait_sums_take(&a->sums, a->out);
+    return status;
+}
+
+static void release(struct analysis *a)
+{
+    for (size_t i = 0; i < a->n_readings; i++)
+        free_reading(a, a->readings[i]);
+    free(a->readings);
+    if (a->partners)
+        ar_partners_delete(a->partners);
+    ar_wait_sums_close(&a->sums);
+    free(a->intervals.items);
+    free(a->calls);
+    free(a->others);
+    free(a->main_waits);
+}
+
+enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p)
+{
+    struct analysis a = {.p = p, .out = out};
+
+    *out = (struct ar_waits){0};
+
+    enum ar_status status = ar_profile_sort(p);
+
+    for (size_t i = 0; i < p->n_processes; i++)
+        out->n_lost += p->processes[i].n_lost[AR_LOST_SYNCS];
+    if (status == AR_OK)
+        status = analyse(&a);
+    release(&a);
+    if (status < 0)
+        ar_waits_free(out);
+    return status;
+}
+
+void ar_waits_free(struct ar_waits *w)
+{
+    for (size_t i = 0; i < w->n_sites; i++) {
+        free(w->sites[i].waiting);
+        free(w->sites[i].late);
+        free(w->sites[i].causes);
+    }
+    free(w->sites);
+    free(w->times);
+    *w = (struct ar_waits){0};
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * allranks waits: who waited for whom, and which line made them wait. One screen of sentences, the largest
+ * first; with a number one of them in full.
+ */
+#include "analysis/load.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/screen.h"
+#include "cli/sheet.h"
+#include "cli/waits_json.h"
+#include "cli/waits_text.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: allranks waits [options] RUN [NUMBER]\n"
+    "\n"
+    "Show who waited for whom in MPI, how long, and what the one who came last was doing\n"
+    "meanwhile. Each line of the program at which ranks waited is one wait, the largest\n"
+    "first; with its NUMBER it is shown in full, rank by rank.\n"
+    "\n"
+    "A rank waits in a call until the one that it needs has come: the last one in barriers\n"
+    "and where all get from all, the root of a broadcast, a sender, a receiver. It is charged\n"
+    "to what that one did more of than those who waited, since it synchronised last; where it\n"
+    "had waited itself, to those that it waited for (indirect).\n"
+    "\n"
+    "options:\n"
+    "  -n, --rows N       waits on the first screen, or rows of each list of one (default:\n"
+    "                     one screen; 0: all of them)\n"
+    "      --csv          for spreadsheets: a row for each rank that waited, was late, or is\n"
+    "                     to blame\n"
+    "      --json         everything, for programs\n"
+    "  -h, --help         show this help\n";
+
+#define SCREEN_LINES 24
+#define DEFAULT_ROWS SIZE_MAX
+
+struct command {
+    struct ar_profile p;
+    struct ar_waits w;
+    const char *path, *number;
+    bool json, csv;
+    size_t n_rows, n_columns;
+    double all_ns; /* wall time of all ranks */
+};
+
+static const struct ar_profile *profile_of(const struct command *c)
+{
+    return &c->p;
+}
+
+/* ---- in words --------------------------------------------------------------------------------- */
+
+static const char *show_ranks(const struct command *c, const struct ar_wait_share *shares, size_t n)
+{
+    uint32_t *processes = malloc((n + 1) * sizeof *processes);
+    const char *text = "";
+
+    if (processes) {
+        for (size_t i = 0; i < n; i++)
+            processes[i] = shares[i].process;
+        text = ar_show_ranks(profile_of(c), processes, n);
+    }
+    free(processes);
+    return text;
+}
+
+/* Those that have nearly all of it: of many ranks a few were late once or twice. */
+static size_t n_main(const struct ar_wait_share *shares, size_t n, double all_ns)
+{
+    double sum = 0;
+    size_t i = 0;
+
+    while (i < n && (i == 0 || sum < 0.9 * all_ns))
+        sum += shares[i++].ns;
+    return i;
+}
+
+static void put_text(struct ar_bytes *out, const char *text)
+{
+    ar_bytes_put(out, text, strlen(text));
+}
+
+static void put_cause(struct ar_bytes *out, const struct command *c,
+                      const struct ar_wait_cause *cause)
+{
+    if (cause->node == AR_NO_ID) {
+        put_text(out, "something that was not recorded");
+        return;
+    }
+    put_text(out, ar_show_name(&c->p, cause->node, 40));
+    put_text(out, " ");
+    put_text(out, ar_show_place(&c->p, cause->node));
+}
+
+/* "ranks 1-7 waited 41.3 s (38 %) at solver.py:88 allreduce for rank 0, which spent it in …" */
+static void put_sentence(struct ar_bytes *out, const struct command *c,
+                         const struct ar_wait_site *site)
+{
+    size_t n_late = n_main(site->late, site->n_late, site->waited_ns);
+    const struct ar_wait_cause *cause = site->n_causes ? &site->causes[0] : NULL;
+
+    put_text(out, show_ranks(c, site->waiting, site->n_waiting));
+    put_text(out, " waited ");
+    put_text(out, ar_show_duration(site->waited_ns));
+    put_text(out, " (");
+    put_text(out, ar_show_share(site->waited_ns / c->all_ns));
+    put_text(out, ") at ");
+    put_text(out, ar_show_place(&c->p, site->node));
+    put_text(out, " ");
+    put_text(out, ar_show_operation(&c->p, site->node));
+    put_text(out, " for ");
+    put_text(out, show_ranks(c, site->late, n_late));
+    if (!cause)
+        return;
+    put_text(out, n_late == 1 ? ", which spent " : ", who spent ");
+    if (cause->ns < 0.9 * site->waited_ns) {
+        put_text(out, ar_show_share(cause->ns / site->waited_ns));
+        put_text(out, " of ");
+    }
+    put_text(out, "it in ");
+    put_cause(out, c, cause);
+    if (cause->indirect) {
+        put_text(out, " of ");
+        put_text(out, ar_show_process(&c->p, cause->process));
+    }
+}
+
+/* Broken at spaces, the second line and those after it further in. */
+static size_t print_wrapped(const char *text, size_t n_columns, size_t indent)
+{
+    size_t n_lines = 0, n_room = n_columns > indent + 20 ? n_columns - indent : 20;
+
+    while (*text) {
+        size_t n = strlen(text) <= n_room ? strlen(text) : n_room;
+
+        if (text[n])
+            for (size_t k = n; k > n_room / 2; k--)
+                if (text[k] == ' ') {
+                    n = k;
+                    break;
+                }
+        if (n_lines++)
+            printf("%*s", (int)indent, "");
+        for (size_t i = 0; i < n; i++) {
+            char one[2] = {text[i], 0};
+
+            fputs((unsigned char)one[0] < ' ' || one[0] == 127 ? "?" : one, stdout);
+        }
+        printf("\n");
+        text += n;
+        while (*text == ' ')
+            text++;
+    }
+    return n_lines;
+}
+
+static void print_head(const struct command *c)
+{
+    const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
+    double wall_ns = 0;
+
+    for (size_t i = 0; i < c->p.n_roots; i++)
+        wall_ns += (double)c->p.processes[i].wall_ns;
+    printf("%s", ar_bold());
+    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_characters(name, 30) : 20,
+                 AR_KEEP_START);
+    printf("%s   %s on %s   %s   waiting %s\n", ar_plain(),
+           ar_show_items(c->p.n_roots, "rank", "ranks"),
+           ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
+           ar_show_duration(c->p.n_roots ? wall_ns / (double)c->p.n_roots : 0),
+           ar_show_share(c->all_ns > 0 ? c->w.waited_ns / c->all_ns : 0));
+}
+
+static void print_doubts(const struct command *c)
+{
+    if (c->w.n_unresolved)
+        printf("%sof %s it is not known who met whom%s\n", ar_dim(),
+               ar_show_items(c->w.n_unresolved, "call", "calls"), ar_plain());
+    if (c->w.n_lost)
+        printf("%s%s could not be recorded (allranks info)%s\n", ar_dim(),
+               ar_show_items(c->w.n_lost, "call", "calls"), ar_plain());
+}
+
+static size_t n_sites(const struct command *c)
+{
+    size_t n = 0;
+
+    while (n < c->w.n_sites && c->w.sites[n].n)
+        n++;
+    return n;
+}
+
+static void print_waits(const struct command *c)
+{
+    size_t n = n_sites(c), i = 0, n_lines = 5;
+
+    print_head(c);
+    if (n == 0)
+        printf("\nNobody waited for anybody.\n");
+    else
+        printf("\n%sWho waited for whom%s   share of all ranks' time\n", ar_bold(), ar_plain());
+    for (; i < n; i++) {
+        struct ar_bytes text = {0};
+
+        if (c->n_rows == DEFAULT_ROWS ? n_lines + 3 > SCREEN_LINES : c->n_rows && i >= c->n_rows)
+            break;
+        put_sentence(&text, c, &c->w.sites[i]);
+        ar_bytes_u8(&text, 0);
+        printf("%s%3zu%s  ", ar_bold(), i + 1, ar_plain());
+        n_lines += text.bad ? 0 : print_wrapped((const char *)text.data, c->n_columns - 1, 5);
+        ar_bytes_free(&text);
+    }
+    if (i < n)
+        printf("     %s%s: -n 0 shows all%s\n", ar_dim(),
+               ar_show_items(n - i, "smaller one", "smaller ones"), ar_plain());
+    if (n)
+        printf("%sallranks waits %s 1 shows the first in full%s\n", ar_dim(), c->path, ar_plain());
+    print_doubts(c);
+}
+
+/* ---- one of them ------------------------------------------------------------------------------ */
+
+static void print_shares(const struct command *c, const char *what,
+                         const struct ar_wait_share *shares, size_t n, size_t n_most)
+{
+    printf("\n%s%-40s %10s %12s%s\n", ar_bold(), what, "times", "seconds", ar_plain());
+    for (size_t i = 0; i < n && i < n_most; i++)
+        printf(" %-39s %10s %12.6f\n", ar_show_process(&c->p, shares[i].process),
+               ar_show_count(shares[i].n), shares[i].ns / 1e9);
+    if (n > n_most)
+        printf(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
+               ar_plain());
+}
+
+static void print_causes(const struct command *c, const struct ar_wait_site *site, size_t n_most)
+{
+    printf("\n%s%-51s %12s%s\n", ar_bold(), "Because of what they did", "seconds", ar_plain());
+    for (size_t i = 0; i < site->n_causes && i < n_most; i++) {
+        const struct ar_wait_cause *cause = &site->causes[i];
+        struct ar_bytes text = {0};
+
+        put_text(&text, ar_show_process(&c->p, cause->process));
+        put_text(&text, cause->indirect ? ", which they waited for: " : ": ");
+        put_cause(&text, c, cause);
+        ar_bytes_u8(&text, 0);
+        printf(" ");
+        if (!text.bad)
+            ar_print_fit((const char *)text.data, c->n_columns - 15, AR_KEEP_START);
+        printf(" %12.6f\n", cause->ns / 1e9);
+        ar_bytes_free(&text);
+    }
+    if (site->n_causes > n_most)
+        printf(" %s%s: -n 0 shows all%s\n", ar_dim(),
+               ar_show_items(site->n_causes - n_most, "more", "more"), ar_plain());
+}
+
+static int print_one(const struct command *c)
+{
+    char *end;
+    unsigned long long number = strtoull(c->number, &end, 10);
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? 4 : c->n_rows ? c->n_rows : SIZE_MAX;
+
+    if (*end || number == 0 || number > n_sites(c))
+        return ar_complain("%s: there is no wait %s (there are %zu: allranks waits %s)", c->path,
+                           c->number, n_sites(c), c->path);
+
+    const struct ar_wait_site *site = &c->w.sites[number - 1];
+    struct ar_bytes text = {0};
+
+    print_head(c);
+    put_sentence(&text, c, site);
+    ar_bytes_u8(&text, 0);
+    printf("\n");
+    if (!text.bad)
+        print_wrapped((const char *)text.data, c->n_columns - 1, 0);
+    ar_bytes_free(&text);
+    print_shares(c, "Who waited", site->waiting, site->n_waiting, n_most);
+    print_shares(c, "For whom", site->late, site->n_late, n_most);
+    print_causes(c, site, n_most);
+    return AR_EXIT_OK;
+}
+
+/* ---- for programs ----------------------------------------------------------------------------- */
+
+static void put_row(struct ar_sheet *sheet, const struct command *c, size_t i, const char *what,
+                    uint32_t process)
+{
+    const struct ar_wait_site *site = &c->w.sites[i];
+
+    ar_sheet_integer(sheet, i + 1);
+    ar_sheet_text(sheet, ar_wait_class_name(site->class));
+    ar_sheet_text(sheet, ar_show_operation(&c->p, site->node));
+    ar_sheet_text(sheet, ar_place_file(&c->p, site->place));
+    ar_sheet_integer(sheet, site->place.line);
+    ar_sheet_text(sheet, what);
+    if (c->p.processes[process].world_rank == AR_RANK_NONE)
+        ar_sheet_nothing(sheet);
+    else
+        ar_sheet_integer(sheet, c->p.processes[process].world_rank);
+}
+
+static void put_share_rows(struct ar_sheet *sheet, const struct command *c, size_t i,
+                           const char *what, const struct ar_wait_share *shares, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        put_row(sheet, c, i, what, shares[k].process);
+        ar_sheet_text(sheet, "");
+        ar_sheet_integer(sheet, shares[k].n);
+        ar_sheet_number(sheet, shares[k].ns);
+        ar_sheet_end_row(sheet);
+    }
+}
+
+static int print_sheet(const struct command *c)
+{
+    struct ar_sheet sheet = {0};
+
+    ar_sheet_head(&sheet, "number,class,name,file,line,what,rank,function,n,ns");
+    for (size_t i = 0; i < n_sites(c); i++) {
+        const struct ar_wait_site *site = &c->w.sites[i];
+
+        put_share_rows(&sheet, c, i, "waited", site->waiting, site->n_waiting);
+        put_share_rows(&sheet, c, i, "late", site->late, site->n_late);
+        for (size_t k = 0; k < site->n_causes; k++) {
+            const struct ar_wait_cause *cause = &site->causes[k];
+
+            put_row(&sheet, c, i, cause->indirect ? "indirect cause" : "cause", cause->process);
+            ar_sheet_text(
+                &sheet, cause->node == AR_NO_ID ? "" : ar_show_name(&c->p, cause->node, SIZE_MAX));
+            ar_sheet_nothing(&sheet);
+            ar_sheet_number(&sheet, cause->ns);
+            ar_sheet_end_row(&sheet);
+        }
+    }
+    return ar_sheet_print(&sheet);
+}
+
+/* ---- command ---------------------------------------------------------------------------------- */
+
+static int show(struct command *c)
+{
+    for (size_t i = 0; i < c->p.n_roots; i++)
+        c->all_ns += (double)c->p.processes[i].wall_ns;
+    if (c->json)
+        return ar_waits_json(&c->p, &c->w);
+    if (c->csv)
+        return print_sheet(c);
+    if (c->number)
+        return print_one(c);
+    print_waits(c);
+    return AR_EXIT_OK;
+}
+
+int ar_command_waits(int argc, char **argv)
+{
+    struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
+    const struct ar_option options[] = {
+        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c.n_rows},
+        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c.csv},
+        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c.json},
+    };
+    struct ar_error err;
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+
+    if (status >= 0)
+        return status;
+    if (argc - optind < 1 || argc - optind > 2)
+        return ar_complain_runs(argc - optind, "waits RUN [NUMBER]");
+    c.path = argv[optind];
+    c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
+    if (ar_load_packed(&c.p, c.path, &err) < 0)
+        return ar_complain("%s", err.text);
+    if (ar_waits_build(&c.w, &c.p) < 0)
+        status = ar_complain("out of memory");
+    else
+        status = show(&c);
+    ar_waits_free(&c.w);
+    ar_profile_free(&c.p);
+    return status;
+}
