@@ -5,13 +5,15 @@
  *
  *     synthetic live DIR  --ranks 128 --nodes 3000
  *     synthetic run  FILE --ranks 10240 --nodes 5000 --share 0.33 --classes 4 --mpi --seed 7
+ *     synthetic run  FILE --ranks 64 --nodes 200 --mpi --waits 1000000
  *
  * All ranks have the same program: a tree of --nodes nodes of --functions functions. A tenth of it, the
  * trunk, is on every rank; of the rest, which hangs below it, each rank has as much as makes its share
  * of all nodes --share. Ranks of one of --classes classes have the same nodes and calls; with 0 classes
  * each is one of its own. Times are a class's, give or take a tenth on each rank. With --mpi every
- * tenth node is an MPI call with bytes, and a message to either neighbour. Everything follows from
- * --seed: the same options make the same bytes.
+ * tenth node is an MPI call with bytes, and a message to either neighbour. With --waits a run has as many
+ * operations that synchronise: seven of eight are an Allreduce, the eighth an exchange between neighbours, after
+ * some 50 us of work each. Everything follows from --seed: the same options make the same bytes.
  */
 #include "base/bytes.h"
 #include "base/idmap.h"
@@ -36,6 +38,7 @@ struct job {
     uint32_t n_ranks, n_nodes, n_functions, n_classes;
     double share;
     bool mpi;
+    uint32_t n_waits;
     uint64_t seed;
     uint32_t n_trunk;
     uint32_t *parents; /* by node */
@@ -396,6 +399,118 @@ static void add_to_run(struct ar_profile *p, const struct ar_bytes *bytes)
     ar_live_close(&live);
 }
 
+/* ---- waits ------------------------------------------------------------------------------------ */
+
+enum { WORK, LATENESS };
+
+#define WORK_NS 50000u
+#define MPI_NS 3000u
+
+static uint32_t node_of_kind(const struct ar_profile *p, uint32_t kind, uint32_t from)
+{
+    while (from < p->n_nodes - 1 && p->functions[p->nodes[from].function].kind != kind)
+        from++;
+    return from;
+}
+
+/* The work before an operation; now and then somebody takes half as long again. */
+static uint64_t work_ns(const struct job *job, uint32_t rank, uint32_t operation)
+{
+    uint64_t word = dice(job, WORK, rank, operation);
+    bool is_late = dice(job, LATENESS, operation, 0) % job->n_ranks == rank;
+
+    return WORK_NS + word % 2000 + (is_late ? WORK_NS / 2 : 0);
+}
+
+struct clockwork {
+    uint64_t *now, *enter; /* by rank */
+    struct ar_stream_writer *writers;
+    uint32_t work, more_work, mpi; /* nodes */
+};
+
+static void put_wait(const struct clockwork *c, uint32_t rank, struct ar_profile_sync sync,
+                     uint64_t exit_ns, bool with_parts)
+{
+    uint64_t done = c->enter[rank] - c->now[rank];
+    struct ar_profile_part parts[] = {
+        {.node = c->work, .ns = done < WORK_NS ? done : WORK_NS},
+        {.node = c->more_work, .ns = done > WORK_NS ? done - WORK_NS : 1}};
+
+    sync.location = rank;
+    sync.comm = 1;
+    sync.node = c->mpi;
+    sync.enter_ns = c->enter[rank];
+    sync.exit_ns = exit_ns;
+    sync.n_parts = with_parts ? 2 : 0;
+    must_be_ok(ar_stream_put(&c->writers[rank], &sync, parts), NULL);
+}
+
+static void all_together(const struct job *job, struct clockwork *c, uint32_t sequence)
+{
+    uint64_t last = 0;
+
+    for (uint32_t r = 0; r < job->n_ranks; r++)
+        last = c->enter[r] > last ? c->enter[r] : last;
+    for (uint32_t r = 0; r < job->n_ranks; r++) {
+        put_wait(c, r,
+                 (struct ar_profile_sync){
+                     .kind = AR_SYNC_ALL, .sequence = sequence, .peer = AR_PEER_ALL},
+                 last + MPI_NS, true);
+        c->now[r] = last + MPI_NS;
+    }
+}
+
+static void two_by_two(const struct job *job, struct clockwork *c)
+{
+    for (uint32_t r = 0; r < job->n_ranks; r++) {
+        uint32_t other = (r ^ 1) < job->n_ranks ? r ^ 1 : r;
+        uint64_t last = c->enter[r] > c->enter[other] ? c->enter[r] : c->enter[other];
+
+        put_wait(c, r, (struct ar_profile_sync){.kind = AR_SYNC_SEND, .sequence = 7, .peer = other},
+                 last + MPI_NS, true);
+        put_wait(c, r,
+                 (struct ar_profile_sync){.kind = AR_SYNC_RECEIVE, .sequence = 7, .peer = other},
+                 last + MPI_NS, false);
+    }
+    for (uint32_t r = 0; r < job->n_ranks; r++) {
+        uint32_t other = (r ^ 1) < job->n_ranks ? r ^ 1 : r;
+        uint64_t last = c->enter[r] > c->enter[other] ? c->enter[r] : c->enter[other];
+
+        c->now[r] = last + MPI_NS;
+    }
+}
+
+static void synchronise(const struct job *job, struct ar_profile *p)
+{
+    struct clockwork c = {.now = must(calloc(job->n_ranks, sizeof *c.now)),
+                          .enter = must(calloc(job->n_ranks, sizeof *c.enter)),
+                          .writers = must(calloc(job->n_ranks, sizeof *c.writers))};
+    uint32_t sequence = 0;
+
+    c.work = node_of_kind(p, AR_FUNCTION_PYTHON, 1);
+    c.more_work = node_of_kind(p, AR_FUNCTION_PYTHON, c.work + 1);
+    c.mpi = node_of_kind(p, AR_FUNCTION_MPI, 1);
+    for (uint32_t r = 0; r < job->n_ranks; r++)
+        ar_stream_begin(&c.writers[r], r);
+    for (uint32_t i = 0; i < job->n_waits; i++) {
+        for (uint32_t r = 0; r < job->n_ranks; r++)
+            c.enter[r] = c.now[r] + work_ns(job, r, i);
+        if (i % 8 == 7)
+            two_by_two(job, &c);
+        else
+            all_together(job, &c, sequence++);
+    }
+    for (uint32_t r = 0; r < job->n_ranks; r++) {
+        p->processes[r].wall_ns = c.now[r];
+        p->streams = must(realloc(p->streams, (r + 1) * sizeof *p->streams));
+        must_be_ok(ar_stream_end(&c.writers[r], &p->streams[r]), NULL);
+        p->n_streams = p->cap_streams = r + 1;
+    }
+    free(c.now);
+    free(c.enter);
+    free(c.writers);
+}
+
 static void write_run(struct ar_profile *p, const char *path)
 {
     struct ar_bytes bytes = {0};
@@ -422,6 +537,8 @@ static void make_all(const struct job *job, bool as_run, const char *target)
         else
             write_live(target, &rank, &bytes);
     }
+    if (as_run && job->n_waits)
+        synchronise(job, &p);
     if (as_run)
         write_run(&p, target);
     ar_profile_free(&p);
@@ -433,17 +550,21 @@ static void make_all(const struct job *job, bool as_run, const char *target)
 static int refuse(void)
 {
     fprintf(stderr, "usage: synthetic live|run TARGET [--ranks N] [--nodes N] [--functions N] "
-                    "[--share 0..1] [--classes N] [--mpi] [--seed N]\n");
+                    "[--share 0..1] [--classes N] [--mpi] [--waits N] [--seed N]\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'r'},     {"nodes", required_argument, NULL, 'n'},
-        {"functions", required_argument, NULL, 'f'}, {"share", required_argument, NULL, 's'},
-        {"classes", required_argument, NULL, 'c'},   {"mpi", no_argument, NULL, 'm'},
-        {"seed", required_argument, NULL, 'd'},      {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"ranks", required_argument, NULL, 'r'},
+                                            {"nodes", required_argument, NULL, 'n'},
+                                            {"functions", required_argument, NULL, 'f'},
+                                            {"share", required_argument, NULL, 's'},
+                                            {"classes", required_argument, NULL, 'c'},
+                                            {"mpi", no_argument, NULL, 'm'},
+                                            {"seed", required_argument, NULL, 'd'},
+                                            {"waits", required_argument, NULL, 'w'},
+                                            {NULL, 0, NULL, 0}};
     struct job job = {.n_ranks = 8, .n_nodes = 1000, .share = 1};
 
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -459,6 +580,8 @@ int main(int argc, char **argv)
             job.n_classes = (uint32_t)strtoul(optarg, NULL, 10);
         else if (c == 'm')
             job.mpi = true;
+        else if (c == 'w')
+            job.n_waits = (uint32_t)strtoul(optarg, NULL, 10);
         else if (c == 'd')
             job.seed = strtoull(optarg, NULL, 10);
         else

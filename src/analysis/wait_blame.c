@@ -5,22 +5,63 @@
 
 #include <string.h>
 
-uint32_t ar_interval_new(struct ar_intervals *all)
+static uint32_t take_free(struct ar_intervals *all)
 {
     uint32_t id = all->free - 1;
 
     if (all->free) {
         all->free = all->items[id].n_parts;
-    } else {
-        if (all->n >= AR_NO_ID ||
-            ar_grow((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items) < 0)
-            return AR_NO_ID;
-        id = (uint32_t)all->n++;
+        return id;
     }
-    all->items[id].n_held = 1;
-    all->items[id].n_parts = all->items[id].n_waits = 0;
-    all->items[id].waited_ns = 0;
+    if (all->n >= AR_NO_ID ||
+        ar_grow((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items) < 0)
+        return AR_NO_ID;
+    return (uint32_t)all->n++;
+}
+
+/* The oldest makes room, and nothing leads to it any more. */
+static void push(struct ar_intervals *all, struct ar_intervals_back *back, uint32_t id)
+{
+    uint32_t *place = &back->ids[back->next % AR_INTERVALS_BACK];
+
+    if (back->n == AR_INTERVALS_BACK) {
+        all->items[back->ids[(back->next + 1) % AR_INTERVALS_BACK]].before = AR_NO_ID;
+        ar_interval_drop(all, *place);
+    } else {
+        back->n++;
+    }
+    *place = id;
+    back->next++;
+}
+
+uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *back, int64_t start_ns)
+{
+    uint32_t id = take_free(all);
+
+    if (id == AR_NO_ID)
+        return id;
+
+    struct ar_interval *interval = &all->items[id];
+    uint32_t last = (back->next + AR_INTERVALS_BACK - 1) % AR_INTERVALS_BACK;
+
+    interval->n_held = 1;
+    interval->before = back->n ? back->ids[last] : AR_NO_ID;
+    interval->start_ns = start_ns;
+    interval->n_parts = interval->n_waits = 0;
+    interval->waited_ns = 0;
+    push(all, back, id);
     return id;
+}
+
+void ar_intervals_forget(struct ar_intervals *all, struct ar_intervals_back *back)
+{
+    for (uint32_t i = 0; i < back->n; i++) {
+        uint32_t id = back->ids[(back->next + AR_INTERVALS_BACK - 1 - i) % AR_INTERVALS_BACK];
+
+        all->items[id].before = AR_NO_ID;
+        ar_interval_drop(all, id);
+    }
+    *back = (struct ar_intervals_back){0};
 }
 
 void ar_interval_hold(struct ar_intervals *all, uint32_t id)
@@ -153,32 +194,39 @@ static struct comparison compare(const struct ar_intervals *all, const struct ar
     return c;
 }
 
-static void add_item(struct ar_blame *out, struct ar_blame_item item)
-{
-    if (item.share > 0)
-        out->items[out->n++] = item;
-}
+/* ---- adding up -------------------------------------------------------------------------------- */
 
-static void blame_parts(struct ar_blame *out, const struct ar_interval *late, uint32_t location,
-                        const float *ns, float scale)
+struct blaming {
+    const struct ar_lateness *of;
+    struct ar_blame *out;
+    float left_ns; /* of the wait, that nothing has been found for */
+};
+
+static void add_item(struct blaming *b, uint32_t location, uint32_t node, bool indirect, float ns)
 {
-    for (uint32_t i = 0; i < late->n_parts; i++)
-        add_item(out, (struct ar_blame_item){.location = location,
-                                             .node = late->parts[i].node,
-                                             .site = AR_NO_ID,
-                                             .share = ns[i] * scale});
+    struct ar_blame *out = b->out;
+    uint32_t at = 0;
+
+    if (ns <= 0)
+        return;
+    for (; at < out->n; at++)
+        if (out->items[at].location == location && out->items[at].node == node &&
+            out->items[at].indirect == indirect)
+            break;
+    if (at == AR_BLAME_ITEMS - 1 && at == out->n)
+        return; /* the last is for what is not known */
+    if (at == out->n)
+        out->items[out->n++] = (struct ar_blame_item){location, node, indirect, 0};
+    out->items[at].share += ns;
+    b->left_ns -= ns;
 }
 
 /* At the same line it is one operation, whose messages wait for each other: nothing is indirect there. */
-static void blame_waits(struct ar_blame *out, const struct ar_interval *late, uint32_t site,
-                        float scale)
+static void add_waits(struct blaming *b, const struct ar_interval *late, float scale)
 {
     for (uint32_t i = 0; i < late->n_waits; i++)
-        add_item(out, (struct ar_blame_item){.location = late->waits[i].location,
-                                             .node = late->waits[i].node,
-                                             .site = late->waits[i].site,
-                                             .indirect = late->waits[i].site != site,
-                                             .share = late->waits[i].ns * scale});
+        add_item(b, late->waits[i].location, late->waits[i].node,
+                 late->waits[i].site != b->of->site, late->waits[i].ns * scale);
 }
 
 static float less(float a, float b)
@@ -186,38 +234,70 @@ static float less(float a, float b)
     return a < b ? a : b;
 }
 
+static float sum_of_waits(const struct ar_interval *late)
+{
+    float sum = 0;
+
+    for (uint32_t i = 0; i < late->n_waits; i++)
+        sum += late->waits[i].ns;
+    return sum;
+}
+
+/* All that it did while the others waited already. */
+static void blame_whole(struct blaming *b, const struct ar_interval *late)
+{
+    float own[AR_INTERVAL_PARTS], own_ns = 0, waits_ns = sum_of_waits(late);
+
+    for (uint32_t i = 0; i < late->n_parts; i++)
+        own_ns += own[i] = own_part(late, i);
+
+    float scale = own_ns + waits_ns > b->left_ns ? b->left_ns / (own_ns + waits_ns) : 1;
+
+    for (uint32_t i = 0; i < late->n_parts; i++)
+        add_item(b, b->of->location, late->parts[i].node, false, own[i] * scale);
+    add_waits(b, late, scale);
+}
+
 /*
- * First what it did more of; then that it had waited longer; then whatever it did, which is all that is known
- * where the others did the same, but sooner.
+ * In the interval in which they began to wait: first what it did more of; then that it had waited longer; then
+ * whatever it did, which is all that is known where the others did the same, but sooner.
  */
-void ar_blame_find(const struct ar_intervals *all, uint32_t location, uint32_t late_id,
-                   const uint32_t *others, size_t n_others, double mean_ns, uint32_t site,
+static void blame_difference(struct blaming *b, const struct ar_intervals *all,
+                             const struct ar_interval *late)
+{
+    struct comparison c = compare(all, late, b->of->others, b->of->n_others);
+    float left = b->left_ns, more = less(left, c.more_ns);
+    float waits_ns = sum_of_waits(late),
+          waited = less(left - more, less(c.waited_more_ns, waits_ns));
+    float rest_own = c.own_ns - c.more_ns, rest = less(left - more - waited, rest_own);
+
+    for (uint32_t i = 0; i < late->n_parts; i++)
+        add_item(b, b->of->location, late->parts[i].node, false,
+                 (c.more_ns > 0 ? c.more[i] * (more / c.more_ns) : 0) +
+                     (rest_own > 0 ? (c.own[i] - c.more[i]) * (rest / rest_own) : 0));
+    if (waits_ns > 0)
+        add_waits(b, late, waited / waits_ns);
+}
+
+void ar_blame_find(const struct ar_intervals *all, const struct ar_lateness *lateness,
                    struct ar_blame *out)
 {
-    const struct ar_interval *late = &all->items[late_id];
-    struct comparison c = compare(all, late, others, n_others);
-    float wait = mean_ns > 1 ? (float)mean_ns : 1;
-    float more = less(wait, c.more_ns), waited = less(wait - more, c.waited_more_ns);
-    float rest_own = c.own_ns - c.more_ns, other = less(wait - more - waited, rest_own);
-    float ns[AR_INTERVAL_PARTS] = {0}, waits_ns = 0;
+    float wait_ns = lateness->mean_ns > 1 ? (float)lateness->mean_ns : 1;
+    int64_t since_ns = lateness->came_ns - (int64_t)lateness->mean_ns;
+    struct blaming b = {.of = lateness, .out = out, .left_ns = wait_ns};
+    uint32_t id = lateness->late;
 
     out->n = 0;
-    for (uint32_t i = 0; i < late->n_parts; i++)
-        ns[i] = (c.more_ns > 0 ? c.more[i] * (more / c.more_ns) : 0) +
-                (rest_own > 0 ? (c.own[i] - c.more[i]) * (other / rest_own) : 0);
-    blame_parts(out, late, location, ns, 1 / wait);
-    for (uint32_t i = 0; i < late->n_waits; i++)
-        waits_ns += late->waits[i].ns;
-    if (waits_ns > 0)
-        blame_waits(out, late, site, waited / waits_ns / wait);
-    else
-        waited = 0;
-
-    float unknown = wait - more - waited - other;
-
-    if (unknown > 1e-4f * wait)
-        add_item(out, (struct ar_blame_item){.location = location,
-                                             .node = AR_NO_ID,
-                                             .site = AR_NO_ID,
-                                             .share = unknown / wait});
+    while (all->items[id].start_ns > since_ns && all->items[id].before != AR_NO_ID &&
+           b.left_ns > 0) {
+        blame_whole(&b, &all->items[id]);
+        id = all->items[id].before;
+    }
+    if (b.left_ns > 0)
+        blame_difference(&b, all, &all->items[id]);
+    if (b.left_ns > 1e-4f * wait_ns)
+        out->items[out->n++] =
+            (struct ar_blame_item){lateness->location, AR_NO_ID, false, b.left_ns};
+    for (uint32_t i = 0; i < out->n; i++)
+        out->items[i].share /= wait_ns;
 }

@@ -14,13 +14,14 @@
 
 #define AR_INTERVAL_PARTS 4
 #define AR_INTERVAL_WAITS 6
-#define AR_BLAME_ITEMS (AR_INTERVAL_PARTS + AR_INTERVAL_WAITS + 1)
+#define AR_BLAME_ITEMS 12
+/* How far back it is known what a thread did: halo exchanges with some neighbours come between others. */
+#define AR_INTERVALS_BACK 16
 
 /* Whose call path is to blame, and for which part of a wait. */
 struct ar_blame_item {
     uint32_t location, node; /* node AR_NO_ID: not known */
-    uint32_t site;           /* where `location` … */
-    bool indirect;           /* … was waited for; of direct ones it says nothing */
+    bool indirect;
     float share;
 };
 
@@ -31,6 +32,8 @@ struct ar_blame {
 
 struct ar_interval {
     uint32_t n_held;
+    uint32_t before; /* the one before it of the same thread; AR_NO_ID: not known any more */
+    int64_t start_ns;
     uint32_t n_parts, n_waits;
     struct {
         uint32_t node;
@@ -50,8 +53,16 @@ struct ar_intervals {
     uint32_t free; /* the first of those that nobody holds, plus 1; linked by `n_parts` */
 };
 
-/* A new one, held once; AR_NO_ID: no memory. */
-uint32_t ar_interval_new(struct ar_intervals *all);
+/* The last few of a thread. A zeroed one has none. */
+struct ar_intervals_back {
+    uint32_t ids[AR_INTERVALS_BACK];
+    uint32_t n, next;
+};
+
+/* A new one of that thread, held by it as long as it goes back so far; AR_NO_ID: no memory. */
+uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *back,
+                         int64_t start_ns);
+void ar_intervals_forget(struct ar_intervals *all, struct ar_intervals_back *back);
 void ar_interval_hold(struct ar_intervals *all, uint32_t id);
 void ar_interval_drop(struct ar_intervals *all, uint32_t id);
 /* What was done in it, when it ends. */
@@ -61,10 +72,14 @@ void ar_interval_end(struct ar_intervals *all, uint32_t id, const struct ar_prof
 void ar_interval_waited(struct ar_intervals *all, uint32_t id, uint32_t site, uint32_t at_node,
                         const struct ar_blame *blame, double ns);
 
-/*
- * For waits of `mean_ns` at `site`: because of `location`, that was in the interval `late`, compared with the intervals
- * `others` of those who waited.
- */
-void ar_blame_find(const struct ar_intervals *all, uint32_t location, uint32_t late,
-                   const uint32_t *others, size_t n_others, double mean_ns, uint32_t site,
+/* Waits of `mean_ns` at `site` until `location` came at last, in the interval `late`. */
+struct ar_lateness {
+    uint32_t location, late, site;
+    int64_t came_ns;
+    double mean_ns;
+    const uint32_t *others; /* intervals of those who waited */
+    size_t n_others;
+};
+
+void ar_blame_find(const struct ar_intervals *all, const struct ar_lateness *lateness,
                    struct ar_blame *out);

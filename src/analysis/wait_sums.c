@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum what { WAITING, LATE, CAUSE };
+#define N_RECENT 4096 /* a power of two */
 
 static const struct ar_function *function_of(const struct ar_profile *p, uint32_t node)
 {
@@ -24,7 +24,8 @@ enum ar_status ar_wait_sums_open(struct ar_wait_sums *out, const struct ar_profi
     *out = (struct ar_wait_sums){.p = p};
     out->operation = malloc((p->n_nodes + 1) * sizeof *out->operation);
     out->caused_ns = calloc(p->n_processes + 1, sizeof *out->caused_ns);
-    if (!out->operation || !out->caused_ns) {
+    out->recent = calloc(N_RECENT, sizeof *out->recent);
+    if (!out->operation || !out->caused_ns || !out->recent) {
         ar_wait_sums_close(out);
         return AR_NOMEM;
     }
@@ -41,11 +42,17 @@ void ar_wait_sums_close(struct ar_wait_sums *s)
 {
     free(s->operation);
     free(s->caused_ns);
+    for (size_t i = 0; i < s->n_sites; i++) {
+        free(s->shares[i].waiting);
+        free(s->shares[i].late);
+    }
+    free(s->shares);
     free(s->sites);
-    free(s->sums);
+    free(s->causes);
+    free(s->recent);
     ar_idmap_free(&s->by_node);
     ar_idmap_free(&s->by_line);
-    ar_idmap_free(&s->sum_ids);
+    ar_idmap_free(&s->cause_ids);
     *s = (struct ar_wait_sums){0};
 }
 
@@ -80,6 +87,29 @@ static enum ar_wait_class shown_class(const struct ar_profile *p, uint32_t opera
     return class_of_method(name_of(p, operation), class);
 }
 
+static struct ar_wait_share *new_shares(size_t n_roots)
+{
+    struct ar_wait_share *shares = calloc(n_roots + 1, sizeof *shares);
+
+    for (uint32_t i = 0; shares && i < n_roots; i++)
+        shares[i].process = i;
+    return shares;
+}
+
+static uint32_t add_site(struct ar_wait_sums *s, const struct ar_wait_site *like)
+{
+    if (ar_grow((void **)&s->sites, &s->cap_sites, s->n_sites + 1, sizeof *s->sites) < 0 ||
+        ar_grow((void **)&s->shares, &s->cap_shares, s->n_sites + 1, sizeof *s->shares) < 0)
+        return AR_NO_ID;
+
+    struct ar_site_shares shares = {new_shares(s->p->n_roots), new_shares(s->p->n_roots)};
+
+    s->sites[s->n_sites] = *like;
+    s->shares[s->n_sites] = shares;
+    s->n_sites++;
+    return shares.waiting && shares.late ? (uint32_t)s->n_sites - 1 : AR_NO_ID;
+}
+
 static uint32_t site_of_line(struct ar_wait_sums *s, const struct ar_wait_site *like)
 {
     uint32_t name = function_of(s->p, like->node)->name;
@@ -91,11 +121,10 @@ static uint32_t site_of_line(struct ar_wait_sums *s, const struct ar_wait_site *
 
     if (id != AR_NO_ID)
         return id;
-    if (ar_grow((void **)&s->sites, &s->cap_sites, s->n_sites + 1, sizeof *s->sites) < 0 ||
-        ar_idmap_put(&s->by_line, key, (uint32_t)s->n_sites) < 0)
+    id = add_site(s, like);
+    if (id != AR_NO_ID && ar_idmap_put(&s->by_line, key, id) < 0)
         return AR_NO_ID;
-    s->sites[s->n_sites] = *like;
-    return (uint32_t)s->n_sites++;
+    return id;
 }
 
 uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_class class,
@@ -121,22 +150,50 @@ uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_c
 
 /* ---- sums ------------------------------------------------------------------------------------- */
 
-static enum ar_status add(struct ar_wait_sums *s, struct ar_sum sum)
+static bool is_same(const struct ar_site_cause *a, uint32_t site, const struct ar_wait_cause *cause)
 {
-    uint64_t key = ar_pair_key(ar_pair_key((uint64_t)sum.site << 32 | sum.process, sum.node),
-                               (uint64_t)sum.what << 1 | sum.indirect);
-    uint32_t id = ar_idmap_get(&s->sum_ids, key, AR_NO_ID);
+    return a->site == site && a->cause.process == cause->process && a->cause.node == cause->node &&
+           a->cause.indirect == cause->indirect;
+}
 
-    if (id != AR_NO_ID) {
-        s->sums[id].n += sum.n;
-        s->sums[id].ns += sum.ns;
-        return AR_OK;
+static uint32_t find_cause(struct ar_wait_sums *s, uint32_t site, const struct ar_wait_cause *cause)
+{
+    uint64_t key = ar_pair_key(ar_pair_key((uint64_t)site << 32 | cause->process, cause->node),
+                               cause->indirect);
+    uint32_t id = ar_idmap_get(&s->cause_ids, key, AR_NO_ID);
+
+    if (id != AR_NO_ID)
+        return id;
+    if (ar_grow((void **)&s->causes, &s->cap_causes, s->n_causes + 1, sizeof *s->causes) < 0 ||
+        ar_idmap_put(&s->cause_ids, key, (uint32_t)s->n_causes) < 0)
+        return AR_NO_ID;
+    s->causes[s->n_causes] = (struct ar_site_cause){site, *cause};
+    s->causes[s->n_causes].cause.ns = 0;
+    return (uint32_t)s->n_causes++;
+}
+
+/* The same few come again and again. */
+static enum ar_status add_cause(struct ar_wait_sums *s, uint32_t site,
+                                const struct ar_wait_cause *cause)
+{
+    uint32_t hash = (cause->node * 31 + cause->process) * 7 + site * 2 + cause->indirect;
+    uint32_t *recent = &s->recent[hash % N_RECENT];
+
+    if (!*recent || !is_same(&s->causes[*recent - 1], site, cause)) {
+        uint32_t id = find_cause(s, site, cause);
+
+        if (id == AR_NO_ID)
+            return AR_NOMEM;
+        *recent = id + 1;
     }
-    if (ar_grow((void **)&s->sums, &s->cap_sums, s->n_sums + 1, sizeof *s->sums) < 0 ||
-        ar_idmap_put(&s->sum_ids, key, (uint32_t)s->n_sums) < 0)
-        return AR_NOMEM;
-    s->sums[s->n_sums++] = sum;
+    s->causes[*recent - 1].cause.ns += cause->ns;
     return AR_OK;
+}
+
+static void add_share(struct ar_wait_share *share, uint64_t n, double ns)
+{
+    share->n += n;
+    share->ns += ns;
 }
 
 /* Late is who came late to this operation, and not one that only passed it on. */
@@ -151,17 +208,17 @@ enum ar_status ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t 
 {
     s->sites[site].n++;
     s->sites[site].waited_ns += ns;
-    if (add(s, (struct ar_sum){site, WAITING, process, 0, false, 1, ns}) < 0)
-        return AR_NOMEM;
+    add_share(&s->shares[site].waiting[process], 1, ns);
     for (uint32_t i = 0; i < blame->n; i++) {
         const struct ar_blame_item *item = &blame->items[i];
-        uint32_t to_blame = ar_profile_root(s->p, item->location);
-        double part = ns * (double)item->share;
+        struct ar_wait_cause cause = {.process = ar_profile_root(s->p, item->location),
+                                      .node = item->node,
+                                      .indirect = item->indirect,
+                                      .ns = ns * (double)item->share};
 
-        s->caused_ns[to_blame] += part;
-        if (add(s, (struct ar_sum){site, LATE, late_process(s, item, late), 0, false, i == 0,
-                                   part}) < 0 ||
-            add(s, (struct ar_sum){site, CAUSE, to_blame, item->node, item->indirect, 1, part}) < 0)
+        s->caused_ns[cause.process] += cause.ns;
+        add_share(&s->shares[site].late[late_process(s, item, late)], i == 0, cause.ns);
+        if (add_cause(s, site, &cause) < 0)
             return AR_NOMEM;
     }
     return AR_OK;
@@ -198,56 +255,54 @@ static int largest_site(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static bool make_lists(struct ar_wait_site *site)
+/* Those that have any, the largest first. */
+static size_t pack_shares(struct ar_wait_share *shares, size_t n_roots)
 {
-    site->waiting = malloc((site->n_waiting + 1) * sizeof *site->waiting);
-    site->late = malloc((site->n_late + 1) * sizeof *site->late);
-    site->causes = malloc((site->n_causes + 1) * sizeof *site->causes);
-    site->n_waiting = site->n_late = site->n_causes = 0;
-    return site->waiting && site->late && site->causes;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_roots; i++)
+        if (shares[i].ns > 0)
+            shares[n++] = shares[i];
+    qsort(shares, n, sizeof *shares, largest_share);
+    return n;
 }
 
-static void put(struct ar_wait_site *site, const struct ar_sum *sum)
+static bool make_causes(struct ar_wait_sums *s, struct ar_wait_site *sites, size_t n_sites)
 {
-    if (sum->what == CAUSE)
-        site->causes[site->n_causes++] =
-            (struct ar_wait_cause){sum->process, sum->node, sum->indirect, sum->ns};
-    else if (sum->what == LATE)
-        site->late[site->n_late++] = (struct ar_wait_share){sum->process, sum->n, sum->ns};
-    else
-        site->waiting[site->n_waiting++] = (struct ar_wait_share){sum->process, sum->n, sum->ns};
-}
+    for (size_t i = 0; i < s->n_causes; i++)
+        sites[s->causes[i].site].n_causes++;
+    for (size_t i = 0; i < n_sites; i++) {
+        sites[i].causes = malloc((sites[i].n_causes + 1) * sizeof *sites[i].causes);
+        if (!sites[i].causes)
+            return false;
+        sites[i].n_causes = 0;
+    }
+    for (size_t i = 0; i < s->n_causes; i++) {
+        struct ar_wait_site *site = &sites[s->causes[i].site];
 
-static void count(struct ar_wait_site *site, const struct ar_sum *sum)
-{
-    site->n_waiting += sum->what == WAITING;
-    site->n_late += sum->what == LATE;
-    site->n_causes += sum->what == CAUSE;
+        site->causes[site->n_causes++] = s->causes[i].cause;
+    }
+    for (size_t i = 0; i < n_sites; i++)
+        qsort(sites[i].causes, sites[i].n_causes, sizeof *sites[i].causes, largest_cause);
+    return true;
 }
 
 enum ar_status ar_wait_sums_take(struct ar_wait_sums *s, struct ar_waits *out)
 {
     out->sites = s->sites;
     out->n_sites = s->n_sites;
-    s->sites = NULL;
-    for (size_t i = 0; i < s->n_sums; i++)
-        count(&out->sites[s->sums[i].site], &s->sums[i]);
-
-    bool made = true;
-
-    for (size_t i = 0; i < out->n_sites; i++) /* all of them: they are freed by their number */
-        made = make_lists(&out->sites[i]) && made;
-    if (!made)
-        return AR_NOMEM;
-    for (size_t i = 0; i < s->n_sums; i++)
-        put(&out->sites[s->sums[i].site], &s->sums[i]);
-    for (size_t i = 0; i < out->n_sites; i++) {
+    for (size_t i = 0; i < s->n_sites; i++) {
         struct ar_wait_site *site = &out->sites[i];
 
-        qsort(site->waiting, site->n_waiting, sizeof *site->waiting, largest_share);
-        qsort(site->late, site->n_late, sizeof *site->late, largest_share);
-        qsort(site->causes, site->n_causes, sizeof *site->causes, largest_cause);
+        site->waiting = s->shares[i].waiting;
+        site->late = s->shares[i].late;
+        site->n_waiting = pack_shares(site->waiting, s->p->n_roots);
+        site->n_late = pack_shares(site->late, s->p->n_roots);
     }
+    s->sites = NULL;
+    s->n_sites = 0;
+    if (!make_causes(s, out->sites, out->n_sites))
+        return AR_NOMEM;
     if (out->n_sites)
         qsort(out->sites, out->n_sites, sizeof *out->sites, largest_site);
     return AR_OK;

@@ -16,16 +16,17 @@ struct ar_wait_sums {
     struct ar_idmap by_node, by_line; /* sites */
     struct ar_wait_site *sites;
     size_t n_sites, cap_sites;
-    /* All shares and causes of all sites, in the order in which they came. */
-    struct ar_sum {
-        uint32_t site, what; /* enum */
-        uint32_t process, node;
-        bool indirect;
-        uint64_t n;
-        double ns;
-    } * sums;
-    size_t n_sums, cap_sums;
-    struct ar_idmap sum_ids;
+    struct ar_site_shares {
+        struct ar_wait_share *waiting, *late; /* by root */
+    } * shares;                               /* by site */
+    size_t cap_shares;
+    struct ar_site_cause {
+        uint32_t site;
+        struct ar_wait_cause cause;
+    } * causes; /* of all sites, in the order in which they came */
+    size_t n_causes, cap_causes;
+    struct ar_idmap cause_ids;
+    uint32_t *recent;  /* those that were asked for lately, plus 1, by a quick hash */
     double *caused_ns; /* by root */
 };
 

@@ -31,7 +31,7 @@ struct reading {
     int64_t exit_ns;         /* of the call at hand, on that clock */
     uint32_t root;
     uint32_t interval; /* that the thread is in */
-    uint32_t call;     /* of the record before */
+    struct ar_intervals_back back;
 };
 
 /* A call may wait for several partners at once (MPI_Waitall): it waits for the last of them. */
@@ -45,11 +45,19 @@ struct call {
     bool nonblocking;
 };
 
+/* Where a thread is: apart from the rest of it, since of all these the earliest is asked for. */
+struct turn {
+    int64_t exit_ns;
+    uint32_t reading;
+};
+
 struct analysis {
     struct ar_profile *p;
     struct ar_waits *out;
-    struct reading **readings; /* a heap: the earliest end comes first */
+    struct reading **readings;
     size_t n_readings;
+    struct turn *turns; /* a heap of those that are not at their end: the earliest comes first */
+    size_t n_turns;
     struct ar_partners *partners;
     struct ar_intervals intervals;
     struct ar_wait_sums sums;
@@ -165,8 +173,15 @@ static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uin
     }
     if (n_others == 0)
         return;
-    ar_blame_find(&a->intervals, late->location, late->interval, a->others, n_others,
-                  sum_ns / (double)n_others, site, &blame);
+    ar_blame_find(&a->intervals,
+                  &(struct ar_lateness){.location = late->location,
+                                        .late = late->interval,
+                                        .site = site,
+                                        .came_ns = late->came_ns,
+                                        .mean_ns = sum_ns / (double)n_others,
+                                        .others = a->others,
+                                        .n_others = n_others},
+                  &blame);
     for (size_t i = 0; i < n; i++) {
         const struct ar_arrival *w = ar_partners_get(a->partners, waiting[i]);
         double ns = waited_ns(w, late);
@@ -211,30 +226,28 @@ static void find_clock(struct reading *r, int64_t epoch_ns)
     r->drift = (double)(end - start) / (double)wall_ns;
 }
 
-static bool is_earlier(const struct reading *a, const struct reading *b)
+static bool is_earlier(const struct turn *a, const struct turn *b)
 {
-    return a->exit_ns < b->exit_ns ||
-           (a->exit_ns == b->exit_ns && a->cursor.stream < b->cursor.stream);
+    return a->exit_ns < b->exit_ns || (a->exit_ns == b->exit_ns && a->reading < b->reading);
 }
 
 static void sift_down(struct analysis *a, size_t at)
 {
-    struct reading *moving = a->readings[at];
+    struct turn moving = a->turns[at];
 
-    for (size_t child; (child = 2 * at + 1) < a->n_readings; at = child) {
-        if (child + 1 < a->n_readings && is_earlier(a->readings[child + 1], a->readings[child]))
+    for (size_t child; (child = 2 * at + 1) < a->n_turns; at = child) {
+        if (child + 1 < a->n_turns && is_earlier(&a->turns[child + 1], &a->turns[child]))
             child++;
-        if (!is_earlier(a->readings[child], moving))
+        if (!is_earlier(&a->turns[child], &moving))
             break;
-        a->readings[at] = a->readings[child];
+        a->turns[at] = a->turns[child];
     }
-    a->readings[at] = moving;
+    a->turns[at] = moving;
 }
 
 static void free_reading(struct analysis *a, struct reading *r)
 {
-    if (r->interval != AR_NO_ID)
-        ar_interval_drop(&a->intervals, r->interval);
+    ar_intervals_forget(&a->intervals, &r->back);
     ar_stream_close(&r->cursor);
     free(r);
 }
@@ -254,21 +267,21 @@ static enum ar_status open_reading(struct analysis *a, const struct ar_stream *s
 
     if (!r)
         return AR_NOMEM;
-    r->interval = AR_NO_ID;
     if (ar_stream_open(&r->cursor, stream) < 0) {
         free(r);
         return AR_NOMEM;
     }
     r->process = &a->p->processes[a->p->locations[stream->location].process];
     r->root = ar_profile_root(a->p, stream->location);
-    r->interval = ar_interval_new(&a->intervals);
     find_clock(r, epoch_ns);
+    r->interval = ar_interval_new(&a->intervals, &r->back, common_ns(r, 0));
     if (r->interval == AR_NO_ID || !read_next(r)) {
         bool failed = r->interval == AR_NO_ID;
 
         free_reading(a, r);
         return failed ? AR_NOMEM : AR_OK;
     }
+    a->turns[a->n_turns++] = (struct turn){r->exit_ns, (uint32_t)a->n_readings};
     a->readings[a->n_readings++] = r;
     return AR_OK;
 }
@@ -278,12 +291,13 @@ static enum ar_status open_readings(struct analysis *a)
     int64_t epoch_ns = a->p->n_processes ? ar_process_clock_ns(&a->p->processes[0], 0) : 0;
 
     a->readings = calloc(a->p->n_streams + 1, sizeof(struct reading *));
-    if (!a->readings)
+    a->turns = malloc((a->p->n_streams + 1) * sizeof *a->turns);
+    if (!a->readings || !a->turns)
         return AR_NOMEM;
     for (size_t i = 0; i < a->p->n_streams; i++)
         if (open_reading(a, &a->p->streams[i], epoch_ns) < 0)
             return AR_NOMEM;
-    for (size_t i = a->n_readings / 2; i-- > 0;)
+    for (size_t i = a->n_turns / 2; i-- > 0;)
         sift_down(a, i);
     return AR_OK;
 }
@@ -299,8 +313,7 @@ static enum ar_status enter_interval(struct analysis *a, struct reading *r,
     if (!sync->n_parts)
         return AR_OK;
     ar_interval_end(&a->intervals, *before, r->cursor.parts, sync->n_parts);
-    ar_interval_drop(&a->intervals, *before); /* the thread has left it */
-    r->interval = ar_interval_new(&a->intervals);
+    r->interval = ar_interval_new(&a->intervals, &r->back, r->exit_ns);
     if (r->interval == AR_NO_ID)
         return AR_NOMEM;
     /* Until it is known what is done in the new one, it is as the one before. */
@@ -379,19 +392,20 @@ static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goe
     return AR_OK;
 }
 
+/* What a thread did last may still be asked for when it is at its end. */
 static enum ar_status read_all(struct analysis *a)
 {
-    while (a->n_readings) {
-        struct reading *r = a->readings[0];
+    while (a->n_turns) {
+        struct reading *r = a->readings[a->turns[0].reading];
         bool goes_on;
 
         if (take_call(a, r, &goes_on) < 0 || a->failed)
             return AR_NOMEM;
-        if (!goes_on) {
-            free_reading(a, r);
-            a->readings[0] = a->readings[--a->n_readings];
-        }
-        if (a->n_readings)
+        if (goes_on)
+            a->turns[0].exit_ns = r->exit_ns;
+        else
+            a->turns[0] = a->turns[--a->n_turns];
+        if (a->n_turns)
             sift_down(a, 0);
     }
     ar_partners_end(a->partners);
@@ -483,6 +497,7 @@ static void release(struct analysis *a)
     for (size_t i = 0; i < a->n_readings; i++)
         free_reading(a, a->readings[i]);
     free(a->readings);
+    free(a->turns);
     if (a->partners)
         ar_partners_delete(a->partners);
     ar_wait_sums_close(&a->sums);

@@ -69,12 +69,12 @@ static const char *show_ranks(const struct command *c, const struct ar_wait_shar
 }
 
 /* Those that have nearly all of it: of many ranks a few were late once or twice. */
-static size_t n_main(const struct ar_wait_share *shares, size_t n, double all_ns)
+static size_t n_main(const struct ar_wait_share *shares, size_t n, double all_ns, double part)
 {
     double sum = 0;
     size_t i = 0;
 
-    while (i < n && (i == 0 || sum < 0.9 * all_ns))
+    while (i < n && (i == 0 || sum < part * all_ns))
         sum += shares[i++].ns;
     return i;
 }
@@ -91,19 +91,48 @@ static void put_cause(struct ar_bytes *out, const struct command *c,
         put_text(out, "something that was not recorded");
         return;
     }
-    put_text(out, ar_show_name(&c->p, cause->node, 40));
-    put_text(out, " ");
     put_text(out, ar_show_place(&c->p, cause->node));
+    put_text(out, " ");
+    put_text(out, ar_show_name(&c->p, cause->node, 40));
+}
+
+static uint32_t function_of(const struct command *c, const struct ar_wait_cause *cause)
+{
+    return cause->node == AR_NO_ID ? AR_NO_ID : c->p.nodes[cause->node].function;
+}
+
+/* The function that most of it was spent in, whoever did, and from wherever it was called. */
+static struct ar_wait_cause main_cause(const struct command *c, const struct ar_wait_site *site)
+{
+    struct ar_wait_cause best = {.node = AR_NO_ID};
+
+    for (size_t i = 0; i < site->n_causes; i++) {
+        struct ar_wait_cause sum = site->causes[i];
+
+        for (size_t k = i + 1; k < site->n_causes; k++)
+            if (function_of(c, &site->causes[k]) == function_of(c, &sum) &&
+                site->causes[k].indirect == sum.indirect) {
+                sum.ns += site->causes[k].ns;
+                if (site->causes[k].process != sum.process)
+                    sum.process = AR_NO_ID;
+            }
+        if (sum.ns > best.ns)
+            best = sum;
+        if (site->causes[i].ns * (double)(site->n_causes - i) < best.ns)
+            break; /* what is left is less, even together */
+    }
+    return best;
 }
 
 /* "ranks 1-7 waited 41.3 s (38 %) at solver.py:88 allreduce for rank 0, which spent it in …" */
 static void put_sentence(struct ar_bytes *out, const struct command *c,
                          const struct ar_wait_site *site)
 {
-    size_t n_late = n_main(site->late, site->n_late, site->waited_ns);
-    const struct ar_wait_cause *cause = site->n_causes ? &site->causes[0] : NULL;
+    size_t n_late = n_main(site->late, site->n_late, site->waited_ns, 0.9);
+    size_t n_waiting = n_main(site->waiting, site->n_waiting, site->waited_ns, 0.99);
+    const struct ar_wait_cause cause = main_cause(c, site);
 
-    put_text(out, show_ranks(c, site->waiting, site->n_waiting));
+    put_text(out, show_ranks(c, site->waiting, n_waiting));
     put_text(out, " waited ");
     put_text(out, ar_show_duration(site->waited_ns));
     put_text(out, " (");
@@ -114,19 +143,22 @@ static void put_sentence(struct ar_bytes *out, const struct command *c,
     put_text(out, ar_show_operation(&c->p, site->node));
     put_text(out, " for ");
     put_text(out, show_ranks(c, site->late, n_late));
-    if (!cause)
+    if (cause.ns <= 0)
         return;
+    if (cause.indirect) {
+        put_text(out, n_late == 1 ? ", which had waited for " : ", who had waited for ");
+        put_text(out, cause.process == AR_NO_ID ? "others" : ar_show_process(&c->p, cause.process));
+        put_text(out, " in ");
+        put_cause(out, c, &cause);
+        return;
+    }
     put_text(out, n_late == 1 ? ", which spent " : ", who spent ");
-    if (cause->ns < 0.9 * site->waited_ns) {
-        put_text(out, ar_show_share(cause->ns / site->waited_ns));
+    if (cause.ns < 0.9 * site->waited_ns) {
+        put_text(out, ar_show_share(cause.ns / site->waited_ns));
         put_text(out, " of ");
     }
     put_text(out, "it in ");
-    put_cause(out, c, cause);
-    if (cause->indirect) {
-        put_text(out, " of ");
-        put_text(out, ar_show_process(&c->p, cause->process));
-    }
+    put_cause(out, c, &cause);
 }
 
 /* Broken at spaces, the second line and those after it further in. */

@@ -255,20 +255,38 @@ void ar_stream_close(struct ar_stream_cursor *c)
     c->stream = NULL;
 }
 
+/* Most are of one byte, some of two. */
+static inline uint64_t get(struct ar_cursor *in)
+{
+    const unsigned char *at = in->at;
+
+    if (in->end - at >= 2) {
+        if (at[0] < 0x80) {
+            in->at = at + 1;
+            return at[0];
+        }
+        if (at[1] < 0x80 && at[1]) {
+            in->at = at + 2;
+            return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+        }
+    }
+    return ar_cursor_varint(in);
+}
+
 static void get_parts(struct ar_stream_cursor *c)
 {
-    uint64_t n = ar_cursor_varint(&c->in);
+    uint64_t n = get(&c->in);
 
     if (n > AR_MOST_PARTS)
         c->in.bad = true;
     for (uint64_t i = 0; i < n && !c->in.bad; i++) {
-        uint64_t node = ar_cursor_varint(&c->in);
+        uint64_t node = get(&c->in);
 
         if (node >= c->stream->n_nodes)
             c->in.bad = true;
         else
-            c->parts[i] = (struct ar_profile_part){.node = c->stream->nodes[node],
-                                                   .ns = ar_cursor_varint(&c->in)};
+            c->parts[i] =
+                (struct ar_profile_part){.node = c->stream->nodes[node], .ns = get(&c->in)};
     }
     c->sync.n_parts = c->in.bad ? 0 : (uint32_t)n;
 }
@@ -277,8 +295,8 @@ static void get_parts(struct ar_stream_cursor *c)
 static void get_times(struct ar_stream_cursor *c, bool is_posted)
 {
     struct ar_profile_sync *s = &c->sync;
-    uint64_t gap = ar_cursor_varint(&c->in), took = ar_cursor_varint(&c->in);
-    uint64_t flight = is_posted ? ar_cursor_varint(&c->in) : 0;
+    uint64_t gap = get(&c->in), took = get(&c->in);
+    uint64_t flight = is_posted ? get(&c->in) : 0;
 
     if (gap > UINT64_MAX / 2 - s->exit_ns || took > s->exit_ns + gap || flight > s->exit_ns + gap) {
         c->in.bad = true;
@@ -296,7 +314,7 @@ bool ar_stream_next(struct ar_stream_cursor *c)
     if (c->in.at == c->in.end || c->in.bad)
         return false;
 
-    uint64_t head = ar_cursor_varint(&c->in), id = head >> SHAPE_SHIFT;
+    uint64_t head = get(&c->in), id = head >> SHAPE_SHIFT;
 
     if (id >= stream->n_shapes) {
         c->in.bad = true;
