@@ -25,7 +25,7 @@ from truth import (
     total,
     unlike_fault,
     unlike_request,
-)  # fmt: skip
+)
 
 ALL = everybody(0, 1, 2, 3)
 
