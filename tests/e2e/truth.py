@@ -34,6 +34,9 @@ class Blame:
     function: str
     indirect: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.function} of rank {self.rank}{', indirectly' if self.indirect else ''}"
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -45,7 +48,7 @@ class Fault:
     nonblocking: bool = False
     # Of these ranks the call may be said to have waited, too: its messages had to go through them.
     may_wait_for: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    tied: bool = False  # several come last at about the same time: who is by chance
+    tied: tuple[int, ...] = ()  # these come last at about the same time: which of them is by chance
     until_left: bool = False  # waiting ends somewhere between when they came and when the waiting rank was through
 
 
@@ -56,6 +59,10 @@ def everybody(*ranks: int) -> dict[int, tuple[int, ...]]:
 
 def after_the_root(root: int, *ranks: int) -> dict[int, tuple[int, ...]]:
     return {rank: (root,) for rank in ranks if rank != root}
+
+
+def untied(fault: Fault, rank: int) -> int | None:
+    return None if rank in fault.tied else rank
 
 
 def plus(a: Range, b: Range) -> Range:
@@ -131,18 +138,16 @@ class Truth:
     def waited_for(self, fault: Fault) -> dict[int | None, Range]:
         """By late rank."""
         waits = self.all_waits(fault)
-        if fault.tied:
-            return {None: total(wait.lasted for wait in waits)}
-        return {rank: total(wait.lasted for wait in waits if wait.late == rank) for rank in self.ranks}
+        ranks = {untied(fault, rank) for rank in self.ranks}
+        return {rank: total(wait.lasted for wait in waits if untied(fault, wait.late) == rank) for rank in ranks}
 
     def charged(self, fault: Fault) -> dict[Blame, Range]:
         """Where one function of a rank has made it late."""
         waits = self.all_waits(fault)
-        if fault.tied:
-            return {Blame(None, name): total(wait.charged for wait in waits) for name in fault.blamed.values()}
+        blamed = {(untied(fault, rank), name) for rank, name in fault.blamed.items()}
         return {
-            Blame(rank, name): total(wait.charged for wait in waits if wait.late == rank)
-            for rank, name in fault.blamed.items()
+            Blame(rank, name): total(wait.charged for wait in waits if untied(fault, wait.late) == rank)
+            for rank, name in blamed
         }
 
 
@@ -198,14 +203,19 @@ def unlike_fault(truth: Truth, data: Json, fault: Fault, charged: Mapping[Blame,
     """How the wait, its ranks and its causes differ from what was planted, by name; `charged` where one function is not all."""
     entries = entries_at(data, truth.program, truth.marks["WAIT", fault.name])
     waited, waited_for = truth.waited(fault), truth.waited_for(fault)
-    late = merged(entries, "late")
-    found_late = {None: sum(late.values())} if fault.tied else late
     return {
         **unlike_kind(fault, entries),
         **unlike_times(f"{fault.name}: waiting rank", merged(entries, "waiting"), waited),
-        **unlike_times(f"{fault.name}: late rank", found_late, waited_for),
-        **unlike_times(f"{fault.name}: charged to", causes_of(truth, entries, fault.tied), charged or truth.charged(fault)),
+        **unlike_times(f"{fault.name}: late rank", late_ranks(fault, entries), waited_for),
+        **unlike_times(f"{fault.name}: charged to", causes_of(truth, fault, entries), charged or truth.charged(fault)),
     }
+
+
+def late_ranks(fault: Fault, entries: list[Json]) -> dict[int | None, float]:
+    sums: dict[int | None, float] = {}
+    for rank, seconds in merged(entries, "late").items():
+        sums[untied(fault, rank)] = sums.get(untied(fault, rank), 0.0) + seconds
+    return sums
 
 
 def unlike_times(what: str, found: Mapping[Any, float], logged: Mapping[Any, Range]) -> dict[str, str]:
@@ -214,39 +224,36 @@ def unlike_times(what: str, found: Mapping[Any, float], logged: Mapping[Any, Ran
     return times_unlike(named(what, found), named(what, expected), abs_s=SLACK_S)
 
 
-def causes_of(truth: Truth, entries: list[Json], tied: bool = False) -> dict[Blame, float]:
+def causes_of(truth: Truth, fault: Fault, entries: list[Json]) -> dict[Blame, float]:
     """Functions of the program only, and where they say that they are."""
     sums: dict[Blame, float] = {}
     for entry in entries:
         for cause in entry["causes"]:
             place = (cause["file"], cause["line"])
             if cause["kind"] == "python" and place == (truth.program, truth.first_lines.get(cause["name"])):
-                blame = Blame(None if tied else cause["rank"], cause["name"], cause["indirect"])
+                blame = Blame(untied(fault, cause["rank"]), cause["name"], cause["indirect"])
                 sums[blame] = sums.get(blame, 0.0) + cause["ns"] / 1e9
     return sums
 
 
 def unlike_request(truth: Truth, data: Json, fault: str, posted_by: str, completed_by: str) -> dict[str, str]:
-    """What a request was hidden or exposed, over all ranks that logged one."""
-    place = {"WAIT": truth.marks["WAIT", fault], "POST": truth.marks["POST", fault]}
-    found = [
-        entry for entry in data["nonblocking"]
-        if (entry["file"], entry["line"], entry["posted"]["line"]) == (truth.program, place["WAIT"], place["POST"])
-    ]  # fmt: skip
-    names = {(entry["name"], entry["posted"]["name"]) for entry in found}
-    assert names == {(completed_by, posted_by)}, (fault, data["nonblocking"])
+    """What of a request was hidden and what exposed, over all ranks that logged one."""
+    place = (truth.program, truth.marks["WAIT", fault], truth.marks["POST", fault])
+    here = [each for each in data["nonblocking"] if (each["file"], each["line"], each["posted"]["line"]) == place]
+    found = [each for each in here if (each["name"], each["posted"]["name"]) == (completed_by, posted_by)]
     spans = [
         (posted, entered, left)
         for noted in truth.noted if fault in noted["left"]
         for posted, entered, left in zip(*(noted[when][fault] for when in ("posted", "entered", "left")))
     ]  # fmt: skip
-    assert sum(entry["n"] for entry in found) == len(spans) > 0
+    if sum(each["n"] for each in found) != len(spans):
+        return {f"{fault}: requests": f"{here}, logged {len(spans)}"}
     logged = {
-        "in flight": sum(left - posted for posted, _, left in spans),
+        "in_flight": sum(left - posted for posted, _, left in spans),
         "exposed": sum(left - entered for _, entered, left in spans),
         "hidden": sum(entered - posted for posted, entered, _ in spans),
     }
-    said = {what: sum(entry[f"{what.replace(' ', '_')}_ns"] for entry in found) / 1e9 for what in logged}
+    said = {what: sum(each[f"{what}_ns"] for each in found) / 1e9 for what in logged}
     return times_unlike(named(fault, said), named(fault, logged), abs_s=SLACK_S)
 
 

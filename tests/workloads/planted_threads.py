@@ -25,6 +25,8 @@ def delays_the_second():
 
 
 def first(comm):
+    comm.Barrier()
+    set_out()
     if rank == 0:
         delays_the_first()
     enter("first")
@@ -32,6 +34,7 @@ def first(comm):
 
 
 def second(comm):
+    """The thread's first call of all."""
     if rank == 1:
         delays_the_second()
     enter("second")
