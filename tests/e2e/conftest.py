@@ -6,6 +6,7 @@
     def test_y(mpi):      once for each stack of a small selection that has every Python, every MPI and every mpi4py
     @pytest.mark.every_stack
     def test_z(mpi):      once for each stack
+    def test_s(one_mpi):  once, on one stack of that selection: not the same for all tests
     def test_v(debian):   on the system's own Python with its mpi4py, petsc4py and h5py
     def test_u(mpiabi):   on the ABI of the MPI-5 standard
     def test_t(mpi, slurm):   with a Slurm beside it, one for all tests
@@ -22,6 +23,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 import unsteady
@@ -136,6 +138,15 @@ def any_python(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandb
 @pytest.fixture
 def mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     sandbox = Sandbox(request.param, tmp_path)
+    yield sandbox
+    sandbox.end()
+
+
+@pytest.fixture
+def one_mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
+    """By the test's name, so that it is the same one whichever tests are chosen."""
+    stacks = fewest(request.config.stash[STACKS])
+    sandbox = Sandbox(stacks[crc32(request.node.name.encode()) % len(stacks)], tmp_path)
     yield sandbox
     sandbox.end()
 

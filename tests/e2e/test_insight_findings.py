@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sentences on the first screen of `allranks report`: each fault that is planted is found, as what it is and where it is, and
+where there is none nothing is said.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from harness import Sandbox, settled, workload
+from truth import Json
+
+MOST = 7
+SCREEN_LINES = 24
+RULES = {
+    "imbalance", "serial_phase", "late_sender", "late_receiver", "wait", "pickling", "small_messages", "no_overlap",
+    "io_on_one_rank", "imports", "idle_ranks", "slow_node", "oversubscription", "overhead",
+}  # fmt: skip
+PROCESSORS = len(os.sched_getaffinity(0))
+HELD_BACK = workload("held_back.py")
+
+
+@dataclass(frozen=True)
+class Planted:
+    fault: str  # a function of held_back.py
+    rules: tuple[str, ...]  # any of these says it
+    n_ranks: int = 4
+    never: tuple[str, ...] = ()  # what it is not
+    ranks: tuple[int, ...] = ()  # that the sentence is about, where it is about some
+    said: str = ""  # that must be in the text
+    options: tuple[str, ...] = ()
+
+
+PLANTED = (
+    Planted("imbalance", ("imbalance",)),
+    Planted("slow_rank", ("imbalance", "wait"), never=("idle_ranks",)),
+    Planted("wandering", ("wait",), never=("imbalance", "idle_ranks", "serial_phase")),
+    Planted("serial_phase", ("serial_phase",), never=("io_on_one_rank",), said="assembles_alone"),
+    Planted("idle_ranks", ("idle_ranks",), ranks=(2, 3)),
+    Planted("late_sender", ("late_sender",), 2, never=("late_receiver", "pickling"), said="produces"),
+    Planted("late_receiver", ("late_receiver",), 2, never=("late_sender", "pickling"), said="consumes"),
+    Planted("pickling", ("pickling",), 2, never=("small_messages",)),
+    Planted("small_messages", ("small_messages",), 2, never=("pickling",)),
+    Planted("no_overlap", ("no_overlap",), 2, never=("small_messages", "pickling")),
+    Planted("io_on_one_rank", ("io_on_one_rank",), said="writes_checkpoint"),
+    Planted("imports", ("imports",), said="slow_to_import"),
+    Planted("overhead", ("overhead",), 2),
+    Planted("oversubscription", ("oversubscription",), 2 * PROCESSORS),
+)
+
+
+def found_in(mpi: Sandbox, run: str) -> list[Json]:
+    """Whatever there is must be worth reading, and lead somewhere."""
+    report = mpi.report(run)
+    findings = report.data["findings"]
+    assert len(findings) <= MOST
+    assert [each["won_ns"] for each in findings] == sorted((each["won_ns"] for each in findings), reverse=True)
+    for finding in findings:
+        assert finding["rule"] in RULES
+        assert 0 < finding["won_ns"] <= report.data["wall_ns"] * report.data["ranks"]
+        assert finding["text"] == finding["text"].strip() != ""
+        assert re.search(r"\d", finding["text"]), "no figure in it"
+        command, *words = shlex.split(finding["command"])
+        done = mpi.allranks(*words)
+        assert (command, done.code, done.err) == ("allranks", 0, ""), done
+    return findings
+
+
+def places(fault: str) -> set[int]:
+    lines = Path(HELD_BACK).read_text().splitlines()
+    return {number for number, text in enumerate(lines, start=1) if text.endswith(f"# HERE: {fault}")}
+
+
+def ranks_of(finding: Json) -> set[int]:
+    return set(finding["ranks"]) if "ranks" in finding else {finding["rank"]}
+
+
+def unlike_planted(mpi: Sandbox, run: str, planted: Planted) -> dict[str, str]:
+    findings = found_in(mpi, run)
+    heard = str([each["text"] for each in findings])
+    wrong = {f"is no {each['rule']}": each["text"] for each in findings if each["rule"] in planted.never}
+    said = [each for each in findings if each["rule"] in planted.rules]
+    if not said:
+        return {**wrong, "not found": heard}
+    if places(planted.fault):
+        said = [each for each in said if (each["file"], each["line"]) in {(HELD_BACK, n) for n in places(planted.fault)}]
+    said = [each for each in said if planted.said in each["text"] and set(planted.ranks) <= ranks_of(each)]
+    if not said:
+        return {**wrong, "found elsewhere": heard}
+    return {**wrong, **not_on_screen(mpi, run, findings[0])}
+
+
+def not_on_screen(mpi: Sandbox, run: str, first: Json) -> dict[str, str]:
+    """People read it without scrolling."""
+    screen = mpi.answer("report", run).decode().splitlines()[:SCREEN_LINES]
+    seen = " ".join(" ".join(screen).split())
+    start = " ".join(first["text"].split()[:4])
+    return {} if start in seen else {"not on the first screen": first["text"]}
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.fault)
+def test_a_fault_is_found(one_mpi: Sandbox, planted: Planted):
+    if planted.n_ranks > 16:
+        pytest.skip("a machine with so many processors is hard to fill")
+
+    def look() -> dict[str, str]:
+        for name in ("held_back.allranks", "disk"):
+            (one_mpi.cwd / name).unlink(missing_ok=True)
+        done = one_mpi.recorded_ranks(planted.n_ranks, HELD_BACK, planted.fault)
+        assert done.code == 0, done
+        return unlike_planted(one_mpi, "held_back.allranks", planted)
+
+    assert not settled(look)
+
+
+def on_hosts(mpi: Sandbox, n_ranks: int, ranks_a_host: int, *program: str) -> str | None:
+    """A run on hosts that are several by their names only: node0, node1, …; None: not with this launcher."""
+    rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
+    in_own_host = f'exec unshare --uts sh -c "hostname node$(({rank} / {ranks_a_host})); exec \\"\\$@\\"" sh "$@"'
+    run = f"{Path(program[0]).stem}.allranks"
+    (mpi.cwd / run).unlink(missing_ok=True)
+    words = mpi.recorder("--live-dir", str(mpi.cwd / "shared"))
+    done = mpi.run(mpi.ranks(n_ranks, "sh", "-c", in_own_host, "sh", *words, *program))
+    assert done.code == 0, done
+    return run if (mpi.cwd / run).exists() else None
+
+
+HAS_HOSTS = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("unshare"), reason="host names of one's own need root"
+)
+
+
+@HAS_HOSTS
+def test_a_slow_node_is_found(one_mpi: Sandbox):
+    """Its ranks, and by its name."""
+
+    def look() -> dict[str, str]:
+        run = on_hosts(one_mpi, 6, 2, HELD_BACK, "slow_node")
+        if not run:
+            pytest.skip("this launcher names its jobs after the host")
+        return unlike_planted(one_mpi, run, Planted("slow_node", ("slow_node",), ranks=(2, 3), said="node1"))
+
+    assert not settled(look)
+
+
+# ---- nothing to say ----
+
+
+def false_alarms(mpi: Sandbox, run: str) -> dict[str, str]:
+    return {finding["rule"]: finding["text"] for finding in found_in(mpi, run)}
+
+
+@pytest.mark.skipif(PROCESSORS < 2, reason="two ranks on one processor are a finding")
+@pytest.mark.parametrize("program", ["balanced", "meets_at_its_end", "overlapping", "talks_a_little"])
+def test_nothing_is_found_where_nothing_is(mpi: Sandbox, program: str):
+    """Whatever is said in one run may be true of that one: a machine does other things, too. But not in each of them."""
+
+    def look() -> dict[str, str]:
+        for path in mpi.cwd.iterdir():
+            path.unlink()
+        done = mpi.recorded_ranks(2, workload("not_held_back.py"), program)
+        assert done.code == 0, done
+        return false_alarms(mpi, "not_held_back.allranks")
+
+    assert not settled(look)
+
+
+@HAS_HOSTS
+@pytest.mark.skipif(PROCESSORS < 2, reason="two ranks on one processor are a finding")
+def test_equal_nodes_are_no_finding(one_mpi: Sandbox):
+    def look() -> dict[str, str]:
+        run = on_hosts(one_mpi, 2, 1, workload("not_held_back.py"), "balanced")
+        if not run:
+            pytest.skip("this launcher names its jobs after the host")
+        return false_alarms(one_mpi, run)
+
+    assert not settled(look)
+
+
+def test_one_rank_has_nobody_to_wait_for(one_mpi: Sandbox):
+    done = one_mpi.recorded_ranks(1, workload("not_held_back.py"), "nobody_else")
+    assert done.code == 0, done
+    assert found_in(one_mpi, "not_held_back.allranks") == []
+
+
+def test_a_program_without_mpi(one_mpi: Sandbox):
+    (one_mpi.cwd / "sleeps.py").write_text("import time\ntime.sleep(0.5)\n")
+    done = one_mpi.recorded("sleeps.py")
+    assert done.code == 0, done
+    assert found_in(one_mpi, "sleeps.allranks") == []
