@@ -44,3 +44,16 @@ const char *ar_place_file(const struct ar_profile *p, struct ar_place place)
         return "";
     return ar_strtab_text(&p->strings, p->functions[place.function].file);
 }
+
+uint32_t ar_operation_of(const struct ar_profile *p, uint32_t node)
+{
+    for (uint32_t above = node; above != AR_NO_ID; above = p->nodes[above].parent) {
+        uint32_t kind = p->functions[p->nodes[above].function].kind;
+
+        if (kind == AR_FUNCTION_OPERATION)
+            return above;
+        if (kind == AR_FUNCTION_PYTHON)
+            break;
+    }
+    return node;
+}

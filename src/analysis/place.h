@@ -15,5 +15,7 @@ struct ar_place {
 };
 
 struct ar_place ar_place_of_call(const struct ar_profile *p, uint32_t node);
+/* The method of mpi4py that a call is made in, or the call itself. */
+uint32_t ar_operation_of(const struct ar_profile *p, uint32_t node);
 /* "…/solver.py" of a place, or "". */
 const char *ar_place_file(const struct ar_profile *p, struct ar_place place);

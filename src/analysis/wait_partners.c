@@ -22,13 +22,21 @@ struct queue {
     uint32_t first, last;
 };
 
-enum side { SENT, RECEIVED, PROBED, N_SIDES };
+enum side { SENT, RECEIVED, PROBED, TAKEN, N_SIDES };
+
+/* Sends that were received, for those who will be found to have waited for that: the last few. */
+#define N_RECENT 4
 
 /* Messages between two ranks with one tag on one communicator. */
 struct channel {
     struct queue queues[N_SIDES];
     uint32_t location[N_SIDES]; /* plus 1, of the thread that was first */
     bool is_ambiguous;
+    uint32_t n_recent; /* ever */
+    struct {
+        int64_t posted_ns;
+        uint32_t received; /* 0: not any more */
+    } recent[N_RECENT];
 };
 
 struct ar_partners {
@@ -340,9 +348,74 @@ static void meet_probes(struct ar_partners *all, struct channel *channel, uint32
     }
 }
 
-/* A message that was sent before anybody came for it, and was let go, has not waited. */
-static void meet_message(struct ar_partners *all, struct channel *channel)
+/* ---- sends that are waited for later ---------------------------------------------------------- */
+
+/* Both are the same instant of one process, rounded. */
+static bool is_same_time(int64_t a, int64_t b)
 {
+    return a - b < 2 && b - a < 2;
+}
+
+static void meet_receiver(struct ar_partners *all, uint32_t taken, uint32_t received)
+{
+    if (all->arrivals[received].came_ns > all->arrivals[taken].waits_ns)
+        met(all, AR_WAIT_LATE_RECEIVER, received, &taken, 1);
+    leave(all, taken, true);
+}
+
+/* false: its message has not been received yet. */
+static bool meet_recent(struct ar_partners *all, struct channel *channel, uint32_t taken)
+{
+    for (uint32_t i = 0; i < N_RECENT; i++)
+        if (channel->recent[i].received &&
+            is_same_time(channel->recent[i].posted_ns, all->arrivals[taken].came_ns)) {
+            meet_receiver(all, taken, channel->recent[i].received);
+            leave(all, channel->recent[i].received, true);
+            channel->recent[i].received = 0;
+            return true;
+        }
+    return false;
+}
+
+static enum ar_status keep_recent(struct ar_partners *all, struct channel *channel, uint32_t sent,
+                                  uint32_t received)
+{
+    uint32_t at = channel->n_recent++ % N_RECENT;
+    struct ar_arrival copy = all->arrivals[received];
+    uint32_t id;
+
+    copy.call = 0;
+    id = new_arrival(all, &copy);
+    if (!id)
+        return AR_NOMEM;
+    all->tell.kept(all->tell.who, id);
+    if (channel->recent[at].received)
+        leave(all, channel->recent[at].received, true);
+    channel->recent[at].received = id;
+    channel->recent[at].posted_ns = all->arrivals[sent].exit_ns;
+    return AR_OK;
+}
+
+/* One that was posted: whoever waits for it has come already, or will. */
+static enum ar_status meet_posted(struct ar_partners *all, struct channel *channel, uint32_t sent,
+                                  uint32_t received)
+{
+    for (uint32_t *link = &channel->queues[TAKEN].first; *link; link = &all->arrivals[*link].next)
+        if (is_same_time(all->arrivals[*link].came_ns, all->arrivals[sent].exit_ns)) {
+            uint32_t taken = *link;
+
+            *link = all->arrivals[taken].next;
+            channel->queues[TAKEN].last = 0;
+            meet_receiver(all, taken, received);
+            return AR_OK;
+        }
+    return keep_recent(all, channel, sent, received);
+}
+
+/* A message that was sent before anybody came for it, and was let go, has not waited. */
+static enum ar_status meet_message(struct ar_partners *all, struct channel *channel)
+{
+    enum ar_status status = AR_OK;
     uint32_t sent = dequeue(all, &channel->queues[SENT]);
     uint32_t received = dequeue(all, &channel->queues[RECEIVED]);
     const struct ar_arrival *s = &all->arrivals[sent], *r = &all->arrivals[received];
@@ -355,17 +428,34 @@ static void meet_message(struct ar_partners *all, struct channel *channel)
             met(all, AR_WAIT_LATE_SENDER, sent, &received, 1);
         else if (r->came_ns > s->waits_ns && s->exit_ns >= r->came_ns)
             met(all, AR_WAIT_LATE_RECEIVER, received, &sent, 1);
+        if (s->is_posted)
+            status = meet_posted(all, channel, sent, received);
     }
     leave(all, sent, !channel->is_ambiguous);
     leave(all, received, !channel->is_ambiguous);
+    return status;
+}
+
+static enum side side_of(uint32_t kind)
+{
+    switch (kind) {
+    case AR_SYNC_SEND:
+        return SENT;
+    case AR_SYNC_RECEIVE:
+        return RECEIVED;
+    case AR_SYNC_PROBE:
+        return PROBED;
+    default:
+        return TAKEN;
+    }
 }
 
 static enum ar_status add_message(struct ar_partners *all, const struct ar_profile_sync *sync,
                                   uint32_t id)
 {
     uint32_t own = rank_in(all, sync->comm, all->arrivals[id].process);
-    bool sends = sync->kind == AR_SYNC_SEND;
-    enum side side = sends ? SENT : sync->kind == AR_SYNC_RECEIVE ? RECEIVED : PROBED;
+    enum side side = side_of(sync->kind);
+    bool sends = side == SENT || side == TAKEN;
 
     if (own == AR_NO_ID || !is_rank(sync->peer)) {
         leave(all, id, false);
@@ -383,9 +473,11 @@ static enum ar_status add_message(struct ar_partners *all, const struct ar_profi
     if (!channel->location[side])
         channel->location[side] = location;
     channel->is_ambiguous = channel->is_ambiguous || channel->location[side] != location;
+    if (side == TAKEN && meet_recent(all, channel, id))
+        return AR_OK;
     enqueue(all, &channel->queues[side], id);
     if (channel->queues[SENT].first && channel->queues[RECEIVED].first)
-        meet_message(all, channel);
+        return meet_message(all, channel);
     return AR_OK;
 }
 
@@ -434,9 +526,18 @@ enum ar_status ar_partners_add(struct ar_partners *all, const struct ar_profile_
         leave(all, id, is_alone(all, sync));
         return AR_OK;
     }
-    if (sync->kind == AR_SYNC_SEND || sync->kind == AR_SYNC_RECEIVE || sync->kind == AR_SYNC_PROBE)
+    if (sync->kind >= AR_SYNC_SEND)
         return add_message(all, sync, id);
     return add_to_group(all, sync, id);
+}
+
+static void end_channel(struct ar_partners *all, struct channel *channel)
+{
+    for (int side = 0; side < N_SIDES; side++)
+        leave_all(all, channel->queues[side].first, false);
+    for (uint32_t i = 0; i < N_RECENT; i++)
+        if (channel->recent[i].received)
+            leave(all, channel->recent[i].received, true);
 }
 
 void ar_partners_end(struct ar_partners *all)
@@ -446,8 +547,7 @@ void ar_partners_end(struct ar_partners *all)
             if (all->comms[i].groups[k].n != UINT32_MAX)
                 leave_all(all, all->comms[i].groups[k].first, false);
     for (size_t i = 0; i < all->n_channels; i++)
-        for (int side = 0; side < N_SIDES; side++)
-            leave_all(all, all->channels[i].queues[side].first, false);
+        end_channel(all, &all->channels[i]);
 }
 
 void ar_partners_delete(struct ar_partners *all)

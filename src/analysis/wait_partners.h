@@ -24,6 +24,7 @@ struct ar_arrival {
     int64_t came_ns;         /* when others could go on because of it */
     int64_t waits_ns;        /* since when it waits itself */
     int64_t exit_ns;
+    bool is_posted; /* a send that another call waits for */
     uint32_t next;
 };
 
@@ -32,6 +33,8 @@ struct ar_partners_tell {
     /* `waiting` may have waited for `late`: arrivals. */
     void (*met)(void *who, enum ar_wait_class class, uint32_t late, const uint32_t *waiting,
                 size_t n);
+    /* A copy is kept of one, without a call, until it is done with as well. */
+    void (*kept)(void *who, uint32_t arrival);
     /* It is done with; then it is no more. */
     void (*left)(void *who, uint32_t arrival, bool is_resolved);
 };

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,25 +23,17 @@ static const char *name_of(const struct ar_profile *p, uint32_t node)
 enum ar_status ar_wait_sums_open(struct ar_wait_sums *out, const struct ar_profile *p)
 {
     *out = (struct ar_wait_sums){.p = p};
-    out->operation = malloc((p->n_nodes + 1) * sizeof *out->operation);
     out->caused_ns = calloc(p->n_processes + 1, sizeof *out->caused_ns);
     out->recent = calloc(N_RECENT, sizeof *out->recent);
-    if (!out->operation || !out->caused_ns || !out->recent) {
+    if (!out->caused_ns || !out->recent) {
         ar_wait_sums_close(out);
         return AR_NOMEM;
-    }
-    for (uint32_t i = 0; i < p->n_nodes; i++) {
-        uint32_t above = i ? out->operation[p->nodes[i].parent] : 0;
-        bool is_within = function_of(p, above)->kind == AR_FUNCTION_OPERATION;
-
-        out->operation[i] = is_within ? above : i;
     }
     return AR_OK;
 }
 
 void ar_wait_sums_close(struct ar_wait_sums *s)
 {
-    free(s->operation);
     free(s->caused_ns);
     for (size_t i = 0; i < s->n_sites; i++) {
         free(s->shares[i].waiting);
@@ -131,11 +124,12 @@ uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_c
                            bool nonblocking)
 {
     uint64_t key = ((uint64_t)node << 8 | (unsigned)class << 1 | nonblocking) + 1;
-    uint32_t id = ar_idmap_get(&s->by_node, key, AR_NO_ID), operation = s->operation[node];
+    uint32_t id = ar_idmap_get(&s->by_node, key, AR_NO_ID);
 
     if (id != AR_NO_ID)
         return id;
 
+    uint32_t operation = ar_operation_of(s->p, node);
     struct ar_wait_site like = {.class = shown_class(s->p, operation, class),
                                 .node = operation,
                                 .mpi = s->p->nodes[node].function,
@@ -209,13 +203,19 @@ enum ar_status ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t 
     s->sites[site].n++;
     s->sites[site].waited_ns += ns;
     add_share(&s->shares[site].waiting[process], 1, ns);
+
+    double left = ns;
+
     for (uint32_t i = 0; i < blame->n; i++) {
         const struct ar_blame_item *item = &blame->items[i];
         struct ar_wait_cause cause = {.process = ar_profile_root(s->p, item->location),
                                       .node = item->node,
                                       .indirect = item->indirect,
-                                      .ns = ns * (double)item->share};
+                                      .ns = floor(ns * (double)item->share)};
 
+        if (i == blame->n - 1 || cause.ns > left)
+            cause.ns = left; /* whole nanoseconds, and no one is lost */
+        left -= cause.ns;
         s->caused_ns[cause.process] += cause.ns;
         add_share(&s->shares[site].late[late_process(s, item, late)], i == 0, cause.ns);
         if (add_cause(s, site, &cause) < 0)

@@ -12,7 +12,6 @@
 
 struct ar_wait_sums {
     const struct ar_profile *p;
-    uint32_t *operation; /* by node: the method of mpi4py that it is within, or itself */
     struct ar_idmap by_node, by_line; /* sites */
     struct ar_wait_site *sites;
     size_t n_sites, cap_sites;

@@ -196,11 +196,22 @@ static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uin
     }
 }
 
+static void kept(void *who, uint32_t arrival)
+{
+    struct analysis *a = who;
+
+    ar_interval_hold(&a->intervals, ar_partners_get(a->partners, arrival)->interval);
+}
+
 static void left(void *who, uint32_t arrival, bool is_resolved)
 {
     struct analysis *a = who;
     const struct ar_arrival *gone = ar_partners_get(a->partners, arrival);
 
+    if (!gone->call) {
+        ar_interval_drop(&a->intervals, gone->interval);
+        return;
+    }
     a->out->n_resolved += is_resolved;
     a->out->n_unresolved += !is_resolved;
     ar_interval_drop(&a->intervals, gone->interval);
@@ -361,6 +372,7 @@ static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t
         .came_ns = sync->posted ? common_ns(r, sync->post_ns) : enter_ns,
         .waits_ns = enter_ns,
         .exit_ns = r->exit_ns,
+        .is_posted = sync->flags & AR_SYNC_NONBLOCKING && !sync->posted,
     };
 
     a->calls[call].n_open++;
@@ -475,7 +487,7 @@ static enum ar_status divide_times(struct analysis *a)
 static enum ar_status analyse(struct analysis *a)
 {
     a->main_waits = calloc(a->p->n_processes + 1, sizeof *a->main_waits);
-    a->partners = ar_partners_new(a->p, (struct ar_partners_tell){a, met, left});
+    a->partners = ar_partners_new(a->p, (struct ar_partners_tell){a, met, kept, left});
     if (!a->main_waits || !a->partners)
         return AR_NOMEM;
 

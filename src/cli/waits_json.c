@@ -36,6 +36,7 @@ static void put_place(struct ar_json *j, const struct ar_profile *p, struct ar_p
 
 static void put_call(struct ar_json *j, const struct ar_profile *p, uint32_t node)
 {
+    node = ar_operation_of(p, node);
     ar_json_text(j, "name", ar_show_operation(p, node));
     put_place(j, p, ar_place_of_call(p, node));
 }

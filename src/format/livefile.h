@@ -340,6 +340,8 @@ enum ar_sync_kind {
     AR_SYNC_SEND = 6,
     AR_SYNC_RECEIVE = 7,
     AR_SYNC_PROBE = 8, /* waits for a message that a later call receives */
+    AR_SYNC_TAKEN =
+        9, /* waits for one that it has posted to be taken; only where that took a while */
     AR_N_SYNC_KINDS
 };
 

@@ -57,7 +57,8 @@ enum ar_status ar_stream_copy(struct ar_stream *to, const struct ar_stream *from
 
 static bool is_message(uint32_t kind)
 {
-    return kind == AR_SYNC_SEND || kind == AR_SYNC_RECEIVE || kind == AR_SYNC_PROBE;
+    return kind == AR_SYNC_SEND || kind == AR_SYNC_RECEIVE || kind == AR_SYNC_PROBE ||
+           kind == AR_SYNC_TAKEN;
 }
 
 /* Where the one before is: tables of shapes and communicators grow, so each has every second place. */

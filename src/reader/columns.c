@@ -118,7 +118,8 @@ static uint64_t lost_in_all(const struct ar_process *process)
 
 static bool is_message(const struct ar_profile_sync *s)
 {
-    return s->kind == AR_SYNC_SEND || s->kind == AR_SYNC_RECEIVE || s->kind == AR_SYNC_PROBE;
+    return s->kind == AR_SYNC_SEND || s->kind == AR_SYNC_RECEIVE || s->kind == AR_SYNC_PROBE ||
+           s->kind == AR_SYNC_TAKEN;
 }
 
 static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)

@@ -443,6 +443,12 @@ static void sync_completed(struct ar_mpi_call *call, const struct ar_request *r,
                r->comm->size + r->comm->remote_size > 1) {
         sync.sequence = r->sequence;
         note_sync(call, r->comm, sync);
+    } else if (r->kind == AR_REQUEST_SEND && may_wait(r->comm, peer) &&
+               call->end - call->start >= AR_INTERVAL_TICKS) {
+        sync.kind =
+            AR_SYNC_TAKEN; /* that it was sent is noted: this only where it was waited for */
+        sync.sequence = (uint32_t)r->tag;
+        note_sync(call, r->comm, sync);
     }
 }
 
