@@ -75,6 +75,10 @@ def unlike_each(truth: Truth, data: Json, faults: tuple[Fault, ...]) -> dict[str
     return wrong
 
 
+def by_name(faults: tuple[Fault, ...], name: str) -> Fault:
+    return next(fault for fault in faults if fault.name == name)
+
+
 def waited_in_all(truth: Truth, fault: Fault) -> float:
     return total(truth.waited(fault).values())[1]
 
@@ -130,7 +134,7 @@ def for_two_reasons(truth: Truth) -> dict[Blame, tuple[float, float]]:
     waited = [most for _, most in truth.waited(FOR_TWO_REASONS).values()]
     own = truth.span(1, "adds_to_it")
     direct = sum(min(seconds, own) for seconds in waited)
-    of_first = truth.span(0, "makes_the_first_late")
+    of_first = min(truth.span(0, "makes_the_first_late"), waited_in_all(truth, by_name(PATTERNS, "first")))
     least = sum(min(max(0.0, seconds - own), of_first) for seconds in waited)
     return {
         Blame(1, "adds_to_it"): (direct, direct),
@@ -205,7 +209,7 @@ def unlike_chain(truth: Truth, data: Json) -> dict[str, str]:
     own = truth.span(1, "polishes")
     rest_of_2 = waited_in_all(truth, BOTH_KEEP_2) - own
     of_3 = waited_in_all(truth, ALL_KEEP_3)
-    least = min(rest_of_2, truth.span(0, "digs"))
+    least = min(rest_of_2, truth.span(0, "digs"), waited_in_all(truth, by_name(MESSAGES, "chain_1_hears_0")))
     charged_2 = {Blame(1, "polishes"): (own, own), Blame(0, "digs", True): (least, rest_of_2)}
     charged_3 = {Blame(1, "polishes", True): (own, of_3), Blame(0, "digs", True): (0.0, of_3 - own)}
     wrong = {
@@ -214,8 +218,8 @@ def unlike_chain(truth: Truth, data: Json) -> dict[str, str]:
     }
     for entry in entries_at(data, truth.program, truth.marks["WAIT", ALL_KEEP_3.name]):
         for cause in entry["causes"]:
-            known = (cause["rank"], cause["name"]) in ((0, "digs"), (1, "polishes")) or cause["name"] is None
-            if cause["ns"] > SLACK_S * 1e9 and not (known and cause["indirect"]):
+            known = (cause["rank"], cause["name"], cause["indirect"]) in ((0, "digs", True), (1, "polishes", True))
+            if cause["ns"] > SLACK_S * 1e9 and cause["name"] and not known:
                 wrong[f"{ALL_KEEP_3.name}: did not make anybody late"] = str(cause)
     return wrong
 

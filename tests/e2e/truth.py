@@ -100,7 +100,7 @@ class Truth:
         self.marks = {
             (kind, name): number
             for number, text in enumerate(source.splitlines(), start=1)
-            for kind, name in re.findall(r"# (WAIT|POST|HERE): (\w+)", text)
+            for kind, name in re.findall(r"# (WAIT|POST): (\w+)", text)
         }
         functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
         self.first_lines = {node.name: node.lineno for node in functions}
@@ -170,10 +170,6 @@ def read_waits(mpi: Sandbox, run: str, *options: str) -> Json:
 # ---- comparing ----
 
 
-def by_rank(entries: list[Json]) -> dict[int, float]:
-    return {entry["rank"]: entry["waited_ns"] / 1e9 for entry in entries}
-
-
 def named(prefix: str, seconds: Mapping[Any, Any]) -> dict[str, Any]:
     return {f"{prefix} {key}": value for key, value in seconds.items()}
 
@@ -182,11 +178,11 @@ def entries_at(data: Json, file: str, line: int) -> list[Json]:
     return [entry for entry in data["waits"] if (entry["file"], entry["line"]) == (file, line)]
 
 
-def merged(entries: list[Json], key: str) -> dict[int, float]:
+def by_rank(entries: list[Json], key: str) -> dict[int, float]:
     sums: dict[int, float] = {}
     for entry in entries:
-        for rank, seconds in by_rank(entry[key]).items():
-            sums[rank] = sums.get(rank, 0.0) + seconds
+        for each in entry[key]:
+            sums[each["rank"]] = sums.get(each["rank"], 0.0) + each["waited_ns"] / 1e9
     return sums
 
 
@@ -205,7 +201,7 @@ def unlike_fault(truth: Truth, data: Json, fault: Fault, charged: Mapping[Blame,
     waited, waited_for = truth.waited(fault), truth.waited_for(fault)
     return {
         **unlike_kind(fault, entries),
-        **unlike_times(f"{fault.name}: waiting rank", merged(entries, "waiting"), waited),
+        **unlike_times(f"{fault.name}: waiting rank", by_rank(entries, "waiting"), waited),
         **unlike_times(f"{fault.name}: late rank", late_ranks(fault, entries), waited_for),
         **unlike_times(f"{fault.name}: charged to", causes_of(truth, fault, entries), charged or truth.charged(fault)),
     }
@@ -213,7 +209,7 @@ def unlike_fault(truth: Truth, data: Json, fault: Fault, charged: Mapping[Blame,
 
 def late_ranks(fault: Fault, entries: list[Json]) -> dict[int | None, float]:
     sums: dict[int | None, float] = {}
-    for rank, seconds in merged(entries, "late").items():
+    for rank, seconds in by_rank(entries, "late").items():
         sums[untied(fault, rank)] = sums.get(untied(fault, rank), 0.0) + seconds
     return sums
 
