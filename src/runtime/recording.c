@@ -94,6 +94,12 @@ bool ar_recording_speaks(void)
            recording.identity.world_rank == ar_rollcall_first();
 }
 
+/* Of files that are beside the output, where those of other nodes may be, too. */
+static bool speaks_for_nodes(void)
+{
+    return recording.identity.world_rank == ar_rollcall_first_known();
+}
+
 static void say_where(const char *why, const char *directory)
 {
     char output[AR_PATH_BYTES];
@@ -116,7 +122,7 @@ static char sigterm_line[3 * AR_PATH_BYTES];
 
 static void say_sigterm(void)
 {
-    if (ar_recording_speaks() && stderr_is_as_it_was())
+    if (speaks_for_nodes() && stderr_is_as_it_was())
         write_without_signal(sigterm_line, strlen(sigterm_line));
 }
 
@@ -353,7 +359,7 @@ static void leave_unmerged(const char *why)
 
     if (is_kept)
         leave_family();
-    if (ar_recording_speaks())
+    if (is_kept ? speaks_for_nodes() : ar_recording_speaks())
         say_where(why, is_kept ? ar_keep_directory() : recording.identity.job_dir);
 }
 
@@ -377,7 +383,7 @@ static void end_kept(void)
     }
     leave_family();
     ar_output_name(&recording.identity, output);
-    if (!recording.quiet && ar_recording_speaks())
+    if (!recording.quiet && speaks_for_nodes())
         say("allranks: %u ranks recorded in %s, each in a live file; to merge them: allranks merge "
             "%s "
             "-o %s\n",
@@ -508,19 +514,20 @@ static bool end_here(void)
 static void say_why_not_merged(void)
 {
     const struct ar_live_header *h = ar_live_header();
+    uint32_t n_known = ar_rollcall_known();
     char why[256];
 
     if (!h->rank_confirmed)
         snprintf(why, sizeof why, "MPI_Init was not called, so the ranks were not merged");
     else if (recording.linked)
         snprintf(why, sizeof why, "MPI_Finalize was not called, so the ranks were not merged");
-    else if (ar_rollcall_found() == h->world_size)
+    else if (ar_rollcall_found() == h->world_size || n_known == h->world_size)
         snprintf(why, sizeof why, "the ranks did not agree in time, so they were not merged");
     else
         snprintf(why, sizeof why,
-                 "only %u of %u ranks were found here, so they were not merged (are all run with "
-                 "allranks? on several nodes, give a shared --live-dir)",
-                 ar_rollcall_found(), h->world_size);
+                 "only %u of %u ranks were found%s, so they were not merged (are all run with "
+                 "allranks? on several nodes, give an output or a --live-dir that they share)",
+                 n_known ? n_known : ar_rollcall_found(), h->world_size, n_known ? "" : " here");
     leave_unmerged(why);
 }
 
@@ -624,6 +631,18 @@ static void compare_clocks(const struct ar_mpi_abi *abi, enum ar_clock_instant w
                       &ar_live_header()->clock_links[when]);
 }
 
+/* All ranks do. Whoever has made the communicator has read what the others left for it. */
+static void link_up(struct ar_mpi_abi *abi)
+{
+    bool is_open = abi->link.open() == AR_OK;
+
+    ar_sites_leave(&abi->link);
+    if (!is_open)
+        return;
+    recording.linked = abi;
+    compare_clocks(abi, AR_CLOCK_AT_INIT);
+}
+
 void ar_mpi_initialized(struct ar_mpi_abi *abi)
 {
     int rank, size;
@@ -636,12 +655,8 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
     if (ar_output_is_per_rank() || recording.keeps)
         ar_livemap_vote(AR_VOTE_NO); /* whoever would merge need not wait for us */
     else if (!recording.identity.is_child && size > 1 &&
-             ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size) &&
-             abi->link.open() == AR_OK) {
-        recording.linked = abi;
-        ar_sites_leave(&abi->link); /* whoever made the communicator has read them */
-        compare_clocks(abi, AR_CLOCK_AT_INIT);
-    }
+             ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size))
+        link_up(abi);
 }
 
 static struct ar_family merged_family; /* what of this rank's children is in the merge */

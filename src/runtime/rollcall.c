@@ -2,10 +2,13 @@
 #include "runtime/rollcall.h"
 
 #include "base/clock.h"
+#include "base/idmap.h"
 #include "base/limits.h"
 #include "base/process.h"
 #include "format/livefile.h"
+#include "runtime/keep.h"
 #include "runtime/livemap.h"
+#include "runtime/output.h"
 #include "runtime/sites.h"
 
 #include <dirent.h>
@@ -19,7 +22,7 @@
 #define VOTES_WITHIN_NS ((uint64_t)20 * 1000000000u)
 #define VERDICT_WITHIN_NS ((uint64_t)2 * 1000000000u)
 #define NEIGHBOURS_WITHIN_NS ((uint64_t)3 * 1000000000u)
-#define LEADER_WITHIN_NS ((uint64_t)90 * 1000000000u) /* it has limits of its own, all shorter */
+#define LEADER_WITHIN_NS ((uint64_t)120 * 1000000000u) /* it has limits of its own, all shorter */
 
 struct member {
     char *path;
@@ -32,6 +35,8 @@ static struct {
     struct member *members; /* by rank */
     uint32_t n_ranks;
     bool ambiguous;
+    uint32_t first,
+        n_known; /* as far as nodes have found each other; AR_RANK_NONE and 0: not known */
     char verdict[AR_PATH_BYTES + 64];
 } roll;
 
@@ -175,17 +180,32 @@ static uint32_t list_found(uint32_t *ranks)
     return n;
 }
 
+static uint32_t short_hash(const char *text)
+{
+    return *text ? (uint32_t)ar_hash_bytes(text, strlen(text)) | 1 : 0;
+}
+
 static bool lead(const struct ar_identity *identity, const struct ar_mpi_link *link,
                  const uint32_t *ranks, uint32_t n_ranks)
 {
+    char beside[AR_PATH_BYTES];
     struct ar_site site = {.ranks = ranks,
                            .n_ranks = n_ranks,
                            .world_size = roll.n_ranks,
+                           .local_size = identity->local_size,
                            .job = ar_identity_common_job(identity),
                            .is_able = n_ranks >= identity->local_size &&
-                                      all_vote(AR_VOTE_HERE, NEIGHBOURS_WITHIN_NS)};
+                                      all_vote(AR_VOTE_HERE, NEIGHBOURS_WITHIN_NS),
+                           .beside = beside,
+                           .kept_in = short_hash(ar_keep_directory())};
 
-    return ar_sites_agree(link, &site);
+    ar_output_directory(identity, beside);
+
+    bool is_yes = ar_sites_agree(link, &site);
+
+    roll.first = ar_sites_first(&site);
+    roll.n_known = ar_sites_known();
+    return is_yes;
 }
 
 /* The leader's word is in its file, and then in the files of all: not every one need see the same lowest. */
@@ -211,6 +231,7 @@ bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *l
                  uint32_t world_rank, uint32_t world_size)
 {
     roll.n_ranks = world_size;
+    roll.first = AR_RANK_NONE;
     roll.members = calloc(world_size, sizeof *roll.members);
 
     bool is_able = roll.members && world_rank < world_size;
@@ -235,6 +256,16 @@ uint32_t ar_rollcall_first(void)
         if (roll.members[rank].path)
             return rank;
     return 0;
+}
+
+uint32_t ar_rollcall_first_known(void)
+{
+    return roll.n_ranks && roll.first < ar_rollcall_first() ? roll.first : ar_rollcall_first();
+}
+
+uint32_t ar_rollcall_known(void)
+{
+    return roll.n_known;
 }
 
 uint32_t ar_rollcall_found(void)

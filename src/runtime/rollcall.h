@@ -30,6 +30,10 @@ void ar_rollcall_leave(void);
 uint32_t ar_rollcall_first(void);
 /* How many ranks were found. */
 uint32_t ar_rollcall_found(void);
+/* The lowest that is known to leave its files in the same place, on whatever node. */
+uint32_t ar_rollcall_first_known(void);
+/* How many are known to be recorded, on all nodes; 0: that is not known. */
+uint32_t ar_rollcall_known(void);
 /* Do all ranks share a directory? */
 bool ar_rollcall_is_one_site(void);
 /* The live file of a rank; NULL: it was not found. */
