@@ -305,7 +305,7 @@ static void look_for_rank_0(int directory, const char *name, uint32_t rank, void
     (void)directory;
     if (rank != 0)
         return;
-    snprintf(notes.rank_0, sizeof notes.rank_0, "%s", name);
+    snprintf(notes.rank_0, sizeof notes.rank_0, "%.63s", name);
     *(bool *)context = true;
 }
 
