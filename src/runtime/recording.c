@@ -297,7 +297,7 @@ static void become_run_file(void)
  * The last of the family: nobody else will. A rank's run is that of all ranks, which no child can
  * write: if it is not there, the ranks have not merged, and the files stay.
  */
-static void complete(int lock)
+static void complete(int lock, bool says)
 {
     const struct ar_identity *identity = &recording.identity;
     bool is_shared = ar_family_root_is_rank(identity) && !ar_output_is_per_rank();
@@ -314,6 +314,8 @@ static void complete(int lock)
     if (status == AR_BAD && !is_shared)
         status = ar_output_write(identity, &p, recording.written, &err);
     if (status == AR_OK) {
+        if (says)
+            say_written(recording.written, &p);
         ar_family_remove(&family);
         leave_nothing(0);
     }
@@ -323,12 +325,18 @@ static void complete(int lock)
         ar_family_unlock(run_lock);
 }
 
+/*
+ * A program that has become mpiexec is waited for by nobody who could write the run: the last of its ranks does. Other children of
+ * such a program leave it at their files, since each may be followed by thousands.
+ */
 static void complete_if_last(int lock)
 {
     const struct ar_identity *identity = &recording.identity;
+    bool is_alone = identity->world_rank != AR_RANK_NONE && !ar_family_root_is_rank(identity) &&
+                    ar_family_root_is_lost(identity);
 
-    if (lock >= 0 && ar_family_root_is_done(identity) && !ar_family_runs(identity))
-        complete(lock);
+    if (lock >= 0 && (is_alone || ar_family_root_is_done(identity)) && !ar_family_runs(identity))
+        complete(lock, is_alone);
 }
 
 static void end_child(void)
@@ -486,6 +494,66 @@ static void end_rank(void)
     ar_family_unlock(lock);
 }
 
+/* ---- the end of a rank that did not look for others in MPI_Init ------------------------------- */
+
+/* MPI was not begun at all, or in a process that this one has started or become. */
+static bool had_no_roll_call(void)
+{
+    return !ar_live_header()->rank_confirmed || recording.identity.is_child;
+}
+
+/*
+ * A short program may end before the launcher has started all the others, which are to be here. None is older than a second
+ * when it is waited for.
+ */
+static void await_beginners(uint32_t world_size)
+{
+    uint64_t until_ns = ar_live_header()->start.real_ns + UINT64_C(1000000000);
+    struct timespec short_while = {.tv_nsec = 5000000};
+
+    for (int i = 0; i < 200 && recording.identity.local_size >= world_size &&
+                    ar_clock_ns(CLOCK_REALTIME) < until_ns &&
+                    ar_rollcall_at_end(&recording.identity, world_size) < world_size;
+         i++)
+        nanosleep(&short_while, NULL);
+}
+
+/*
+ * Where all ranks' files are, the last one that ends makes the run of them: nobody waits, and nobody need have talked
+ * to anybody. Returns how many there are.
+ */
+static uint32_t end_as_last(uint32_t world_size)
+{
+    await_beginners(world_size);
+
+    int lock = ar_family_lock_ranks(&recording.identity);
+    uint32_t n_found = 0;
+
+    close_live_file();
+    if (lock >= 0)
+        n_found = ar_rollcall_at_end(&recording.identity, world_size);
+    if (n_found == world_size && ar_rollcall_others_ended(recording.identity.world_rank))
+        complete_ranks();
+    ar_family_unlock(lock);
+    return n_found;
+}
+
+static void end_without_roll_call(void)
+{
+    const struct ar_live_header *h = ar_live_header();
+    uint32_t world_size = h->world_size;
+    bool used_mpi = h->rank_confirmed;
+    uint32_t n_found = end_as_last(world_size);
+    char why[256];
+
+    if (n_found == world_size)
+        return;
+    snprintf(why, sizeof why,
+             "%sonly %u of %u ranks were found here when this one ended, so they were not merged",
+             used_mpi ? "" : "MPI_Init was not called, and ", n_found, world_size);
+    leave_unmerged(why);
+}
+
 static bool has_ended(void)
 {
     return !ar_live_base || recording.finished;
@@ -517,9 +585,7 @@ static void say_why_not_merged(void)
     uint32_t n_known = ar_rollcall_known();
     char why[256];
 
-    if (!h->rank_confirmed)
-        snprintf(why, sizeof why, "MPI_Init was not called, so the ranks were not merged");
-    else if (recording.linked)
+    if (recording.linked)
         snprintf(why, sizeof why, "MPI_Finalize was not called, so the ranks were not merged");
     else if (ar_rollcall_found() == h->world_size || n_known == h->world_size)
         snprintf(why, sizeof why, "the ranks did not agree in time, so they were not merged");
@@ -575,6 +641,10 @@ static void at_exit(void)
     hold_timers_back();
     if (end_here())
         return;
+    if (had_no_roll_call()) {
+        end_without_roll_call();
+        return;
+    }
     close_live_file();
     say_why_not_merged();
 }
