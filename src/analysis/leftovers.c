@@ -74,6 +74,7 @@ static bool kind_of(const char *name, enum ar_left_kind *kind)
         {"^" STEM "\\.(lock|written|spawns|unrecorded)$", AR_LEFT_NOTE},
         {"^ranks\\.lock$", AR_LEFT_NOTE},
         {"^" STEM "\\.allranks\\.[0-9]+-[0-9a-f]+\\.part$", AR_LEFT_PART},
+        {"^" STEM "\\.(live|allranks)\\.part$", AR_LEFT_PART}, /* copied, but not to the end */
     };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -221,8 +222,9 @@ static bool begins_as_ours(int fd, enum ar_left_kind kind)
                memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0;
     if (kind == AR_LEFT_VERDICT)
         return n == 0 || (n == 1 && (*head == 'y' || *head == 'n'));
-    return (n == 0 && kind == AR_LEFT_PART) ||
-           (n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0);
+    if (kind == AR_LEFT_PART && (n == 0 || memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0))
+        return true;
+    return n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0;
 }
 
 static bool look_at_ours(int directory, const char *name, enum ar_left_kind kind,

@@ -126,6 +126,7 @@ def test_verdicts_parts_and_empty_directories(python: Sandbox):
     (job / "verdict-1-1").write_text("y")
     (job / f"{next(job.glob('*.live')).name}.verdict").write_text("n")
     (job / "p1-1.c2-2.allranks.77-ab12.part").write_bytes(b"")
+    (job / "r1-p1-1.live.part").write_bytes(b"ALLRLIVE half of it")
     for note in ("lock", "written", "spawns", "unrecorded"):
         (job / f"p1-1.{note}").write_text("x" * 10)
     empty, fresh = python.live / "pid999999-1", python.live / "launcher999999-2"

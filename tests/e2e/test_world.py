@@ -95,6 +95,31 @@ def test_ranks_that_end_in_other_ways_lose_nothing(mpi: Sandbox, how: str):
     assert mpi.report(run).calls("work") == 2 * 4
 
 
+ABORTS_LATE = """
+import os, time
+from mpi4py import MPI
+def work():
+    return None
+work()
+MPI.COMM_WORLD.Barrier()
+if MPI.COMM_WORLD.rank == 0:
+    os._exit(0)
+time.sleep(1)
+MPI.COMM_WORLD.Abort(7)
+"""
+
+
+def test_a_rank_that_is_killed_while_it_writes_leaves_no_half_of_a_file(mpi: Sandbox):
+    """Rank 0 is at its end, and its disk is slow, when rank 1 aborts the job."""
+    program = mpi.cwd.parent / "aborts_late.py"
+    program.write_text(ABORTS_LATE)
+    slow = ("env", f"LD_PRELOAD={slow_fsync(mpi, 5)}")
+    done = mpi.run(mpi.ranks(2, *slow, *mpi.recorder("--per-rank"), str(program)))
+    assert done.code != 0 and mpi.files() == set(), done
+    assert mpi.allranks("recover", mpi.live, "-o", "both.allranks").code == 0
+    assert mpi.report("both.allranks").calls("work") == 2
+
+
 # ---- processes that MPI starts ----
 
 
