@@ -360,15 +360,24 @@ static void leave_family(void)
     ar_identity_leave(&recording.identity);
 }
 
-/* The file is closed. The copies are what is told of; without them the files are where they were. */
-static void leave_unmerged(const char *why)
+/* The file is closed. Where this rank's are now; NULL: another one says where. */
+static const char *leave_files(void)
 {
     bool is_kept = ar_keep_files(true);
 
     if (is_kept)
         leave_family();
-    if (is_kept ? speaks_for_nodes() : ar_recording_speaks())
-        say_where(why, is_kept ? ar_keep_directory() : recording.identity.job_dir);
+    if (is_kept ? !speaks_for_nodes() : !ar_recording_speaks())
+        return NULL;
+    return is_kept ? ar_keep_directory() : recording.identity.job_dir;
+}
+
+static void leave_unmerged(const char *why)
+{
+    const char *directory = leave_files();
+
+    if (directory)
+        say_where(why, directory);
 }
 
 /* It has been said where they were. */
@@ -474,15 +483,31 @@ static void complete_ranks(void)
     ar_profile_free(&p);
 }
 
+/* No rank can see the files of all. They hold everything, from the beginning on, and take the place of what is in the run. */
+static void end_rank_of_site(void)
+{
+    char output[AR_PATH_BYTES];
+    const char *run = *recording.written ? recording.written : output;
+
+    ar_output_name(&recording.identity, output);
+    close_live_file();
+
+    const char *directory = leave_files();
+
+    if (directory)
+        say("allranks: the run up to MPI_Finalize is in %s; with what followed it is made by: "
+            "allranks merge %s %s -o %s\n",
+            as_typed(run), as_typed(run), directory, as_typed(output));
+}
+
 /*
  * What was done after MPI_Finalize is in the live files: the last rank that ends adds all of them,
  * so that nobody waits and the run is read and written once.
  */
 static void end_rank(void)
 {
-    if (!ar_rollcall_is_one_site()) { /* no rank can see the files of all */
-        close_live_file();
-        leave_unmerged("what was done after MPI_Finalize is not in the run file");
+    if (!ar_rollcall_is_one_site()) {
+        end_rank_of_site();
         return;
     }
 

@@ -165,6 +165,20 @@ def test_ranks_on_two_nodes_of_which_one_is_not_recorded(debian: Sandbox, slurm:
     assert_steps(debian, RUN, [rank for rank in range(N) if rank != plain])
 
 
+def test_ranks_on_two_nodes_that_go_on_after_mpi_finalize(debian: Sandbox, slurm: Slurm):
+    """The run is there, and what followed is in live files beside it: one line says so, and how to have both."""
+    run = "early_finalize.allranks"
+    with apart(debian) as recorded:
+        done = debian.run(on_two_nodes(debian, *recorded, workload("early_finalize.py")), env=slurm.env)
+    assert done.code == 0 and debian.report(run).calls("before") == N * 5, done
+    (line,) = our_lines(done)
+    command = line.partition("is made by: ")[2].split()
+    assert f"the run up to MPI_Finalize is in {run};" in line and command[:3] == ["allranks", "merge", run], line
+    assert debian.allranks(*command[1:]).code == 0
+    report = debian.report("early_finalize-2.allranks")
+    assert (report.calls("before"), report.calls("after")) == (N * 5, N * 7)
+
+
 # ---- the end of a job ----
 
 

@@ -40,8 +40,13 @@ def test_a_rank_killed_after_mpi_finalize_loses_nothing(mpi: Sandbox):
     done = mpi.recorded_ranks(2, EARLY, "killed")
     assert done.code != 0
     assert mpi.report(EARLY_RUN).calls("before") == 2 * 5
-    merged = mpi.allranks("merge", EARLY_RUN, *mpi.live_files(), "-o", "merged.allranks")
-    assert merged.code == 0, merged
+    left = [mpi.live] if mpi.live_files() else []
+    merged = mpi.allranks("merge", EARLY_RUN, *left, "-o", "merged.allranks")
+    assert merged.code == 0 and "adds nothing" not in merged.err, merged
+    if left:
+        again = mpi.allranks("merge", "merged.allranks", *left, "-o", "again.allranks")
+        assert again.code == 0 and f"{mpi.live}: adds nothing, all of its processes are there already\n" in again.err, again
+        assert mpi.info("again.allranks").processes == mpi.info("merged.allranks").processes
     assert mpi.info("merged.allranks").ranks == [0, 1]
     report = mpi.report("merged.allranks")
     assert (report.calls("before"), report.calls("after")) == (2 * 5, 2 * 7)
