@@ -18,6 +18,8 @@
  * On NFS a node may remember for a minute that a name is not there: so names are looked for by listing the directory, opened
  * anew each time, and a file is opened anew whenever it is read, which is when NFS asks the server.
  *
+ * No wait is without end, but for that of a file system which does not answer at all: it would hold up the writing of the run as well.
+ *
  * Nothing is left: whoever has the answer removes its file, and the last one the directory. What a kill leaves is of no consequence.
  *
  * Threads: one, in MPI_Init.

@@ -534,9 +534,9 @@ static bool had_no_roll_call(void)
 static void await_beginners(uint32_t world_size)
 {
     uint64_t until_ns = ar_live_header()->start.real_ns + UINT64_C(1000000000);
-    struct timespec short_while = {.tv_nsec = 5000000};
+    struct timespec short_while = {.tv_nsec = 20000000};
 
-    for (int i = 0; i < 200 && recording.identity.local_size >= world_size &&
+    for (int i = 0; i < 50 && recording.identity.local_size >= world_size &&
                     ar_clock_ns(CLOCK_REALTIME) < until_ns &&
                     ar_rollcall_at_end(&recording.identity, world_size) < world_size;
          i++)

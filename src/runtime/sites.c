@@ -189,7 +189,7 @@ static bool has_table(void)
 
     if (namespace && strncmp(namespace, "slurm.", 6) == 0)
         return false;
-    return getenv("OMPI_COMM_WORLD_LOCAL_SIZE") || getenv("MPI_LOCALNRANKS");
+    return getenv("OMPI_COMM_WORLD_RANK") || getenv("MPI_LOCALNRANKS");
 }
 
 bool ar_sites_agree(const struct ar_mpi_link *link, const struct ar_site *site)

@@ -139,8 +139,15 @@ def test_verdicts_parts_and_empty_directories(python: Sandbox):
         part.write_bytes(b"ALLRANKS....")
     make_old(old, 7200)
     make_old(own, 7200)
+    meeting, forsaken = (python.cwd / f".allranks-{digit * 16}" for digit in "ab")
+    for place in (meeting, forsaken):
+        place.mkdir(mode=0o700)
+        (place / "leader-2-00000abc").write_text("new\n")
+    make_old(forsaken, 7200)
     python.answer("clean", python.live, python.cwd, "--remove")
     assert sorted(python.live.iterdir()) == [fresh]
+    assert meeting.exists() and not forsaken.exists()
+    shutil.rmtree(meeting)
     assert python.files() == {young.name, own.name}
 
 
