@@ -19,9 +19,12 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define OPEN_WITHIN_NS (3 * SECOND_NS)
-#define ANSWERS_WITHIN_NS (3 * SECOND_NS) /* of "open" */
+/* Of "open"; for each node as long again as reading its file may take. */
+#define ANSWERS_WITHIN_NS (3 * SECOND_NS)
+#define READ_WITHIN_NS (SECOND_NS / 500)
+#define LONGEST_ANSWERS_NS (30 * SECOND_NS)
 /* Longer than the minute for which NFS believes what it knows where it does not even ask when a file is opened. */
-#define PATIENCE_NS (90 * SECOND_NS)
+#define PATIENCE_NS (LONGEST_ANSWERS_NS + 90 * SECOND_NS)
 #define FIRST_PAUSE_NS 1000000
 #define LONGEST_PAUSE_NS 50000000
 #define LARGEST_FILE_BYTES (4 << 20)
@@ -202,6 +205,14 @@ static uint32_t ranks_at(const struct ar_site *site)
     return site->local_size > site->n_ranks ? site->local_size : site->n_ranks;
 }
 
+static uint64_t answers_within_ns(const struct ar_site *site)
+{
+    uint64_t n_nodes = site->world_size / ranks_at(site);
+    uint64_t within_ns = ANSWERS_WITHIN_NS + n_nodes * READ_WITHIN_NS;
+
+    return within_ns < LONGEST_ANSWERS_NS ? within_ns : LONGEST_ANSWERS_NS;
+}
+
 static void take_answer(struct answers *a, uint32_t rank, const char *line)
 {
     unsigned long long token;
@@ -245,7 +256,7 @@ static uint32_t count_marks(const struct answers *a)
 /* Until all nodes have answered. If two speak for the same rank, which we do not understand, there are too few others. */
 static bool hear_all(struct answers *a)
 {
-    uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + ANSWERS_WITHIN_NS;
+    uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + answers_within_ns(a->site);
     struct timespec pause = {.tv_nsec = FIRST_PAUSE_NS};
     uint32_t world_size = a->site->world_size;
 
@@ -356,7 +367,7 @@ static uint64_t answer(const struct ar_site *site, uint64_t token)
                  (unsigned long long)notes.token, ranks_at(site), is_able, ranks);
 
     add_line(line, (size_t)n); /* if it is not there rank 0 will not say yes */
-    return is_able ? PATIENCE_NS : ANSWERS_WITHIN_NS;
+    return is_able ? PATIENCE_NS : answers_within_ns(site);
 }
 
 static bool follow(const struct ar_site *site)

@@ -573,9 +573,15 @@ static void end_without_roll_call(void)
 
     if (n_found == world_size)
         return;
-    snprintf(why, sizeof why,
-             "%sonly %u of %u ranks were found here when this one ended, so they were not merged",
-             used_mpi ? "" : "MPI_Init was not called, and ", n_found, world_size);
+    if (n_found)
+        snprintf(why, sizeof why,
+                 "%sonly %u of %u ranks were found here when this one ended, so they were not "
+                 "merged",
+                 used_mpi ? "" : "MPI_Init was not called, and ", n_found, world_size);
+    else
+        snprintf(why, sizeof why,
+                 "the other ranks could not be told for sure when this one ended, "
+                 "so they were not merged");
     leave_unmerged(why);
 }
 

@@ -24,7 +24,7 @@
 #define STARTED_WITHIN_NS ((uint64_t)10 * 1000000000u) /* the ranks of a job, of each other */
 #define VERDICT_WITHIN_NS ((uint64_t)2 * 1000000000u)
 #define NEIGHBOURS_WITHIN_NS ((uint64_t)3 * 1000000000u)
-#define LEADER_WITHIN_NS ((uint64_t)120 * 1000000000u) /* it has limits of its own, all shorter */
+#define LEADER_WITHIN_NS ((uint64_t)150 * 1000000000u) /* it has limits of its own, all shorter */
 
 struct member {
     char *path;
