@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import debian_stack
 from harness import Running, Sandbox, is_closing_line, workload
-from slurm import Slurm
+from slurm import NODES, Slurm
 from test_merge_faults import (
     RUN,
     N,
@@ -119,8 +119,10 @@ def test_tasks_of_srun_that_do_not_use_mpi(debian: Sandbox, slurm: Slurm):
 
 
 def on_two_nodes(mpi: Sandbox, *argv: str) -> list[str]:
-    """Even ranks on one, odd ones on the other."""
-    return srun(mpi, N, "-N", "2", "-m", "cyclic", *argv)
+    """Rank 1 is alone on its node: in memory that the two share, Open MPI's ranks of one would take the other's for their own."""
+    places = mpi.cwd.parent / "places"
+    places.write_text("".join(f"{NODES[rank == 1]}\n" for rank in range(N)))
+    return ["env", f"SLURM_HOSTFILE={places}", *srun(mpi, N, "-N", "2", "-m", "arbitrary", *argv)]
 
 
 @contextlib.contextmanager
