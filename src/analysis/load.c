@@ -399,7 +399,10 @@ static enum ar_status expand(struct paths *paths, const char *path, struct ar_er
     return status;
 }
 
-/* A process that is there already is replaced by what it has done since: then there are not more, but they last longer. */
+/*
+ * A process that is there already is replaced by what it has done since: then there are not more,
+ * but they last longer.
+ */
 static uint64_t recorded_ns(const struct ar_profile *p)
 {
     uint64_t sum = 0;

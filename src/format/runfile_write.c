@@ -41,8 +41,8 @@ bool ar_run_numbered(const char *path, int n, char *name, size_t n_name)
 }
 
 /*
- * linkat() fails where the name exists, which rename() does not. It follows the link that stands in /proc for a file
- * without a name.
+ * linkat() fails where the name exists, which rename() does not. It follows the link that stands in
+ * /proc for a file without a name.
  */
 static enum ar_status give_name(const char *temporary, const char *path, char *written,
                                 size_t n_written)
@@ -79,8 +79,8 @@ static bool directory_of(const char *path, char *directory, size_t n_directory)
 }
 
 /*
- * A file without a name, which is gone if we are killed before it has one. -1: this file system has no such files, or
- * something else is in the way, which the usual way will tell of.
+ * A file without a name, which is gone if we are killed before it has one. -1: this file system has
+ * no such files, or something else is in the way, which the usual way will tell of.
  */
 static int write_nameless(const struct ar_bytes *bytes, const char *path)
 {

@@ -23,7 +23,10 @@
 #define ANSWERS_WITHIN_NS (3 * SECOND_NS)
 #define READ_WITHIN_NS (SECOND_NS / 500)
 #define LONGEST_ANSWERS_NS (30 * SECOND_NS)
-/* Longer than the minute for which NFS believes what it knows where it does not even ask when a file is opened. */
+/*
+ * Longer than the minute for which NFS believes what it knows where it does not even ask when a
+ * file is opened.
+ */
 #define PATIENCE_NS (LONGEST_ANSWERS_NS + 90 * SECOND_NS)
 #define FIRST_PAUSE_NS 1000000
 #define LONGEST_PAUSE_NS 50000000
@@ -114,7 +117,10 @@ static bool write_line(int fd, const void *line, size_t n_bytes)
     return fd >= 0 && close(fd) == 0 && is_written;
 }
 
-/* Several times, since whoever has its answer removes a directory that is empty. An old file of this name is a dead process's. */
+/*
+ * Several times, since whoever has its answer removes a directory that is empty. An old file of
+ * this name is a dead process's.
+ */
 static bool begin_file(uint32_t rank, const char *line)
 {
     int fd = -1;
@@ -253,7 +259,10 @@ static uint32_t count_marks(const struct answers *a)
     return n;
 }
 
-/* Until all nodes have answered. If two speak for the same rank, which we do not understand, there are too few others. */
+/*
+ * Until all nodes have answered. If two speak for the same rank, which we do not understand, there
+ * are too few others.
+ */
 static bool hear_all(struct answers *a)
 {
     uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + answers_within_ns(a->site);
@@ -335,7 +344,10 @@ static enum word word_in(const char *text, uint64_t *token)
     return IS_OPEN;
 }
 
-/* That a file cannot be read may have any reason: it is gone if it was listed once and is not any more. */
+/*
+ * That a file cannot be read may have any reason: it is gone if it was listed once and is not any
+ * more.
+ */
 static enum word read_rank_0(uint64_t *token)
 {
     bool is_there = false;
@@ -394,7 +406,10 @@ static bool follow(const struct ar_site *site)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Slurm gives a job that it runs again the number it had, and two clusters may have the same numbers. */
+/*
+ * Slurm gives a job that it runs again the number it had, and two clusters may have the same
+ * numbers.
+ */
 static uint64_t name_of_job(uint64_t job)
 {
     static const char *const variables[] = {"SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT"};

@@ -326,8 +326,9 @@ static void complete(int lock, bool says)
 }
 
 /*
- * A program that has become mpiexec is waited for by nobody who could write the run: the last of its ranks does. Other children of
- * such a program leave it at their files, since each may be followed by thousands.
+ * A program that has become mpiexec is waited for by nobody who could write the run: the last of
+ * its ranks does. Other children of such a program leave it at their files, since each may be
+ * followed by thousands.
  */
 static void complete_if_last(int lock)
 {
@@ -483,7 +484,10 @@ static void complete_ranks(void)
     ar_profile_free(&p);
 }
 
-/* No rank can see the files of all. They hold everything, from the beginning on, and take the place of what is in the run. */
+/*
+ * No rank can see the files of all. They hold everything, from the beginning on, and take the place
+ * of what is in the run.
+ */
 static void end_rank_of_site(void)
 {
     char output[AR_PATH_BYTES];
@@ -519,7 +523,7 @@ static void end_rank(void)
     ar_family_unlock(lock);
 }
 
-/* ---- the end of a rank that did not look for others in MPI_Init ------------------------------- */
+/* ---- the end of a rank that held no roll call ------------------------------------------------- */
 
 /* MPI was not begun at all, or in a process that this one has started or become. */
 static bool had_no_roll_call(void)
@@ -528,8 +532,8 @@ static bool had_no_roll_call(void)
 }
 
 /*
- * A short program may end before the launcher has started all the others, which are to be here. None is older than a second
- * when it is waited for.
+ * A short program may end before the launcher has started all the others, which are to be here.
+ * None is older than a second when it is waited for.
  */
 static void await_beginners(uint32_t world_size)
 {
@@ -544,8 +548,8 @@ static void await_beginners(uint32_t world_size)
 }
 
 /*
- * Where all ranks' files are, the last one that ends makes the run of them: nobody waits, and nobody need have talked
- * to anybody. Returns how many there are.
+ * Where all ranks' files are, the last one that ends makes the run of them: nobody waits, and
+ * nobody need have talked to anybody. Returns how many there are.
  */
 static uint32_t end_as_last(uint32_t world_size)
 {

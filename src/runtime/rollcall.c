@@ -248,7 +248,10 @@ bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *l
     return found && agree(identity, all_vote(AR_VOTE_YES, VOTES_WITHIN_NS));
 }
 
-/* Of the process that was started: what it has become by exec began later than other ranks may have ended. */
+/*
+ * Of the process that was started: what it has become by exec began later than other ranks may have
+ * ended.
+ */
 static uint64_t began_ns(const struct ar_identity *identity)
 {
     char path[AR_PATH_BYTES];

@@ -127,7 +127,9 @@ static const char *their_directory(void)
     return found ? path : NULL;
 }
 
-/* A leader that is killed while it waits leaves the directory; that is how the test knows its name. */
+/*
+ * A leader that is killed while it waits leaves the directory; that is how the test knows its name.
+ */
 static void be_killed(void)
 {
     pid_t pid = fork();
