@@ -73,7 +73,9 @@ static bool kind_of(const char *name, enum ar_left_kind *kind)
         {"^verdict-[0-9]+-[0-9]+$", AR_LEFT_VERDICT},
         {"^" STEM "\\.(lock|written|spawns|unrecorded)$", AR_LEFT_NOTE},
         {"^ranks\\.lock$", AR_LEFT_NOTE},
+        {"^leader-[0-9]+-[0-9a-f]{8}$", AR_LEFT_NOTE},
         {"^" STEM "\\.allranks\\.[0-9]+-[0-9a-f]+\\.part$", AR_LEFT_PART},
+        {"^" STEM "\\.(live|allranks)\\.part$", AR_LEFT_PART}, /* copied, but not to the end */
     };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -221,8 +223,9 @@ static bool begins_as_ours(int fd, enum ar_left_kind kind)
                memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0;
     if (kind == AR_LEFT_VERDICT)
         return n == 0 || (n == 1 && (*head == 'y' || *head == 'n'));
-    return (n == 0 && kind == AR_LEFT_PART) ||
-           (n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0);
+    if (kind == AR_LEFT_PART && (n == 0 || memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0))
+        return true;
+    return n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0;
 }
 
 static bool look_at_ours(int directory, const char *name, enum ar_left_kind kind,
@@ -454,6 +457,21 @@ static bool nobody_writes(const struct ar_left_file *file)
     return age_ns(file->latest_real_ns) > PART_AFTER_NS && (!pid || !ar_process_start(pid));
 }
 
+/* In which nodes look for each other in MPI_Init: of a job that was killed just then. */
+static enum ar_status look_at_meeting_place(struct ar_leftovers *out, int directory,
+                                            const char *path, const char *name)
+{
+    char full[8192];
+    struct stat st;
+
+    if (strncmp(name, ".allranks-", 10) != 0 || !matches(name, "^\\.allranks-[0-9a-f]{16}$") ||
+        fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        age_ns(modified_ns(&st)) <= PART_AFTER_NS)
+        return AR_OK;
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    return look_at_directory(out, directory, name, full, false);
+}
+
 enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *path,
                                        struct ar_error *err)
 {
@@ -465,7 +483,8 @@ enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *pat
     for (struct dirent *entry; dir && status == AR_OK && (entry = readdir(dir));) {
         struct ar_left_file file;
 
-        if (is_part(entry->d_name) &&
+        status = look_at_meeting_place(out, dirfd(dir), path, entry->d_name);
+        if (status == AR_OK && is_part(entry->d_name) &&
             look_at_ours(dirfd(dir), entry->d_name, AR_LEFT_PART, &file) && nobody_writes(&file))
             status = add_file(&beside, &file);
     }

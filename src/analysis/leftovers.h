@@ -88,7 +88,10 @@ bool ar_left_look(int directory, const char *name, struct ar_left_file *out);
 /* Adds the jobs in a directory, or the one that it is. It need not exist. */
 AR_MUST_CHECK enum ar_status ar_leftovers_find(struct ar_leftovers *out, const char *path,
                                                struct ar_error *err);
-/* Adds unfinished run files that nobody is writing any more. */
+/*
+ * Adds unfinished run files that nobody is writing any more, and places where nodes looked for each
+ * other.
+ */
 AR_MUST_CHECK enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *path,
                                                      struct ar_error *err);
 /* Removes what is listed, and the directory if it is the job's and empty; how many bytes that was. */

@@ -224,9 +224,9 @@ static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is
     return status == AR_OK || is_there(path) ? status : AR_OK;
 }
 
-/* Live files in it, and in the directories of jobs below it. */
+/* Live files in it, and in the directories of jobs below it; `n_files` counts them. */
 static enum ar_status load_directory(struct ar_profile *p, const char *path, int depth,
-                                     struct ar_finds *finds, struct ar_error *err)
+                                     struct ar_finds *finds, size_t *n_files, struct ar_error *err)
 {
     struct dirent **entries;
     int n = scandir(path, &entries, NULL, versionsort);
@@ -241,10 +241,12 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
 
         snprintf(full, sizeof full, "%s/%s", path, name);
         tell((size_t)i, (size_t)n);
-        if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name)))
+        if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name))) {
             status = load_entry(p, full, is_ended_child(name), finds, err);
-        else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full))
-            status = load_directory(p, full, depth + 1, finds, err);
+            ++*n_files;
+        } else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full)) {
+            status = load_directory(p, full, depth + 1, finds, n_files, err);
+        }
         free(entries[i]);
     }
     free(entries);
@@ -409,18 +411,47 @@ static enum ar_status expand(struct paths *paths, const char *path, struct ar_er
     return status;
 }
 
+/*
+ * A process that is there already is replaced by what it has done since: then there are not more,
+ * but they last longer.
+ */
+static uint64_t recorded_ns(const struct ar_profile *p)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < p->n_processes; i++)
+        sum += p->processes[i].wall_ns + 1;
+    return sum;
+}
+
+static char remark[512];
+
+const char *ar_load_remark(void)
+{
+    return remark;
+}
+
+static enum ar_status load_jobs(struct ar_profile *p, const char *path, struct ar_error *err)
+{
+    uint64_t before = recorded_ns(p);
+    size_t n_files = 0;
+    enum ar_status status = load_directory(p, path, 0, NULL, &n_files, err);
+
+    if (status < 0 || recorded_ns(p) != before)
+        return status;
+    if (n_files && before) {
+        snprintf(remark, sizeof remark, "%s: adds nothing, all of its processes are there already",
+                 path);
+        return AR_OK;
+    }
+    return ar_fail(err, AR_BAD, "%s: no live files in this directory (name that of a job)", path);
+}
+
 static enum ar_status load_other(struct ar_profile *p, const char *path, struct ar_error *err)
 {
-    size_t n_before = p->n_processes;
-    enum ar_status status;
-
     switch (kind_of(path)) {
     case IS_DIRECTORY:
-        status = load_directory(p, path, 0, NULL, err);
-        if (status == AR_OK && p->n_processes == n_before)
-            status = ar_fail(err, AR_BAD,
-                             "%s: no live files in this directory (name that of a job)", path);
-        return status;
+        return load_jobs(p, path, err);
     case IS_LIVE:
         return load_live(p, path, NULL, false, err);
     case IS_RUN:
@@ -538,11 +569,13 @@ enum ar_status ar_load_packed(struct ar_profile *out, const char *path, struct a
 enum ar_status ar_load_what_is_left(struct ar_profile *p, const char *path, struct ar_finds *finds,
                                     struct ar_error *err)
 {
+    size_t n_files = 0;
+
     switch (kind_of(path)) {
     case IS_NOT_THERE:
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     case IS_DIRECTORY:
-        return load_directory(p, path, 0, finds, err);
+        return load_directory(p, path, 0, finds, &n_files, err);
     case IS_RUN:
         return load_run(p, path, err);
     default:

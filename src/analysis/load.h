@@ -31,6 +31,11 @@ AR_MUST_CHECK enum ar_status ar_load_packed(struct ar_profile *out, const char *
  */
 AR_MUST_CHECK enum ar_status ar_load_all(struct ar_profile *out, char *const *names, size_t n,
                                          struct ar_error *err);
+/*
+ * About what was loaded without any trouble, for people: that a directory adds nothing; "" as a
+ * rule.
+ */
+const char *ar_load_remark(void);
 
 /*
  * The same where not everything need be sound: what can be read of each live file is taken, and

@@ -42,6 +42,11 @@ int ar_command_merge(int argc, char **argv)
         return ar_complain("what into which file? (usage: allranks merge DIR|RUN... -o FILE)");
     if (ar_load_all(&p, argv + optind, (size_t)(argc - optind), &err) < 0)
         return ar_complain("%s", err.text);
+    if (*ar_load_remark()) {
+        fprintf(stderr, "allranks: ");
+        ar_print_text(stderr, ar_load_remark());
+        fprintf(stderr, "\n");
+    }
 
     int status = ar_write_run(&p, output);
 

@@ -40,7 +40,10 @@ bool ar_run_numbered(const char *path, int n, char *name, size_t n_name)
     return n_used >= 0 && (size_t)n_used < n_name;
 }
 
-/* link() fails where the name exists, which rename() does not. */
+/*
+ * linkat() fails where the name exists, which rename() does not. It follows the link that stands in
+ * /proc for a file without a name.
+ */
 static enum ar_status give_name(const char *temporary, const char *path, char *written,
                                 size_t n_written)
 {
@@ -49,7 +52,7 @@ static enum ar_status give_name(const char *temporary, const char *path, char *w
             errno = ENAMETOOLONG;
             return AR_IO;
         }
-        if (link(temporary, written) == 0)
+        if (linkat(AT_FDCWD, temporary, AT_FDCWD, written, AT_SYMLINK_FOLLOW) == 0)
             return AR_OK;
         if (errno == EEXIST)
             continue;
@@ -64,6 +67,33 @@ static enum ar_status give_name(const char *temporary, const char *path, char *w
 static enum ar_status flush(int fd)
 {
     return fsync(fd) < 0 && errno != EINVAL ? AR_IO : AR_OK;
+}
+
+/* The directory of a file, "." where the path names none. */
+static bool directory_of(const char *path, char *directory, size_t n_directory)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+
+    return snprintf(directory, n_directory, "%.*s.", (int)n, path) < (int)n_directory;
+}
+
+/*
+ * A file without a name, which is gone if we are killed before it has one. -1: this file system has
+ * no such files, or something else is in the way, which the usual way will tell of.
+ */
+static int write_nameless(const struct ar_bytes *bytes, const char *path)
+{
+    char directory[4096];
+    int fd = -1;
+
+    if (directory_of(path, directory, sizeof directory))
+        fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd >= 0 && (write_all(fd, bytes) < 0 || flush(fd) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 /* Under a name of its own, open still; on failure there is no such file. */
@@ -104,11 +134,37 @@ static enum ar_status make_name_last(int fd, enum ar_status status)
     return status;
 }
 
+static bool write_and_name(const struct ar_bytes *bytes, const char *path, char *written,
+                           size_t n_written)
+{
+    int fd = write_nameless(bytes, path);
+    char in_proc[32];
+
+    if (fd < 0)
+        return false;
+    snprintf(in_proc, sizeof in_proc, "/proc/self/fd/%d", fd);
+
+    enum ar_status status = give_name(in_proc, path, written, n_written);
+
+    if (status < 0) {
+        close(fd);
+        return false;
+    }
+    if (make_name_last(fd, status) == AR_OK)
+        return true;
+    unlink(written);
+    return false;
+}
+
 enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char *written,
                             size_t n_written, struct ar_error *err)
 {
     char temporary[4096];
     int fd = -1;
+
+    if (write_and_name(bytes, path, written, n_written))
+        return AR_OK;
+
     enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, &fd, err);
 
     if (status < 0)

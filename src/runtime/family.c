@@ -347,6 +347,26 @@ bool ar_family_root_is_done(const struct ar_identity *identity)
            !ar_process_runs(identity->root_pid, identity->root_start);
 }
 
+/* Whatever it has become. */
+static bool is_not_root(const char *path, void *context)
+{
+    const struct ar_identity *identity = context;
+    struct ar_live_header h;
+
+    return !ar_ends_with(path, ".live") || !read_header(path, &h) || h.state != AR_LIVE_RUNNING ||
+           h.pid != identity->root_pid || h.pid_start != identity->root_start;
+}
+
+bool ar_family_root_is_lost(const struct ar_identity *identity)
+{
+    char path[AR_PATH_BYTES];
+    struct ar_live_header h;
+
+    path_of(identity, ".live", path);
+    return read_header(path, &h) && h.state == AR_LIVE_REPLACED &&
+           each_file(identity, is_not_root, (void *)(uintptr_t)identity);
+}
+
 bool ar_family_root_is_rank(const struct ar_identity *identity)
 {
     return strrchr(identity->stem, '/')[1] == 'r';

@@ -63,6 +63,8 @@ void ar_family_count_lost(const struct ar_identity *identity);
 
 /* Then nobody but a last child is left to write the run. */
 bool ar_family_root_is_done(const struct ar_identity *identity);
+/* Has it become, by exec, a program that is not recorded? Then it does not write the run. */
+bool ar_family_root_is_lost(const struct ar_identity *identity);
 /* Its run is that of all ranks, unless each has its own. */
 bool ar_family_root_is_rank(const struct ar_identity *identity);
 /* Is the root in it? */

@@ -47,19 +47,13 @@ static struct {
 
 /* ---- where to -------------------------------------------------------------------------------- */
 
-static bool is_elsewhere(const char *live, const char *output)
+static bool is_elsewhere(const struct ar_identity *identity)
 {
-    char parent[AR_PATH_BYTES];
+    char directory[AR_PATH_BYTES];
     struct stat a, b;
 
-    snprintf(parent, sizeof parent, "%s", output);
-
-    char *slash = strrchr(parent, '/');
-
-    if (!slash)
-        return false;
-    slash[slash == parent] = '\0';
-    return stat(live, &a) == 0 && stat(parent, &b) == 0 && a.st_dev != b.st_dev;
+    ar_output_directory(identity, directory);
+    return stat(identity->job_dir, &a) == 0 && stat(directory, &b) == 0 && a.st_dev != b.st_dev;
 }
 
 /* The run file's name with another ending. */
@@ -83,7 +77,7 @@ void ar_keep_prepare(const struct ar_identity *identity, bool always)
     if (identity->world_rank == AR_RANK_NONE || !ar_identity_is_root(identity))
         return;
     ar_output_name(identity, output);
-    if (!always && !is_elsewhere(identity->job_dir, output))
+    if (!always && !is_elsewhere(identity))
         return;
     snprintf(keep.from, sizeof keep.from, "%s", identity->job_dir);
     snprintf(keep.stem, sizeof keep.stem, "%.250s.", strrchr(identity->stem, '/') + 1);

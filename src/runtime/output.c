@@ -117,6 +117,18 @@ void ar_output_name(const struct ar_identity *identity, char *path)
     path[n < AR_PATH_BYTES ? n : AR_PATH_BYTES - 1] = '\0';
 }
 
+void ar_output_directory(const struct ar_identity *identity, char *path)
+{
+    ar_output_name(identity, path);
+
+    char *slash = strrchr(path, '/');
+
+    if (slash)
+        slash[slash == path] = '\0';
+    else
+        snprintf(path, AR_PATH_BYTES, ".");
+}
+
 /* ---- writing ---------------------------------------------------------------------------------- */
 
 static enum ar_status encode(struct ar_profile *p, struct ar_bytes *bytes, struct ar_error *err)

@@ -21,6 +21,8 @@ void ar_output_set(const char *name, bool per_rank);
 bool ar_output_is_per_rank(void);
 /* The name with its words filled in, of AR_PATH_BYTES. */
 void ar_output_name(const struct ar_identity *identity, char *path);
+/* Where it will be. */
+void ar_output_directory(const struct ar_identity *identity, char *path);
 
 /* `written`, of AR_PATH_BYTES, is the name that it has: another one where the name was taken. */
 AR_MUST_CHECK enum ar_status ar_output_write(const struct ar_identity *identity,

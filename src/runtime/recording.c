@@ -94,6 +94,12 @@ bool ar_recording_speaks(void)
            recording.identity.world_rank == ar_rollcall_first();
 }
 
+/* Of files that are beside the output, where those of other nodes may be, too. */
+static bool speaks_for_nodes(void)
+{
+    return recording.identity.world_rank == ar_rollcall_first_known();
+}
+
 static void say_where(const char *why, const char *directory)
 {
     char output[AR_PATH_BYTES];
@@ -116,7 +122,7 @@ static char sigterm_line[3 * AR_PATH_BYTES];
 
 static void say_sigterm(void)
 {
-    if (ar_recording_speaks() && stderr_is_as_it_was())
+    if (speaks_for_nodes() && stderr_is_as_it_was())
         write_without_signal(sigterm_line, strlen(sigterm_line));
 }
 
@@ -291,7 +297,7 @@ static void become_run_file(void)
  * The last of the family: nobody else will. A rank's run is that of all ranks, which no child can
  * write: if it is not there, the ranks have not merged, and the files stay.
  */
-static void complete(int lock)
+static void complete(int lock, bool says)
 {
     const struct ar_identity *identity = &recording.identity;
     bool is_shared = ar_family_root_is_rank(identity) && !ar_output_is_per_rank();
@@ -308,6 +314,8 @@ static void complete(int lock)
     if (status == AR_BAD && !is_shared)
         status = ar_output_write(identity, &p, recording.written, &err);
     if (status == AR_OK) {
+        if (says)
+            say_written(recording.written, &p);
         ar_family_remove(&family);
         leave_nothing(0);
     }
@@ -317,12 +325,19 @@ static void complete(int lock)
         ar_family_unlock(run_lock);
 }
 
+/*
+ * A program that has become mpiexec is waited for by nobody who could write the run: the last of
+ * its ranks does. Other children of such a program leave it at their files, since each may be
+ * followed by thousands.
+ */
 static void complete_if_last(int lock)
 {
     const struct ar_identity *identity = &recording.identity;
+    bool is_alone = identity->world_rank != AR_RANK_NONE && !ar_family_root_is_rank(identity) &&
+                    ar_family_root_is_lost(identity);
 
-    if (lock >= 0 && ar_family_root_is_done(identity) && !ar_family_runs(identity))
-        complete(lock);
+    if (lock >= 0 && (is_alone || ar_family_root_is_done(identity)) && !ar_family_runs(identity))
+        complete(lock, is_alone);
 }
 
 static void end_child(void)
@@ -346,15 +361,24 @@ static void leave_family(void)
     ar_identity_leave(&recording.identity);
 }
 
-/* The file is closed. The copies are what is told of; without them the files are where they were. */
-static void leave_unmerged(const char *why)
+/* The file is closed. Where this rank's are now; NULL: another one says where. */
+static const char *leave_files(void)
 {
     bool is_kept = ar_keep_files(true);
 
     if (is_kept)
         leave_family();
-    if (ar_recording_speaks())
-        say_where(why, is_kept ? ar_keep_directory() : recording.identity.job_dir);
+    if (is_kept ? !speaks_for_nodes() : !ar_recording_speaks())
+        return NULL;
+    return is_kept ? ar_keep_directory() : recording.identity.job_dir;
+}
+
+static void leave_unmerged(const char *why)
+{
+    const char *directory = leave_files();
+
+    if (directory)
+        say_where(why, directory);
 }
 
 /* It has been said where they were. */
@@ -377,7 +401,7 @@ static void end_kept(void)
     }
     leave_family();
     ar_output_name(&recording.identity, output);
-    if (!recording.quiet && ar_recording_speaks())
+    if (!recording.quiet && speaks_for_nodes())
         say("allranks: %u ranks recorded in %s, each in a live file; to merge them: allranks merge "
             "%s "
             "-o %s\n",
@@ -461,14 +485,33 @@ static void complete_ranks(void)
 }
 
 /*
+ * No rank can see the files of all. They hold everything, from the beginning on, and take the place
+ * of what is in the run.
+ */
+static void end_rank_of_site(void)
+{
+    char output[AR_PATH_BYTES];
+    const char *run = *recording.written ? recording.written : output;
+
+    ar_output_name(&recording.identity, output);
+    close_live_file();
+
+    const char *directory = leave_files();
+
+    if (directory)
+        say("allranks: the run up to MPI_Finalize is in %s; with what followed it is made by: "
+            "allranks merge %s %s -o %s\n",
+            as_typed(run), as_typed(run), directory, as_typed(output));
+}
+
+/*
  * What was done after MPI_Finalize is in the live files: the last rank that ends adds all of them,
  * so that nobody waits and the run is read and written once.
  */
 static void end_rank(void)
 {
-    if (!ar_rollcall_is_one_site()) { /* no rank can see the files of all */
-        close_live_file();
-        leave_unmerged("what was done after MPI_Finalize is not in the run file");
+    if (!ar_rollcall_is_one_site()) {
+        end_rank_of_site();
         return;
     }
 
@@ -478,6 +521,72 @@ static void end_rank(void)
     if (lock >= 0 && ar_rollcall_others_ended(recording.identity.world_rank))
         complete_ranks();
     ar_family_unlock(lock);
+}
+
+/* ---- the end of a rank that held no roll call ------------------------------------------------- */
+
+/* MPI was not begun at all, or in a process that this one has started or become. */
+static bool had_no_roll_call(void)
+{
+    return !ar_live_header()->rank_confirmed || recording.identity.is_child;
+}
+
+/*
+ * A short program may end before the launcher has started all the others, which are to be here.
+ * None is older than a second when it is waited for.
+ */
+static void await_beginners(uint32_t world_size)
+{
+    uint64_t until_ns = ar_live_header()->start.real_ns + UINT64_C(1000000000);
+    struct timespec short_while = {.tv_nsec = 20000000};
+
+    for (int i = 0; i < 50 && recording.identity.local_size >= world_size &&
+                    ar_clock_ns(CLOCK_REALTIME) < until_ns &&
+                    ar_rollcall_at_end(&recording.identity, world_size) < world_size;
+         i++)
+        nanosleep(&short_while, NULL);
+}
+
+/*
+ * Where all ranks' files are, the last one that ends makes the run of them: nobody waits, and
+ * nobody need have talked to anybody. Returns how many there are.
+ */
+static uint32_t end_as_last(uint32_t world_size)
+{
+    await_beginners(world_size);
+
+    int lock = ar_family_lock_ranks(&recording.identity);
+    uint32_t n_found = 0;
+
+    close_live_file();
+    if (lock >= 0)
+        n_found = ar_rollcall_at_end(&recording.identity, world_size);
+    if (n_found == world_size && ar_rollcall_others_ended(recording.identity.world_rank))
+        complete_ranks();
+    ar_family_unlock(lock);
+    return n_found;
+}
+
+static void end_without_roll_call(void)
+{
+    const struct ar_live_header *h = ar_live_header();
+    uint32_t world_size = h->world_size;
+    bool used_mpi = h->rank_confirmed;
+    uint32_t n_found = end_as_last(world_size);
+    char why[256];
+
+    if (n_found == world_size)
+        return;
+    if (n_found)
+        snprintf(why, sizeof why,
+                 "%sonly %u of %u ranks were found here when this one ended, so they were not "
+                 "merged",
+                 used_mpi ? "" : "MPI_Init was not called, and ", n_found, world_size);
+    else
+        snprintf(why, sizeof why,
+                 "the other ranks could not be told for sure when this one ended, "
+                 "so they were not merged");
+    leave_unmerged(why);
 }
 
 static bool has_ended(void)
@@ -508,19 +617,18 @@ static bool end_here(void)
 static void say_why_not_merged(void)
 {
     const struct ar_live_header *h = ar_live_header();
+    uint32_t n_known = ar_rollcall_known();
     char why[256];
 
-    if (!h->rank_confirmed)
-        snprintf(why, sizeof why, "MPI_Init was not called, so the ranks were not merged");
-    else if (recording.linked)
+    if (recording.linked)
         snprintf(why, sizeof why, "MPI_Finalize was not called, so the ranks were not merged");
-    else if (ar_rollcall_found() == h->world_size)
+    else if (ar_rollcall_found() == h->world_size || n_known == h->world_size)
         snprintf(why, sizeof why, "the ranks did not agree in time, so they were not merged");
     else
         snprintf(why, sizeof why,
-                 "only %u of %u ranks were found here, so they were not merged (are all run with "
-                 "allranks? on several nodes, give a shared --live-dir)",
-                 ar_rollcall_found(), h->world_size);
+                 "only %u of %u ranks were found%s, so they were not merged (are all run with "
+                 "allranks? on several nodes, give an output or a --live-dir that they share)",
+                 n_known ? n_known : ar_rollcall_found(), h->world_size, n_known ? "" : " here");
     leave_unmerged(why);
 }
 
@@ -568,6 +676,10 @@ static void at_exit(void)
     hold_timers_back();
     if (end_here())
         return;
+    if (had_no_roll_call()) {
+        end_without_roll_call();
+        return;
+    }
     close_live_file();
     say_why_not_merged();
 }
@@ -624,6 +736,18 @@ static void compare_clocks(const struct ar_mpi_abi *abi, enum ar_clock_instant w
                       &ar_live_header()->clock_links[when]);
 }
 
+/* All ranks do. Whoever has made the communicator has read what the others left for it. */
+static void link_up(struct ar_mpi_abi *abi)
+{
+    bool is_open = abi->link.open() == AR_OK;
+
+    ar_sites_leave(&abi->link);
+    if (!is_open)
+        return;
+    recording.linked = abi;
+    compare_clocks(abi, AR_CLOCK_AT_INIT);
+}
+
 void ar_mpi_initialized(struct ar_mpi_abi *abi)
 {
     int rank, size;
@@ -636,12 +760,8 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
     if (ar_output_is_per_rank() || recording.keeps)
         ar_livemap_vote(AR_VOTE_NO); /* whoever would merge need not wait for us */
     else if (!recording.identity.is_child && size > 1 &&
-             ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size) &&
-             abi->link.open() == AR_OK) {
-        recording.linked = abi;
-        ar_sites_leave(&abi->link); /* whoever made the communicator has read them */
-        compare_clocks(abi, AR_CLOCK_AT_INIT);
-    }
+             ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size))
+        link_up(abi);
 }
 
 static struct ar_family merged_family; /* what of this rank's children is in the merge */

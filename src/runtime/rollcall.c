@@ -2,10 +2,14 @@
 #include "runtime/rollcall.h"
 
 #include "base/clock.h"
+#include "base/idmap.h"
 #include "base/limits.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "format/livefile.h"
+#include "runtime/keep.h"
 #include "runtime/livemap.h"
+#include "runtime/output.h"
 #include "runtime/sites.h"
 
 #include <dirent.h>
@@ -17,9 +21,10 @@
 #include <unistd.h>
 
 #define VOTES_WITHIN_NS ((uint64_t)20 * 1000000000u)
+#define STARTED_WITHIN_NS ((uint64_t)10 * 1000000000u) /* the ranks of a job, of each other */
 #define VERDICT_WITHIN_NS ((uint64_t)2 * 1000000000u)
 #define NEIGHBOURS_WITHIN_NS ((uint64_t)3 * 1000000000u)
-#define LEADER_WITHIN_NS ((uint64_t)90 * 1000000000u) /* it has limits of its own, all shorter */
+#define LEADER_WITHIN_NS ((uint64_t)150 * 1000000000u) /* it has limits of its own, all shorter */
 
 struct member {
     char *path;
@@ -32,6 +37,9 @@ static struct {
     struct member *members; /* by rank */
     uint32_t n_ranks;
     bool ambiguous;
+    uint64_t since_ns; /* who wrote after this may have ended; 0: nobody may */
+    uint32_t first,
+        n_known; /* as far as nodes have found each other; AR_RANK_NONE and 0: not known */
     char verdict[AR_PATH_BYTES + 64];
 } roll;
 
@@ -56,7 +64,8 @@ static void note_member(const struct ar_identity *identity, const char *name)
     bool same_host = strncmp(header.host, identity->host, sizeof header.host) == 0;
     struct member *member = &roll.members[header.world_rank];
 
-    if (same_host && ar_process_start(header.pid) != header.pid_start)
+    if (same_host && ar_process_start(header.pid) != header.pid_start &&
+        !(roll.since_ns && header.latest.real_ns >= roll.since_ns))
         return;
     if (member->path)
         roll.ambiguous = true;
@@ -175,17 +184,32 @@ static uint32_t list_found(uint32_t *ranks)
     return n;
 }
 
+static uint32_t short_hash(const char *text)
+{
+    return *text ? (uint32_t)ar_hash_bytes(text, strlen(text)) | 1 : 0;
+}
+
 static bool lead(const struct ar_identity *identity, const struct ar_mpi_link *link,
                  const uint32_t *ranks, uint32_t n_ranks)
 {
+    char beside[AR_PATH_BYTES];
     struct ar_site site = {.ranks = ranks,
                            .n_ranks = n_ranks,
                            .world_size = roll.n_ranks,
+                           .local_size = identity->local_size,
                            .job = ar_identity_common_job(identity),
                            .is_able = n_ranks >= identity->local_size &&
-                                      all_vote(AR_VOTE_HERE, NEIGHBOURS_WITHIN_NS)};
+                                      all_vote(AR_VOTE_HERE, NEIGHBOURS_WITHIN_NS),
+                           .beside = beside,
+                           .kept_in = short_hash(ar_keep_directory())};
 
-    return ar_sites_agree(link, &site);
+    ar_output_directory(identity, beside);
+
+    bool is_yes = ar_sites_agree(link, &site);
+
+    roll.first = ar_sites_first(&site);
+    roll.n_known = ar_sites_known();
+    return is_yes;
 }
 
 /* The leader's word is in its file, and then in the files of all: not every one need see the same lowest. */
@@ -211,6 +235,7 @@ bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *l
                  uint32_t world_rank, uint32_t world_size)
 {
     roll.n_ranks = world_size;
+    roll.first = AR_RANK_NONE;
     roll.members = calloc(world_size, sizeof *roll.members);
 
     bool is_able = roll.members && world_rank < world_size;
@@ -221,6 +246,48 @@ bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *l
     found = found && !roll.ambiguous;
     ar_livemap_vote(found ? AR_VOTE_YES : AR_VOTE_NO);
     return found && agree(identity, all_vote(AR_VOTE_YES, VOTES_WITHIN_NS));
+}
+
+/*
+ * Of the process that was started: what it has become by exec began later than other ranks may have
+ * ended.
+ */
+static uint64_t began_ns(const struct ar_identity *identity)
+{
+    char path[AR_PATH_BYTES];
+    struct ar_live_header header;
+
+    snprintf(path, sizeof path, "%.4000s.live", identity->stem);
+    return read_header(path, &header) ? header.start.real_ns : 0;
+}
+
+static void forget_members(void)
+{
+    for (uint32_t rank = 0; roll.members && rank < roll.n_ranks; rank++)
+        free(roll.members[rank].path);
+    free(roll.members);
+    roll.members = NULL;
+}
+
+uint32_t ar_rollcall_at_end(const struct ar_identity *identity, uint32_t world_size)
+{
+    uint64_t began = began_ns(identity);
+
+    if (began < STARTED_WITHIN_NS)
+        return 0;
+    forget_members();
+    roll.n_ranks = world_size;
+    roll.ambiguous = false;
+    roll.first = AR_RANK_NONE;
+    roll.since_ns = began - STARTED_WITHIN_NS;
+    roll.members = calloc(world_size, sizeof *roll.members);
+
+    bool found = roll.members && all_present(identity);
+    uint32_t n_found = roll.ambiguous ? 0 : ar_rollcall_found();
+
+    if (!found || roll.ambiguous)
+        forget_members();
+    return n_found;
 }
 
 void ar_rollcall_leave(void)
@@ -235,6 +302,16 @@ uint32_t ar_rollcall_first(void)
         if (roll.members[rank].path)
             return rank;
     return 0;
+}
+
+uint32_t ar_rollcall_first_known(void)
+{
+    return roll.n_ranks && roll.first < ar_rollcall_first() ? roll.first : ar_rollcall_first();
+}
+
+uint32_t ar_rollcall_known(void)
+{
+    return roll.n_known;
 }
 
 uint32_t ar_rollcall_found(void)
@@ -256,11 +333,42 @@ bool ar_rollcall_is_one_site(void)
     return ar_rollcall_found() == roll.n_ranks;
 }
 
+static bool is_running(const struct member *member, const struct ar_live_header *header)
+{
+    return header->state == AR_LIVE_RUNNING &&
+           (!member->same_host || ar_process_runs(header->pid, header->pid_start));
+}
+
+/* By what it has become by exec, which has another file: "r3-p100-7.c100-7.live". */
+static bool is_continued(const struct member *member)
+{
+    const char *name = strrchr(member->path, '/') + 1;
+    char directory[AR_PATH_BYTES], beginning[AR_PATH_BYTES + 64], path[AR_PATH_BYTES + 256];
+    struct ar_live_header header;
+    bool runs = false;
+
+    snprintf(directory, sizeof directory, "%.*s", (int)(name - member->path), member->path);
+    snprintf(beginning, sizeof beginning, "%.*s.c%u-%llu", (int)(strlen(name) - strlen(".live")),
+             name, member->pid, (unsigned long long)member->pid_start);
+
+    DIR *dir = opendir(directory);
+
+    for (struct dirent *entry; dir && !runs && (entry = readdir(dir));) {
+        snprintf(path, sizeof path, "%s%s", directory, entry->d_name);
+        runs = ar_starts_with(entry->d_name, beginning) && read_header(path, &header) &&
+               is_running(member, &header);
+    }
+    if (dir)
+        closedir(dir);
+    return runs;
+}
+
 static bool has_ended(const struct member *member)
 {
     struct ar_live_header header;
 
     return !read_header(member->path, &header) || header.state == AR_LIVE_FINISHED ||
+           (header.state == AR_LIVE_REPLACED && !is_continued(member)) ||
            (member->same_host && !ar_process_runs(member->pid, member->pid_start));
 }
 

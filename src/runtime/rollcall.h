@@ -13,7 +13,11 @@
  * Ranks on nodes that do not share the directory are not found. Then those that are found vote for each other, and
  * the lowest of them asks for the rest; see sites.h.
  *
- * Threads: called once, in MPI_Init.
+ * A process that ends as a rank without having called MPI_Init, since what it started did, or
+ * nobody does, looks for the others then, when it is too late to talk: the last one to end may
+ * merge all that are there.
+ *
+ * Threads: called once, in MPI_Init, or at the end.
  */
 #pragma once
 
@@ -24,12 +28,21 @@
 
 bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *link,
                  uint32_t world_rank, uint32_t world_size);
+/*
+ * How many ranks are there at the end of this one, those that have ended before it too; if they are
+ * all, it is known about each what it would be after a roll call. 0: it cannot be told.
+ */
+uint32_t ar_rollcall_at_end(const struct ar_identity *identity, uint32_t world_size);
 /* Removes the verdict; when the ranks have merged nobody needs it any more. */
 void ar_rollcall_leave(void);
 /* The lowest rank that was found; 0 where there was no roll call. */
 uint32_t ar_rollcall_first(void);
 /* How many ranks were found. */
 uint32_t ar_rollcall_found(void);
+/* The lowest that is known to leave its files in the same place, on whatever node. */
+uint32_t ar_rollcall_first_known(void);
+/* How many are known to be recorded, on all nodes; 0: that is not known. */
+uint32_t ar_rollcall_known(void);
 /* Do all ranks share a directory? */
 bool ar_rollcall_is_one_site(void);
 /* The live file of a rank; NULL: it was not found. */

@@ -2,6 +2,7 @@
 #include "runtime/sites.h"
 
 #include "base/clock.h"
+#include "runtime/notefiles.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,18 +182,20 @@ static bool follow(const struct ar_mpi_link *link, const struct ar_site *site)
            strcmp(value, YES) == 0;
 }
 
-/* Slurm's PMIx server has none, and Open MPI would print half a page about that. */
+/* By what their launchers give to all ranks; what Slurm started may have inherited it. */
 static bool has_table(void)
 {
     const char *namespace = getenv("PMIX_NAMESPACE");
 
-    return !namespace || strncmp(namespace, "slurm.", 6) != 0;
+    if (namespace && strncmp(namespace, "slurm.", 6) == 0)
+        return false;
+    return getenv("OMPI_COMM_WORLD_RANK") || getenv("MPI_LOCALNRANKS");
 }
 
 bool ar_sites_agree(const struct ar_mpi_link *link, const struct ar_site *site)
 {
     if (!has_table())
-        return false;
+        return ar_notefiles_agree(site);
     link->hold_errors(true);
 
     bool is_yes = site->ranks[0] == 0 ? decide(link, site) : follow(link, site);
@@ -203,10 +206,21 @@ bool ar_sites_agree(const struct ar_mpi_link *link, const struct ar_site *site)
 
 void ar_sites_leave(const struct ar_mpi_link *link)
 {
+    ar_notefiles_leave();
     if (!*written[0].value && !*written[1].value)
         return;
     link->hold_errors(true);
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         take_back(link, &written[i]);
     link->hold_errors(false);
+}
+
+uint32_t ar_sites_first(const struct ar_site *site)
+{
+    return has_table() ? site->ranks[0] : ar_notefiles_first();
+}
+
+uint32_t ar_sites_known(void)
+{
+    return ar_notefiles_known();
 }

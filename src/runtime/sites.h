@@ -16,8 +16,9 @@
  * many times the span that rank 0 allows itself; or when it is not there to say anything. It waits only after it has seen "open", so a
  * job in which rank 0 is not recorded goes on at once, or nearly so.
  *
- * Launchers without such a table say no to the first note. Slurm is not asked: its ranks on several nodes merge only if
- * they share a directory.
+ * Only launchers that are known to have such a table are asked, mpiexec of Open MPI and hydra: with
+ * others Open MPI prints half a page about that, and MPICH 4.3 ends in a segmentation fault.
+ * Elsewhere, as under srun, leaders leave files; see notefiles.h.
  *
  * Threads: one, in MPI_Init.
  */
@@ -29,14 +30,21 @@ struct ar_site {
     const uint32_t *ranks; /* ascending; the first one leads */
     uint32_t n_ranks;
     uint32_t world_size;
-    uint64_t job; /* the same on all nodes */
-    bool is_able; /* all of its ranks can merge */
+    uint32_t local_size; /* ranks on this node, recorded or not; 0: not known */
+    uint64_t job;        /* the same on all nodes; 0: it has no name */
+    bool is_able;        /* all of its ranks can merge */
+    const char *beside;  /* the directory of the output; "": there is none */
+    uint32_t kept_in;    /* says where live files go that are not merged; 0: they stay */
 };
 
 /* Called by the leader. */
 bool ar_sites_agree(const struct ar_mpi_link *link, const struct ar_site *site);
 /* Takes the notes back, when nobody needs them any more. */
 void ar_sites_leave(const struct ar_mpi_link *link);
+/* The lowest rank that is known to leave its files in the same place; may be the leader itself. */
+uint32_t ar_sites_first(const struct ar_site *site);
+/* How many ranks are known to be recorded, in all sites; 0: that is not known. */
+uint32_t ar_sites_known(void);
 
 /* The ranks as text, "first:number:stride;" for each run of them. false: it is too long. */
 bool ar_site_write(const struct ar_site *site, char *text, size_t n_text);

@@ -126,6 +126,7 @@ def test_verdicts_parts_and_empty_directories(python: Sandbox):
     (job / "verdict-1-1").write_text("y")
     (job / f"{next(job.glob('*.live')).name}.verdict").write_text("n")
     (job / "p1-1.c2-2.allranks.77-ab12.part").write_bytes(b"")
+    (job / "r1-p1-1.live.part").write_bytes(b"ALLRLIVE half of it")
     for note in ("lock", "written", "spawns", "unrecorded"):
         (job / f"p1-1.{note}").write_text("x" * 10)
     empty, fresh = python.live / "pid999999-1", python.live / "launcher999999-2"
@@ -138,8 +139,15 @@ def test_verdicts_parts_and_empty_directories(python: Sandbox):
         part.write_bytes(b"ALLRANKS....")
     make_old(old, 7200)
     make_old(own, 7200)
+    meeting, forsaken = (python.cwd / f".allranks-{digit * 16}" for digit in "ab")
+    for place in (meeting, forsaken):
+        place.mkdir(mode=0o700)
+        (place / "leader-2-00000abc").write_text("new\n")
+    make_old(forsaken, 7200)
     python.answer("clean", python.live, python.cwd, "--remove")
     assert sorted(python.live.iterdir()) == [fresh]
+    assert meeting.exists() and not forsaken.exists()
+    shutil.rmtree(meeting)
     assert python.files() == {young.name, own.name}
 
 

@@ -20,10 +20,10 @@ WRAPPERS = {
     "becomes": '#!/bin/sh\nexec env OMP_NUM_THREADS=1 "$@"\n',
 }
 
-# Python programs that become the one that calls MPI, or start it and wait. hydra's ranks need a descriptor that they inherit.
+# Python programs that become another, or start it and wait. hydra's ranks need a descriptor that they inherit.
 TOOLS = {
-    "becomes": "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])",
-    "waits": "sys.exit(subprocess.run([sys.executable, *sys.argv[1:]], close_fds=False).returncode)",
+    "becomes": "os.execvp(sys.argv[1], sys.argv[1:])",
+    "waits": "sys.exit(subprocess.run(sys.argv[1:], close_fds=False).returncode)",
 }
 
 
@@ -56,15 +56,45 @@ def test_a_shell_script_before_the_recorder(mpi: Sandbox, how: str):
     assert_work_of_all(mpi, "uneven_work.allranks")
 
 
+def tool_of(mpi: Sandbox, how: str) -> list[str]:
+    tool = script(mpi.cwd.parent / "tool", f"#!{mpi.stack.python}\nimport os, subprocess, sys\n{TOOLS[how]}\n")
+    return [mpi.command, "run", "--live-dir", str(mpi.live), tool]
+
+
 @pytest.mark.parametrize("how", TOOLS)
 def test_a_python_program_that_starts_the_ranks_program(mpi: Sandbox, how: str):
-    """The rank that was recorded first is another program, or another process, than the one that calls MPI: they are not merged.
-    Ended by a code, the launcher may lose the line, which comes at the very end then.
+    """The rank that was recorded first is another program, or another process, than the one that calls MPI: the last one that ends
+    merges them. Ended by a code, the launcher may lose the line, which comes at the very end then.
     """
-    tool = script(mpi.cwd.parent / "tool", f"#!{mpi.stack.python}\nimport os, subprocess, sys\n{TOOLS[how]}\n")
-    line = run_ranks(mpi, mpi.command, "run", "--live-dir", str(mpi.live), tool)
-    found = re.search(r"allranks recover (\S+) -o (\S+)$", line)
-    assert found and mpi.files() == set(), line
-    recovered = mpi.allranks("recover", found.group(1), "-o", found.group(2))
-    assert recovered.code == 0, recovered
+    line = run_ranks(mpi, *tool_of(mpi, how), mpi.stack.python)
+    assert is_closing_line(line) and line.startswith(f"allranks: {N} ranks and {N} child processes recorded in tool.allranks"), line
+    assert mpi.files() == {"tool.allranks"} and mpi.left_overs() == []
     assert_work_of_all(mpi, "tool.allranks")
+
+
+@pytest.mark.parametrize("how", TOOLS)
+def test_a_python_program_that_starts_the_launcher(mpi: Sandbox, how: str):
+    """It is the process that is recorded, and the ranks are its children."""
+    plain = mpi.plain_ranks(N, PROGRAM)
+    done = mpi.run([*tool_of(mpi, how), *mpi.ranks(N, mpi.stack.python, PROGRAM)])
+    assert (done.code, sorted(done.out.splitlines())) == (plain.code, sorted(plain.out.splitlines())), done
+    (line,) = [line for line in done.err.splitlines() if line.startswith("allranks: ")]
+    assert is_closing_line(line) and line.startswith(f"allranks: 1 process and {N} child processes recorded in tool.allranks"), line
+    assert mpi.files() == {"tool.allranks"} and mpi.left_overs() == []
+    assert mpi.report("tool.allranks").calls("work") == sum(10 * (rank + 1) for rank in range(N))
+
+
+def test_ranks_that_do_not_use_mpi(mpi: Sandbox):
+    """The launcher says who they are. If one of them is not recorded, a line says how to have the others."""
+    program = workload("without_mpi.py")
+    done = mpi.recorded_ranks(N, program)
+    (line,) = [line for line in done.err.splitlines() if line.startswith("allranks: ")]
+    assert done.code == 0 and is_closing_line(line) and mpi.left_overs() == [], done
+    assert mpi.info("without_mpi.allranks").ranks == list(range(N))
+    assert mpi.report("without_mpi.allranks").calls("work") == N * 7
+    done = mpi.run([*mpi.ranks(N - 1, *mpi.recorder(), program), ":", "-n", "1", mpi.stack.python, program])
+    (line,) = [line for line in done.err.splitlines() if line.startswith("allranks: ")]
+    assert done.code == 0 and f"only {N - 1} of {N} ranks were found here when this one ended" in line, done
+    found = re.search(r"allranks recover (\S+) -o (\S+)$", line)
+    assert found and mpi.allranks("recover", found.group(1), "-o", "some.allranks").code == 1
+    assert mpi.info("some.allranks").ranks == list(range(N - 1))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import debian_stack
 from harness import Running, Sandbox, is_closing_line, workload
-from slurm import Slurm
+from slurm import NODES, Slurm
 from test_merge_faults import (
     RUN,
     N,
@@ -118,26 +118,67 @@ def test_tasks_of_srun_that_do_not_use_mpi(debian: Sandbox, slurm: Slurm):
     assert debian.left_overs() == []
 
 
-def test_ranks_on_two_nodes(debian: Sandbox, slurm: Slurm):
-    """Those that share a live directory are one run. Slurm has no table of names by which others could find each other: their
-    files are beside the output, for one command.
-    """
-    program = (ENDS, "all")
-    done = debian.run(srun(debian, N, "-N", "2", *debian.recorder(), *program), env=slurm.env)
+def on_two_nodes(mpi: Sandbox, *argv: str) -> list[str]:
+    """Rank 1 is alone on its node: in memory that the two share, Open MPI's ranks of one would take the other's for their own."""
+    places = mpi.cwd.parent / "places"
+    places.write_text("".join(f"{NODES[rank == 1]}\n" for rank in range(N)))
+    return ["env", f"SLURM_HOSTFILE={places}", *srun(mpi, N, "-N", "2", "-m", "arbitrary", *argv)]
+
+
+@contextlib.contextmanager
+def apart(mpi: Sandbox, but: str = "") -> Iterator[list[str]]:
+    """Words that have a program recorded with live files in each node's own memory, which must be empty afterwards; but one rank is not."""
+    with small_disk(mpi.cwd.parent / "memory", "64m") as memory:
+        script = f'[ "$SLURM_PROCID" = "{but}" ] || set -- -m allranks --live-dir {memory}/$SLURMD_NODENAME "$@"; exec "$0" "$@"'
+        yield ["sh", "-c", script, mpi.stack.python]
+        assert [path for path in memory.rglob("*") if path.is_file()] == []
+
+
+def test_ranks_on_two_nodes(mpi: Sandbox, slurm: Slurm):
+    """They share the output, by which they find each other, and no live directory. A step that is run again leaves a second run."""
+    with apart(mpi) as recorded:
+        for run in (RUN, "ends_badly-2.allranks"):
+            for log in mpi.cwd.glob("log-*"):
+                log.unlink()
+            done = mpi.run(on_two_nodes(mpi, *recorded, ENDS, "all"), env=slurm.env)
+            assert done.code == 0 and [is_closing_line(line) for line in our_lines(done)] == [True], done
+            assert_steps(mpi, run)
+    assert sorted(path.name for path in mpi.cwd.iterdir() if "allranks" in path.name or path.is_dir()) == sorted((RUN, run))
+
+
+def test_ranks_on_two_nodes_that_share_their_live_files(debian: Sandbox, slurm: Slurm):
+    done = debian.run(on_two_nodes(debian, *debian.recorder(), ENDS, "all"), env=slurm.env)
     assert done.code == 0 and [is_closing_line(line) for line in our_lines(done)] == [True], done
     assert_steps(debian, RUN)
-    for file in debian.cwd.iterdir():
-        file.unlink()
-    with small_disk(debian.cwd.parent / "memory", "64m") as memory:
-        apart = ["sh", "-c", f'exec "$0" -m allranks --live-dir {memory}/$SLURMD_NODENAME "$@"', debian.stack.python]
-        done = debian.run(srun(debian, N, "-N", "2", *apart, *program), env=slurm.env)
-        assert done.code == 0 and RUN not in debian.files(), done
-        assert [path for path in memory.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("plain, n_found", [(0, "only 1 of 4 ranks were found here"), (3, "only 3 of 4 ranks were found,")])
+def test_ranks_on_two_nodes_of_which_one_is_not_recorded(debian: Sandbox, slurm: Slurm, plain: int, n_found: str):
+    """The files of both are beside the output, for one command, which one of them tells."""
+    with apart(debian, but=str(plain)) as recorded:
+        done = debian.run(on_two_nodes(debian, *recorded, ENDS, "all"), env=slurm.env)
+    assert done.code == 0 and RUN not in debian.files(), done
     assert [line for line in done.err.splitlines() if not line.startswith(OTHER_LINES)] == []
-    (command,) = {line.partition("can be had by: ")[2] for line in our_lines(done)}  # each node says the same
-    directory = command.split()[2]
-    assert command == f"allranks recover {directory} -o {debian.cwd / RUN}", command
-    assert_recovered(debian, directory)
+    (line,) = our_lines(done)
+    command = line.partition("can be had by: ")[2].split()
+    assert n_found in line and command[:2] == ["allranks", "recover"] and command[3:] == ["-o", str(debian.cwd / RUN)], line
+    assert [path for path in debian.cwd.iterdir() if path.is_dir()] == [debian.cwd / "ends_badly.live"]
+    assert debian.allranks(*command[1:]).code == 1  # a rank is missing
+    assert_steps(debian, RUN, [rank for rank in range(N) if rank != plain])
+
+
+def test_ranks_on_two_nodes_that_go_on_after_mpi_finalize(debian: Sandbox, slurm: Slurm):
+    """The run is there, and what followed is in live files beside it: one line says so, and how to have both."""
+    run = "early_finalize.allranks"
+    with apart(debian) as recorded:
+        done = debian.run(on_two_nodes(debian, *recorded, workload("early_finalize.py")), env=slurm.env)
+    assert done.code == 0 and debian.report(run).calls("before") == N * 5, done
+    (line,) = our_lines(done)
+    command = line.partition("is made by: ")[2].split()
+    assert f"the run up to MPI_Finalize is in {run};" in line and command[:3] == ["allranks", "merge", run], line
+    assert debian.allranks(*command[1:]).code == 0
+    report = debian.report("early_finalize-2.allranks")
+    assert (report.calls("before"), report.calls("after")) == (N * 5, N * 7)
 
 
 # ---- the end of a job ----
