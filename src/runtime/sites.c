@@ -181,12 +181,14 @@ static bool follow(const struct ar_mpi_link *link, const struct ar_site *site)
            strcmp(value, YES) == 0;
 }
 
-/* Slurm's PMIx server has none, and Open MPI would print half a page about that. */
+/* By what their launchers give to all ranks; what Slurm started may have inherited it. */
 static bool has_table(void)
 {
     const char *namespace = getenv("PMIX_NAMESPACE");
 
-    return !namespace || strncmp(namespace, "slurm.", 6) != 0;
+    if (namespace && strncmp(namespace, "slurm.", 6) == 0)
+        return false;
+    return getenv("OMPI_COMM_WORLD_RANK") || getenv("MPI_LOCALNRANKS");
 }
 
 bool ar_sites_agree(const struct ar_mpi_link *link, const struct ar_site *site)
