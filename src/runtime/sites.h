@@ -16,8 +16,8 @@
  * many times the span that rank 0 allows itself; or when it is not there to say anything. It waits only after it has seen "open", so a
  * job in which rank 0 is not recorded goes on at once, or nearly so.
  *
- * Launchers without such a table say no to the first note. Slurm is not asked: its ranks on several nodes merge only if
- * they share a directory.
+ * Only launchers that are known to have such a table are asked, mpiexec of Open MPI and hydra: with others Open MPI prints half a
+ * page about that, and MPICH 4.3 ends in a segmentation fault. Ranks of srun on several nodes merge only if they share a directory.
  *
  * Threads: one, in MPI_Init.
  */

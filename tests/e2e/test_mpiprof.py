@@ -94,7 +94,7 @@ def test_every_rank_that_waits_in_mpi_leaves_its_profile_when_terminated(mpi: Sa
     ranks = [int(path.read_text()) for path in mpi.cwd.glob("waiting.*")]
     for pid in ranks if kills_unasked(mpi) else [job.process.pid]:
         os.kill(pid, signal.SIGTERM)
-    assert job.wait().code != 0
+    job.wait()  # the code is the launcher's: MPICH 4.0 says 0 now and then, where ranks take their time, with and without us
     files = [mpi.cwd / f"mpiprof.{rank}.pstats" for rank in range(3)]
     for _ in range(1000):  # a launcher does not wait for it
         if all(file.exists() for file in files):

@@ -3,6 +3,7 @@
 
 #include "tap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A launcher's table of names, with what other ranks have written. */
@@ -154,6 +155,7 @@ static void test_others_follow(void)
 
 int main(void)
 {
+    setenv("MPI_LOCALNRANKS", "2", 1); /* as hydra says it */
     test_text();
     test_text_that_is_none();
     test_rank_0_decides();
