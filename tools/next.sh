@@ -107,7 +107,9 @@ bootstrap() {
     mv "$home/root.new" "$root"
 }
 
+# The root is a mount of its own: otherwise nobody in there could make a mount namespace, as tests do for their hosts.
 mount_all() {
+    mount --bind "$root" "$root"
     mkdir -p "$root/dev/shm"
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"

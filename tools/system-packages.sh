@@ -77,6 +77,8 @@ need_test() {
         if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
     done
     want gfortran gfortran
+    # The network of two hosts, which are namespaces.
+    [ -x /usr/sbin/ip ] || want ip iproute2
 }
 
 need_lint() {

@@ -9,6 +9,7 @@ they write in a directory of their own. It needs no systemd, no cgroups and no c
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pwd
 import re
@@ -154,6 +155,11 @@ class Slurm:
 
     def order(self, *argv: str) -> None:
         subprocess.run(argv, env={**os.environ, **self.env}, check=True, capture_output=True, timeout=60)
+
+    @functools.cache  # noqa: B019
+    def protocols(self) -> list[str]:
+        """By which its ranks may find each other: words of --mpi."""
+        return self.says("srun", "--mpi=list").split()
 
     def job(self, job_id: str, field: str) -> str:
         """What scontrol shows of a job, some minutes after its end as well."""

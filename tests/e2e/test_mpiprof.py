@@ -81,13 +81,20 @@ def test_words_that_are_not_understood(python: Sandbox):
     assert python.files() == set()
 
 
+def kills_unasked(mpi: Sandbox) -> bool:
+    """The launcher of Open MPI 6 kills ranks at once when it is told to end."""
+    return "(Open MPI) 6" in mpi.run([mpi.stack.mpiexec[0], "--version"]).out
+
+
 def test_every_rank_that_waits_in_mpi_leaves_its_profile_when_terminated(mpi: Sandbox):
     live = {"ALLRANKS_LIVE_DIR": str(mpi.live)}
     job = mpi.start(mpi.ranks(3, mpi.stack.python, "-m", MODULE, workload("mpiprof_blocked.py")), env=live)
     job.wait_until(lambda: len(list(mpi.cwd.glob("waiting.*"))) == 3, "all ranks wait")
     time.sleep(0.1)  # most likely they are in MPI by now; the profile is written wherever they are
-    os.kill(job.process.pid, signal.SIGTERM)
-    assert job.wait().code != 0
+    ranks = [int(path.read_text()) for path in mpi.cwd.glob("waiting.*")]
+    for pid in ranks if kills_unasked(mpi) else [job.process.pid]:
+        os.kill(pid, signal.SIGTERM)
+    job.wait()  # the code is the launcher's: MPICH 4.0 says 0 now and then, where ranks take their time, with and without us
     files = [mpi.cwd / f"mpiprof.{rank}.pstats" for rank in range(3)]
     for _ in range(1000):  # a launcher does not wait for it
         if all(file.exists() for file in files):

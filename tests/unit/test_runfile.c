@@ -781,7 +781,7 @@ static const struct {
     {14, "a wait at no node", {{5, 3}}},
     {14, "a wait on no communicator", {{8, 3}}},
     {14, "a wait of no kind", {{11, 0}}},
-    {14, "a wait of a kind that there is not", {{17, 9}}},
+    {14, "a wait of a kind that there is not", {{17, AR_N_SYNC_KINDS}}},
     {14, "a wait on none of its communicators", {{13, 2}}},
     {14, "a wait at none of its nodes", {{15, 2}}},
     {14, "a wait that none of its nodes posted", {{22, 3}}},

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every rank waits in MPI for a message that nobody sends."""
 
+import os
+
 from mpi4py import MPI
 
 comm = MPI.COMM_WORLD
@@ -11,5 +13,7 @@ def wait_in_vain():
 
 
 comm.Barrier()
-open(f"waiting.{comm.rank}", "w").close()
+with open(f"writing.{comm.rank}", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(file.name, f"waiting.{comm.rank}")
 wait_in_vain()
