@@ -413,22 +413,26 @@ static enum ar_status meet_posted(struct ar_partners *all, struct channel *chann
 }
 
 /* A message that was sent before anybody came for it, and was let go, has not waited. */
+static void meet_both(struct ar_partners *all, uint32_t sent, uint32_t received)
+{
+    const struct ar_arrival *s = &all->arrivals[sent], *r = &all->arrivals[received];
+
+    if (s->came_ns > r->waits_ns)
+        met(all, AR_WAIT_LATE_SENDER, sent, &received, 1);
+    else if (r->came_ns > s->waits_ns && s->exit_ns >= r->came_ns)
+        met(all, AR_WAIT_LATE_RECEIVER, received, &sent, 1);
+}
+
 static enum ar_status meet_message(struct ar_partners *all, struct channel *channel)
 {
-    enum ar_status status = AR_OK;
     uint32_t sent = dequeue(all, &channel->queues[SENT]);
     uint32_t received = dequeue(all, &channel->queues[RECEIVED]);
-    const struct ar_arrival *s = &all->arrivals[sent], *r = &all->arrivals[received];
+    enum ar_status status = AR_OK;
 
     if (!channel->is_ambiguous) {
         meet_probes(all, channel, sent, received);
-        s = &all->arrivals[sent];
-        r = &all->arrivals[received];
-        if (s->came_ns > r->waits_ns)
-            met(all, AR_WAIT_LATE_SENDER, sent, &received, 1);
-        else if (r->came_ns > s->waits_ns && s->exit_ns >= r->came_ns)
-            met(all, AR_WAIT_LATE_RECEIVER, received, &sent, 1);
-        if (s->is_posted)
+        meet_both(all, sent, received);
+        if (all->arrivals[sent].is_posted)
             status = meet_posted(all, channel, sent, received);
     }
     leave(all, sent, !channel->is_ambiguous);

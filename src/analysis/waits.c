@@ -54,7 +54,7 @@ struct turn {
 struct analysis {
     struct ar_profile *p;
     struct ar_waits *out;
-    struct reading **readings;
+    struct reading *readings;
     size_t n_readings;
     struct turn *turns; /* a heap of those that are not at their end: the earliest comes first */
     size_t n_turns;
@@ -256,11 +256,10 @@ static void sift_down(struct analysis *a, size_t at)
     a->turns[at] = moving;
 }
 
-static void free_reading(struct analysis *a, struct reading *r)
+static void close_reading(struct analysis *a, struct reading *r)
 {
     ar_intervals_forget(&a->intervals, &r->back);
     ar_stream_close(&r->cursor);
-    free(r);
 }
 
 static bool read_next(struct reading *r)
@@ -274,26 +273,19 @@ static bool read_next(struct reading *r)
 static enum ar_status open_reading(struct analysis *a, const struct ar_stream *stream,
                                    int64_t epoch_ns)
 {
-    struct reading *r = calloc(1, sizeof *r);
+    struct reading *r = &a->readings[a->n_readings];
 
-    if (!r)
+    if (ar_stream_open(&r->cursor, stream) < 0)
         return AR_NOMEM;
-    if (ar_stream_open(&r->cursor, stream) < 0) {
-        free(r);
-        return AR_NOMEM;
-    }
+    a->n_readings++;
     r->process = &a->p->processes[a->p->locations[stream->location].process];
     r->root = ar_profile_root(a->p, stream->location);
     find_clock(r, epoch_ns);
     r->interval = ar_interval_new(&a->intervals, &r->back, common_ns(r, 0));
-    if (r->interval == AR_NO_ID || !read_next(r)) {
-        bool failed = r->interval == AR_NO_ID;
-
-        free_reading(a, r);
-        return failed ? AR_NOMEM : AR_OK;
-    }
-    a->turns[a->n_turns++] = (struct turn){r->exit_ns, (uint32_t)a->n_readings};
-    a->readings[a->n_readings++] = r;
+    if (r->interval == AR_NO_ID)
+        return AR_NOMEM;
+    if (read_next(r))
+        a->turns[a->n_turns++] = (struct turn){r->exit_ns, (uint32_t)a->n_readings - 1};
     return AR_OK;
 }
 
@@ -301,8 +293,8 @@ static enum ar_status open_readings(struct analysis *a)
 {
     int64_t epoch_ns = a->p->n_processes ? ar_process_clock_ns(&a->p->processes[0], 0) : 0;
 
-    a->readings = calloc(a->p->n_streams + 1, sizeof(struct reading *));
-    a->turns = malloc((a->p->n_streams + 1) * sizeof *a->turns);
+    a->readings = calloc(a->p->n_streams + 1, sizeof *a->readings);
+    a->turns = calloc(a->p->n_streams + 1, sizeof *a->turns);
     if (!a->readings || !a->turns)
         return AR_NOMEM;
     for (size_t i = 0; i < a->p->n_streams; i++)
@@ -408,7 +400,7 @@ static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goe
 static enum ar_status read_all(struct analysis *a)
 {
     while (a->n_turns) {
-        struct reading *r = a->readings[a->turns[0].reading];
+        struct reading *r = &a->readings[a->turns[0].reading];
         bool goes_on;
 
         if (take_call(a, r, &goes_on) < 0 || a->failed)
@@ -507,7 +499,7 @@ static enum ar_status analyse(struct analysis *a)
 static void release(struct analysis *a)
 {
     for (size_t i = 0; i < a->n_readings; i++)
-        free_reading(a, a->readings[i]);
+        close_reading(a, &a->readings[i]);
     free(a->readings);
     free(a->turns);
     if (a->partners)

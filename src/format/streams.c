@@ -23,7 +23,7 @@ static void *copy_of(const void *items, size_t n_bytes)
 {
     void *copy = malloc(n_bytes ? n_bytes : 1);
 
-    if (copy && n_bytes)
+    if (copy && items)
         memcpy(copy, items, n_bytes);
     return copy;
 }
