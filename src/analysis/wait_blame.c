@@ -221,7 +221,6 @@ static void add_item(struct blaming *b, uint32_t location, uint32_t node, bool i
     b->left_ns -= ns;
 }
 
-/* At the same line it is one operation, whose messages wait for each other: nothing is indirect there. */
 static void add_waits(struct blaming *b, const struct ar_interval *late, float scale)
 {
     for (uint32_t i = 0; i < late->n_waits; i++)

@@ -72,7 +72,10 @@ void ar_interval_end(struct ar_intervals *all, uint32_t id, const struct ar_prof
 void ar_interval_waited(struct ar_intervals *all, uint32_t id, uint32_t site, uint32_t at_node,
                         const struct ar_blame *blame, double ns);
 
-/* Waits of `mean_ns` at `site` until `location` came at last, in the interval `late`. */
+/*
+ * Waits of `mean_ns` until `location` came at last, in the interval `late`. At `site`, if that is not AR_NO_ID, ranks wait
+ * for each other within one operation: those who had waited there pass on what they waited for.
+ */
 struct ar_lateness {
     uint32_t location, late, site;
     int64_t came_ns;

@@ -52,7 +52,7 @@ void ar_wait_sums_close(struct ar_wait_sums *s)
 /* ---- sites ------------------------------------------------------------------------------------ */
 
 /* What a method of mpi4py is, however many messages it is made of. */
-static enum ar_wait_class class_of_method(const char *method, enum ar_wait_class otherwise)
+static bool class_of_method(const char *method, enum ar_wait_class *class)
 {
     static const struct {
         const char *name;
@@ -67,17 +67,11 @@ static enum ar_wait_class class_of_method(const char *method, enum ar_wait_class
     const char *dot = strrchr(method, '.');
 
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(methods[i].name, dot ? dot + 1 : method) == 0)
-            return methods[i].class;
-    return otherwise;
-}
-
-static enum ar_wait_class shown_class(const struct ar_profile *p, uint32_t operation,
-                                      enum ar_wait_class class)
-{
-    if (function_of(p, operation)->kind != AR_FUNCTION_OPERATION)
-        return class;
-    return class_of_method(name_of(p, operation), class);
+        if (strcmp(methods[i].name, dot ? dot + 1 : method) == 0) {
+            *class = methods[i].class;
+            return true;
+        }
+    return false;
 }
 
 static struct ar_wait_share *new_shares(size_t n_roots)
@@ -130,12 +124,14 @@ uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_c
         return id;
 
     uint32_t operation = ar_operation_of(s->p, node);
-    struct ar_wait_site like = {.class = shown_class(s->p, operation, class),
+    struct ar_wait_site like = {.class = class,
                                 .node = operation,
                                 .mpi = s->p->nodes[node].function,
                                 .place = ar_place_of_call(s->p, operation),
                                 .nonblocking = nonblocking};
 
+    if (function_of(s->p, operation)->kind == AR_FUNCTION_OPERATION)
+        like.is_composed = class_of_method(name_of(s->p, operation), &like.class);
     id = site_of_line(s, &like);
     if (id != AR_NO_ID && ar_idmap_put(&s->by_node, key, id) < 0)
         return AR_NO_ID;

@@ -54,6 +54,7 @@ struct turn {
 struct analysis {
     struct ar_profile *p;
     struct ar_waits *out;
+    const bool *of; /* by root: whose waits count; NULL: all */
     struct reading *readings;
     size_t n_readings;
     struct turn *turns; /* a heap of those that are not at their end: the earliest comes first */
@@ -96,22 +97,28 @@ static bool is_main_of_root(const struct analysis *a, uint32_t location)
     return l->thread == 0 && l->process < a->p->n_roots;
 }
 
+static void count_wait(struct analysis *a, const struct call *call)
+{
+    uint32_t root = ar_profile_root(a->p, call->location);
+
+    if (is_main_of_root(a, call->location))
+        a->main_waits[root] += call->waited_ns;
+    if (a->of && !a->of[root])
+        return;
+    a->out->waited_ns += call->waited_ns;
+    if (ar_wait_sums_add(&a->sums, call->site, root, call->late, &call->blame, call->waited_ns) < 0)
+        a->failed = true;
+}
+
 /* All partners are known, or never will be. */
 static void end_call(struct analysis *a, uint32_t id)
 {
     struct call *call = &a->calls[id];
 
     if (call->waited_ns > 0) {
-        uint32_t root = ar_profile_root(a->p, call->location);
-
-        if (ar_wait_sums_add(&a->sums, call->site, root, call->late, &call->blame,
-                             call->waited_ns) < 0)
-            a->failed = true;
+        count_wait(a, call);
         ar_interval_waited(&a->intervals, call->after, call->site, call->node, &call->blame,
                            call->waited_ns);
-        a->out->waited_ns += call->waited_ns;
-        if (is_main_of_root(a, call->location))
-            a->main_waits[root] += call->waited_ns;
     }
     ar_interval_drop(&a->intervals, call->after);
     call->late = a->free_call;
@@ -173,10 +180,14 @@ static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uin
     }
     if (n_others == 0)
         return;
+    if (site == AR_NO_ID) {
+        a->failed = true;
+        return;
+    }
     ar_blame_find(&a->intervals,
                   &(struct ar_lateness){.location = late->location,
                                         .late = late->interval,
-                                        .site = site,
+                                        .site = a->sums.sites[site].is_composed ? site : AR_NO_ID,
                                         .came_ns = late->came_ns,
                                         .mean_ns = sum_ns / (double)n_others,
                                         .others = a->others,
@@ -511,9 +522,9 @@ static void release(struct analysis *a)
     free(a->main_waits);
 }
 
-enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p)
+enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p, const bool *of)
 {
-    struct analysis a = {.p = p, .out = out};
+    struct analysis a = {.p = p, .out = out, .of = of};
 
     *out = (struct ar_waits){0};
 

@@ -21,7 +21,7 @@
  * Cost: linear in calls, times the logarithm of threads.
  *
  *     struct ar_waits w;
- *     if (ar_waits_build(&w, &profile) < 0) ...
+ *     if (ar_waits_build(&w, &profile, NULL) < 0) ...
  *     w.sites[0].waited_ns …
  *     ar_waits_free(&w);
  */
@@ -63,7 +63,8 @@ struct ar_wait_site {
     uint32_t mpi;  /* function of MPI that waited, one of them */
     struct ar_place place;
     bool nonblocking;
-    uint64_t n; /* calls that waited */
+    bool is_composed; /* a collective method of mpi4py: its messages wait for each other */
+    uint64_t n;       /* calls that waited */
     double waited_ns;
     /* The largest first. */
     struct ar_wait_share *waiting, *late;
@@ -87,5 +88,7 @@ struct ar_waits {
     uint64_t n_lost; /* that could not be recorded */
 };
 
-AR_MUST_CHECK enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p);
+/* `of`, by root: whose waits count; NULL: everybody's. */
+AR_MUST_CHECK enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p,
+                                            const bool *of);
 void ar_waits_free(struct ar_waits *w);

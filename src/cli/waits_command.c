@@ -406,7 +406,7 @@ int ar_command_waits(int argc, char **argv)
     c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
     if (ar_load_packed(&c.p, c.path, &err) < 0)
         return ar_complain("%s", err.text);
-    if (ar_waits_build(&c.w, &c.p) < 0)
+    if (ar_waits_build(&c.w, &c.p, NULL) < 0)
         status = ar_complain("out of memory");
     else
         status = show(&c);

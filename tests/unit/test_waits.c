@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Jobs that are made up, whose waits are arithmetic: each rank enters an operation at a time that was rolled, and
+ * waits as the definition says. Who was late, and what for, is put into the records and must come out again.
+ */
+#include "analysis/waits.h"
+
+#include "dice.h"
+#include "failing_alloc.h"
+#include "sample_profile.h"
+#include "tap.h"
+
+#define MAX_RANKS 8
+#define MS 1000000u
+
+static struct ar_profile p;
+static struct ar_waits waits;
+
+static struct job {
+    uint32_t n_ranks;
+    uint64_t now[MAX_RANKS]; /* when each can go on */
+    uint32_t work[MAX_RANKS], mpi[AR_N_SYNC_KINDS], comm, n_calls;
+    uint64_t mpi_ns[MAX_RANKS][AR_N_SYNC_KINDS];
+    double expected[AR_N_WAIT_CLASSES][MAX_RANKS], late[MAX_RANKS];
+    struct ar_stream_writer writers[MAX_RANKS];
+} job;
+
+static void start(uint32_t n_ranks)
+{
+    memset(&job, 0, sizeof job);
+    job.n_ranks = n_ranks;
+    sample_start(&p);
+
+    uint32_t main_id = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "main", 1), 0);
+
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        char name[16];
+        uint32_t process = sample_rank(&p, r);
+
+        p.processes[process].world_size = n_ranks;
+        sample_thread(&p, process, 0);
+        snprintf(name, sizeof name, "work_%u", r);
+        job.work[r] =
+            sample_node(&p, main_id, sample_function(&p, AR_FUNCTION_PYTHON, name, 10 + r), 2);
+        ar_stream_begin(&job.writers[r], r);
+    }
+    for (uint32_t kind = 1; kind < AR_N_SYNC_KINDS; kind++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "MPI_%u", kind);
+        job.mpi[kind] =
+            sample_node(&p, main_id, sample_function(&p, AR_FUNCTION_MPI, name, 0), 20 + kind);
+    }
+    job.comm = sample_comm(&p, 7, "MPI_COMM_WORLD", AR_COMM_WORLD, n_ranks, 0) + 1;
+}
+
+static void put(uint32_t rank, enum ar_sync_kind kind, uint32_t sequence, uint32_t peer,
+                uint64_t enter, uint64_t exit, bool with_parts)
+{
+    struct ar_profile_part part = {.node = job.work[rank], .ns = enter - job.now[rank]};
+    struct ar_profile_sync sync = {.location = rank,
+                                   .kind = kind,
+                                   .comm = job.comm,
+                                   .sequence = sequence,
+                                   .peer = peer,
+                                   .node = job.mpi[kind],
+                                   .enter_ns = enter,
+                                   .exit_ns = exit,
+                                   .n_parts = with_parts && part.ns > 0};
+
+    sample_must(ar_stream_put(&job.writers[rank], &sync, &part));
+    job.mpi_ns[rank][kind] += exit - enter;
+    job.n_calls++;
+}
+
+static void expect(enum ar_wait_class class, uint32_t waiting, uint32_t late, uint64_t from,
+                   uint64_t until)
+{
+    if (until <= from)
+        return;
+    job.expected[class][waiting] += (double)(until - from);
+    job.late[late] += (double)(until - from);
+}
+
+static void finish(void)
+{
+    for (uint32_t r = 0; r < job.n_ranks; r++) {
+        struct ar_stream stream;
+
+        p.processes[r].wall_ns = job.now[r];
+        sample_value(&p, AR_METRIC_TIME, 0, r, job.now[r]);
+        for (uint32_t kind = 1; kind < AR_N_SYNC_KINDS; kind++)
+            sample_value(&p, AR_METRIC_TIME, job.mpi[kind], r, job.mpi_ns[r][kind]);
+        sample_must(ar_stream_end(&job.writers[r], &stream));
+        sample_must(ar_grow((void **)&p.streams, &p.cap_streams, p.n_streams + 1, sizeof stream));
+        p.streams[p.n_streams++] = stream;
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------- */
+
+static uint32_t last_of(const uint64_t *enter, uint32_t n, uint32_t but)
+{
+    uint32_t last = but == 0 ? 1 : 0;
+
+    for (uint32_t r = 0; r < n; r++)
+        if (r != but && enter[r] > enter[last])
+            last = r;
+    return last;
+}
+
+static void expect_collective(enum ar_sync_kind kind, uint32_t root, const uint64_t *enter)
+{
+    uint32_t n = job.n_ranks, last = last_of(enter, n, AR_NO_ID), lower = 0;
+
+    for (uint32_t r = 0; r < n; r++)
+        if (kind == AR_SYNC_BARRIER)
+            expect(AR_WAIT_BARRIER, r, last, enter[r], enter[last]);
+        else if (kind == AR_SYNC_ALL)
+            expect(AR_WAIT_ALL, r, last, enter[r], enter[last]);
+        else if (kind == AR_SYNC_FROM_ROOT)
+            expect(AR_WAIT_LATE_BROADCAST, r, root, enter[r], enter[root]);
+        else if (kind == AR_SYNC_SCAN) {
+            expect(AR_WAIT_EARLY_SCAN, r, lower, enter[r], r ? enter[lower] : 0);
+            lower = enter[r] > enter[lower] ? r : lower;
+        }
+    if (kind == AR_SYNC_TO_ROOT && n > 1) {
+        last = last_of(enter, n, root);
+        expect(AR_WAIT_EARLY_REDUCE, root, last, enter[root], enter[last]);
+    }
+}
+
+/* Nobody leaves before everybody has come: it is what a barrier would do, and allowed to all. */
+static void collective(enum ar_sync_kind kind, uint32_t sequence, uint32_t root,
+                       const uint64_t *work)
+{
+    uint64_t enter[MAX_RANKS], end = 0;
+
+    for (uint32_t r = 0; r < job.n_ranks; r++) {
+        enter[r] = job.now[r] + work[r];
+        end = enter[r] > end ? enter[r] : end;
+    }
+    expect_collective(kind, root, enter);
+    end += 1000;
+    for (uint32_t r = 0; r < job.n_ranks; r++) {
+        put(r, kind, sequence,
+            kind == AR_SYNC_FROM_ROOT || kind == AR_SYNC_TO_ROOT ? root : AR_PEER_ALL, enter[r],
+            end + r, true);
+        job.now[r] = end + r;
+    }
+}
+
+static void message(uint32_t from, uint32_t to, uint32_t tag, const uint64_t *work, bool is_eager)
+{
+    uint64_t sent = job.now[from] + work[from], received = job.now[to] + work[to];
+    uint64_t met = sent > received ? sent : received;
+
+    expect(AR_WAIT_LATE_SENDER, to, from, received, sent);
+    if (!is_eager)
+        expect(AR_WAIT_LATE_RECEIVER, from, to, sent, received);
+    put(from, AR_SYNC_SEND, tag, to, sent, is_eager ? sent + 500 : met + 500, true);
+    put(to, AR_SYNC_RECEIVE, tag, from, received, met + 700, true);
+    job.now[from] = is_eager ? sent + 500 : met + 500;
+    job.now[to] = met + 700;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------ */
+
+static double found(enum ar_wait_class class, uint32_t rank)
+{
+    double ns = 0;
+
+    for (size_t i = 0; i < waits.n_sites; i++)
+        for (size_t k = 0; waits.sites[i].class == class && k < waits.sites[i].n_waiting; k++)
+            if (waits.sites[i].waiting[k].process == rank)
+                ns += waits.sites[i].waiting[k].ns;
+    return ns;
+}
+
+static double found_late(uint32_t rank)
+{
+    double ns = 0;
+
+    for (size_t i = 0; i < waits.n_sites; i++)
+        for (size_t k = 0; k < waits.sites[i].n_late; k++)
+            if (waits.sites[i].late[k].process == rank)
+                ns += waits.sites[i].late[k].ns;
+    return ns;
+}
+
+static bool causes_add_up(void)
+{
+    for (size_t i = 0; i < waits.n_sites; i++) {
+        const struct ar_wait_site *site = &waits.sites[i];
+        double sum = 0;
+
+        for (size_t k = 0; k < site->n_causes; k++)
+            sum += site->causes[k].ns;
+        if (sum != site->waited_ns)
+            return false;
+    }
+    return true;
+}
+
+static bool is_near(double a, double b)
+{
+    return a - b < 3 * job.n_calls + 1 && b - a < 3 * job.n_calls + 1; /* clocks are rounded */
+}
+
+static void compare(const char *what, uint64_t seed)
+{
+    bool same = true, late = true;
+
+    for (int class = 0; class < AR_N_WAIT_CLASSES; class ++)
+        for (uint32_t r = 0; r < job.n_ranks; r++)
+            same = same && is_near(found((enum ar_wait_class) class, r), job.expected[class][r]);
+    for (uint32_t r = 0; r < job.n_ranks; r++)
+        late = late && is_near(found_late(r), job.late[r]);
+    tap_ok(same, "%s %u: who waited, how long, and why", what, (unsigned)seed);
+    tap_ok(late, "%s %u: and for whom", what, (unsigned)seed);
+    tap_ok(causes_add_up(), "%s %u: causes add up to the waits", what, (unsigned)seed);
+    tap_ok(waits.n_calls == job.n_calls && waits.n_unresolved == 0, "%s %u: all are resolved", what,
+           (unsigned)seed);
+}
+
+static void make_random(uint64_t seed)
+{
+    struct dice d = {seed};
+    uint32_t sequence = 0, n_operations = 50 + dice_below(&d, 300);
+
+    start(2 + dice_below(&d, MAX_RANKS - 1));
+    for (uint32_t i = 0; i < n_operations; i++) {
+        uint64_t work[MAX_RANKS];
+
+        for (uint32_t r = 0; r < job.n_ranks; r++)
+            work[r] = 1 + dice_below(&d, 5 * MS);
+        if (dice_below(&d, 3)) {
+            collective((enum ar_sync_kind)(AR_SYNC_BARRIER + dice_below(&d, 5)), sequence++,
+                       dice_below(&d, job.n_ranks), work);
+        } else {
+            uint32_t from = dice_below(&d, job.n_ranks);
+            uint32_t to = (from + 1 + dice_below(&d, job.n_ranks - 1)) % job.n_ranks;
+
+            message(from, to, dice_below(&d, 3), work, dice_below(&d, 2));
+        }
+    }
+    finish();
+}
+
+static void test_random(uint64_t seed)
+{
+    make_random(seed);
+    sample_must(ar_waits_build(&waits, &p, NULL));
+    compare("job", seed);
+    ar_waits_free(&waits);
+    ar_profile_free(&p);
+}
+
+/* Its name is in the cause, and the work that all have done is not. */
+static void test_cause(void)
+{
+    uint64_t equal[4] = {10 * MS, 10 * MS, 10 * MS, 10 * MS};
+    uint64_t late[4] = {10 * MS, 10 * MS, 50 * MS, 10 * MS};
+
+    start(4);
+    collective(AR_SYNC_BARRIER, 0, 0, equal);
+    collective(AR_SYNC_BARRIER, 1, 0, late);
+    finish();
+    sample_must(ar_waits_build(&waits, &p, NULL));
+
+    const struct ar_wait_site *site = &waits.sites[0];
+
+    tap_ok(site->n_late > 0 && site->late[0].process == 2, "rank 2 was late");
+    tap_ok(site->causes[0].process == 2 && site->causes[0].node == job.work[2] &&
+               !site->causes[0].indirect && site->causes[0].ns > 119 * MS,
+           "because of its work: %.0f", site->causes[0].ns);
+    tap_ok(waits.times[2].waiting_ns < MS && waits.times[2].caused_ns > 119 * MS &&
+               waits.times[0].waiting_ns > 39 * MS,
+           "and its times say so");
+    ar_waits_free(&waits);
+    ar_profile_free(&p);
+}
+
+/* 0 is slow; 1 waits for it, and 2 for 1, which is not to blame. */
+static void test_indirect(void)
+{
+    uint64_t start_all[3] = {MS, MS, MS}, slow[3] = {80 * MS, MS, MS}, next[3] = {MS, MS, MS};
+
+    start(3);
+    collective(AR_SYNC_BARRIER, 0, 0, start_all);
+
+    uint64_t began = job.now[2];
+
+    message(0, 1, 5, slow, true);
+    message(1, 2, 5, next, true);
+    finish();
+    sample_must(ar_waits_build(&waits, &p, NULL));
+
+    double indirect = 0, direct = 0;
+
+    for (size_t i = 0; i < waits.n_sites; i++)
+        for (size_t k = 0; k < waits.sites[i].n_causes; k++)
+            if (waits.sites[i].class == AR_WAIT_LATE_SENDER &&
+                waits.sites[i].causes[k].node == job.work[0])
+                *(waits.sites[i].causes[k].indirect ? &indirect : &direct) +=
+                    waits.sites[i].causes[k].ns;
+    tap_ok(direct > 78 * MS && direct < 81 * MS, "rank 1 waited for rank 0: %.0f", direct);
+    tap_ok(indirect > 76 * MS && indirect < 82 * MS, "and rank 2, in the end, too: %.0f", indirect);
+    tap_ok(job.now[2] - began > 80 * MS, "it did wait");
+    ar_waits_free(&waits);
+    ar_profile_free(&p);
+}
+
+/* Records of one rank are missing: what it took part in is not known, and is counted. */
+static void test_unresolved(void)
+{
+    uint64_t work[2] = {MS, 2 * MS};
+
+    start(2);
+    collective(AR_SYNC_BARRIER, 0, 0, work);
+    message(0, 1, 3, work, true);
+    finish();
+    ar_stream_free(&p.streams[--p.n_streams]);
+    sample_must(ar_waits_build(&waits, &p, NULL));
+    tap_ok(waits.n_calls == 2 && waits.n_unresolved == 2 && waits.waited_ns == 0,
+           "without the others nothing is known");
+    ar_waits_free(&waits);
+    ar_profile_free(&p);
+}
+
+static void test_nobody(void)
+{
+    sample_start(&p);
+    sample_must(ar_waits_build(&waits, &p, NULL));
+    tap_ok(waits.n_calls == 0 && waits.n_sites == 0, "nobody waits for nobody");
+    ar_waits_free(&waits);
+    ar_profile_free(&p);
+}
+
+static void test_no_memory(void)
+{
+    bool worked = false, refused = true;
+    size_t n = 0;
+
+    make_random(3);
+    for (; !worked; n++) {
+        alloc_fail_after(n);
+        enum ar_status status = ar_waits_build(&waits, &p, NULL);
+        alloc_restore();
+        worked = status == AR_OK;
+        refused = refused && (worked || status == AR_NOMEM);
+        if (worked)
+            ar_waits_free(&waits);
+    }
+    tap_ok(refused && n > 20, "every one of %zu allocations may fail", n - 1);
+    ar_profile_free(&p);
+}
+
+int main(void)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        test_random(seed);
+    test_cause();
+    test_indirect();
+    test_unresolved();
+    test_nobody();
+    test_no_memory();
+    return tap_done();
+}
