@@ -93,14 +93,14 @@ void ar_interval_end(struct ar_intervals *all, uint32_t id, const struct ar_prof
 
 /* Of many the largest are kept: the smallest makes room. */
 static void add_wait(struct ar_interval *interval, const struct ar_blame_item *item, uint32_t site,
-                     uint32_t at_node, float ns)
+                     uint32_t at_node, bool is_before, float ns)
 {
     uint32_t at = 0;
 
     for (; at < interval->n_waits; at++)
         if (interval->waits[at].location == item->location &&
             interval->waits[at].node == item->node && interval->waits[at].site == site &&
-            interval->waits[at].at_node == at_node) {
+            interval->waits[at].at_node == at_node && interval->waits[at].is_before == is_before) {
             interval->waits[at].ns += ns;
             return;
         }
@@ -118,18 +118,21 @@ static void add_wait(struct ar_interval *interval, const struct ar_blame_item *i
     interval->waits[at].node = item->node;
     interval->waits[at].site = site;
     interval->waits[at].at_node = at_node;
+    interval->waits[at].is_before = is_before;
     interval->waits[at].ns = ns;
 }
 
 void ar_interval_waited(struct ar_intervals *all, uint32_t id, uint32_t site, uint32_t at_node,
-                        const struct ar_blame *blame, double ns)
+                        bool is_before, const struct ar_blame *blame, double ns)
 {
     struct ar_interval *interval = &all->items[id];
 
-    interval->waited_ns += (float)ns;
+    if (!is_before)
+        interval->waited_ns += (float)ns;
     for (uint32_t i = 0; i < blame->n; i++)
         if (blame->items[i].share > 0)
-            add_wait(interval, &blame->items[i], site, at_node, blame->items[i].share * (float)ns);
+            add_wait(interval, &blame->items[i], site, at_node, is_before,
+                     blame->items[i].share * (float)ns);
 }
 
 /* ---- blame ------------------------------------------------------------------------------------ */
@@ -148,7 +151,7 @@ static float waited_in(const struct ar_interval *interval, uint32_t node)
     float ns = 0;
 
     for (uint32_t i = 0; i < interval->n_waits; i++)
-        if (interval->waits[i].at_node == node)
+        if (interval->waits[i].at_node == node && !interval->waits[i].is_before)
             ns += interval->waits[i].ns;
     return ns;
 }
@@ -221,11 +224,13 @@ static void add_item(struct blaming *b, uint32_t location, uint32_t node, bool i
     b->left_ns -= ns;
 }
 
-static void add_waits(struct blaming *b, const struct ar_interval *late, float scale)
+static void add_waits(struct blaming *b, const struct ar_interval *late, bool are_before,
+                      float scale)
 {
     for (uint32_t i = 0; i < late->n_waits; i++)
-        add_item(b, late->waits[i].location, late->waits[i].node,
-                 late->waits[i].site != b->of->site, late->waits[i].ns * scale);
+        if (late->waits[i].is_before == are_before)
+            add_item(b, late->waits[i].location, late->waits[i].node,
+                     late->waits[i].site != b->of->site, late->waits[i].ns * scale);
 }
 
 static float less(float a, float b)
@@ -233,28 +238,34 @@ static float less(float a, float b)
     return a < b ? a : b;
 }
 
-static float sum_of_waits(const struct ar_interval *late)
+static float sum_of_waits(const struct ar_interval *late, bool are_before)
 {
     float sum = 0;
 
     for (uint32_t i = 0; i < late->n_waits; i++)
-        sum += late->waits[i].ns;
+        if (late->waits[i].is_before == are_before)
+            sum += late->waits[i].ns;
     return sum;
 }
 
-/* All that it did while the others waited already. */
-static void blame_whole(struct blaming *b, const struct ar_interval *late)
+/* All that it did while the others waited already, and that it had waited itself before, while they did. */
+static void blame_whole(struct blaming *b, const struct ar_interval *late, int64_t since_ns)
 {
-    float own[AR_INTERVAL_PARTS], own_ns = 0, waits_ns = sum_of_waits(late);
+    float own[AR_INTERVAL_PARTS], own_ns = 0, waits_ns = sum_of_waits(late, false);
+    float before_ns = sum_of_waits(late, true);
+    float together_ns = less(before_ns, (float)(late->start_ns - since_ns));
 
     for (uint32_t i = 0; i < late->n_parts; i++)
         own_ns += own[i] = own_part(late, i);
 
-    float scale = own_ns + waits_ns > b->left_ns ? b->left_ns / (own_ns + waits_ns) : 1;
+    float sum_ns = own_ns + waits_ns + together_ns;
+    float scale = sum_ns > b->left_ns ? b->left_ns / sum_ns : 1;
 
     for (uint32_t i = 0; i < late->n_parts; i++)
         add_item(b, b->of->location, late->parts[i].node, false, own[i] * scale);
-    add_waits(b, late, scale);
+    add_waits(b, late, false, scale);
+    if (before_ns > 0)
+        add_waits(b, late, true, together_ns / before_ns * scale);
 }
 
 /*
@@ -265,9 +276,8 @@ static void blame_difference(struct blaming *b, const struct ar_intervals *all,
                              const struct ar_interval *late)
 {
     struct comparison c = compare(all, late, b->of->others, b->of->n_others);
-    float left = b->left_ns, more = less(left, c.more_ns);
-    float waits_ns = sum_of_waits(late),
-          waited = less(left - more, less(c.waited_more_ns, waits_ns));
+    float left = b->left_ns, more = less(left, c.more_ns), waits_ns = sum_of_waits(late, false);
+    float waited = less(left - more, less(c.waited_more_ns, waits_ns));
     float rest_own = c.own_ns - c.more_ns, rest = less(left - more - waited, rest_own);
 
     for (uint32_t i = 0; i < late->n_parts; i++)
@@ -275,7 +285,7 @@ static void blame_difference(struct blaming *b, const struct ar_intervals *all,
                  (c.more_ns > 0 ? c.more[i] * (more / c.more_ns) : 0) +
                      (rest_own > 0 ? (c.own[i] - c.more[i]) * (rest / rest_own) : 0));
     if (waits_ns > 0)
-        add_waits(b, late, waited / waits_ns);
+        add_waits(b, late, false, waited / waits_ns);
 }
 
 void ar_blame_find(const struct ar_intervals *all, const struct ar_lateness *lateness,
@@ -289,7 +299,7 @@ void ar_blame_find(const struct ar_intervals *all, const struct ar_lateness *lat
     out->n = 0;
     while (all->items[id].start_ns > since_ns && all->items[id].before != AR_NO_ID &&
            b.left_ns > 0) {
-        blame_whole(&b, &all->items[id]);
+        blame_whole(&b, &all->items[id], since_ns);
         id = all->items[id].before;
     }
     if (b.left_ns > 0)

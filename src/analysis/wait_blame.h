@@ -39,12 +39,13 @@ struct ar_interval {
         uint32_t node;
         float ns;
     } parts[AR_INTERVAL_PARTS];
-    /* It had waited at `site`, because of what `location` did in `node`. */
+    /* It had waited at `site`, because of what `location` did in `node`: in the interval, or until it began. */
     struct {
         uint32_t location, node, site, at_node;
+        bool is_before;
         float ns;
     } waits[AR_INTERVAL_WAITS];
-    float waited_ns;
+    float waited_ns; /* in it */
 };
 
 struct ar_intervals {
@@ -68,9 +69,9 @@ void ar_interval_drop(struct ar_intervals *all, uint32_t id);
 /* What was done in it, when it ends. */
 void ar_interval_end(struct ar_intervals *all, uint32_t id, const struct ar_profile_part *parts,
                      uint32_t n_parts);
-/* A wait of `ns` in it, at that site and node. */
+/* A wait of `ns` at that site and node, in it or (`is_before`) until it began. */
 void ar_interval_waited(struct ar_intervals *all, uint32_t id, uint32_t site, uint32_t at_node,
-                        const struct ar_blame *blame, double ns);
+                        bool is_before, const struct ar_blame *blame, double ns);
 
 /*
  * Waits of `mean_ns` until `location` came at last, in the interval `late`. At `site`, if that is not AR_NO_ID, ranks wait

@@ -43,6 +43,7 @@ struct call {
     double waited_ns;
     struct ar_blame blame;
     bool nonblocking;
+    bool ends_interval; /* its wait was before `after`, and not in it */
 };
 
 /* Where a thread is: apart from the rest of it, since of all these the earliest is asked for. */
@@ -117,8 +118,8 @@ static void end_call(struct analysis *a, uint32_t id)
 
     if (call->waited_ns > 0) {
         count_wait(a, call);
-        ar_interval_waited(&a->intervals, call->after, call->site, call->node, &call->blame,
-                           call->waited_ns);
+        ar_interval_waited(&a->intervals, call->after, call->site, call->node, call->ends_interval,
+                           &call->blame, call->waited_ns);
     }
     ar_interval_drop(&a->intervals, call->after);
     call->late = a->free_call;
@@ -354,6 +355,7 @@ static uint32_t begin_call(struct analysis *a, const struct reading *r,
     a->calls[id].location = sync->location;
     a->calls[id].node = sync->node;
     a->calls[id].nonblocking = sync->posted != 0;
+    a->calls[id].ends_interval = sync->n_parts > 0;
     a->calls[id].after = r->interval;
     a->calls[id].n_open = 1; /* until all of its records are read */
     ar_interval_hold(&a->intervals, r->interval);
