@@ -60,11 +60,11 @@ def build() -> str:
     return str(target)
 
 
-def generate(kind: str, target: Path, size: dict[str, float]) -> Path:
+def generate(kind: str, target: Path, size: dict[str, float], *more: str) -> Path:
     options = [word for name, value in size.items() for word in (f"--{name}", str(value))]
     if kind == "live":
         target.mkdir()
-    run([build(), kind, str(target), *options], "/")
+    run([build(), kind, str(target), *options, *more], "/")
     return target
 
 

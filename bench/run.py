@@ -20,6 +20,7 @@ build/bench.json has the same for programs:
         "finalize": {"seconds": {library: {ranks: {"gather", "plain", "allranks", "bytes"}}}},
         "mpi":      {"ns": {library: {mode: {case: ns}}}},
         "scale":    {"modes": {mode: {"s", "bytes", "file"}}, "large": {"ranks", "nodes", "share"}},
+        "waits":    {"modes": {mode: {"s", "bytes", "file"}}, "many": {"ranks", …}, "wide": {"ranks", …}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
 A kind that could not be measured at all has {"failed": why}.
@@ -50,6 +51,7 @@ import measure_real
 import measure_regions
 import measure_scale
 import measure_startup
+import measure_waits
 from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
 from tables import Check, Outcome, note, summary, title
 
@@ -66,6 +68,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "mpi": measure_mpi.measure,
     "finalize": measure_finalize.measure,
     "scale": measure_scale.measure,
+    "waits": measure_waits.measure,
 }
 
 
