@@ -75,7 +75,7 @@ static void print_program(struct command *c)
 {
     const struct ar_profile *p = &c->p;
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
-    size_t n_name = ar_count_characters(name, 30);
+    size_t n_name = ar_count_columns(name, 30);
 
     printf("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? n_name : 20, AR_KEEP_START);
@@ -286,7 +286,7 @@ static void arrange(const struct command *c, struct table *t)
     n_numbers += t->has_range ? RANGE_COLUMNS + n_rank_digits(c) : 0;
     t->n_label = c->n_columns > n_numbers + 16 ? c->n_columns - n_numbers - 1 : 16;
     for (size_t i = 0; i < t->n; i++) {
-        size_t n = ar_count_characters(place_of(c, t, &t->rows[i]), MOST_PLACE_COLUMNS);
+        size_t n = ar_count_columns(place_of(c, t, &t->rows[i]), MOST_PLACE_COLUMNS);
 
         if (n > t->n_place)
             t->n_place = n;
@@ -295,7 +295,7 @@ static void arrange(const struct command *c, struct table *t)
         t->n_place = t->n_label / 2;
     for (size_t i = 0; i < t->n && t->by < AR_MPI_BY_COMM; i++)
         t->is_short = t->is_short ||
-                      ar_count_characters(t->rows[i].name, name_columns(t) + 1) > name_columns(t);
+                      ar_count_columns(t->rows[i].name, name_columns(t) + 1) > name_columns(t);
 }
 
 static void print_label(const struct command *c, const struct table *t,

@@ -76,31 +76,6 @@ static const char *full_name(const struct command *c, uint32_t function)
     return ar_strtab_text(&c->p.strings, c->p.functions[function].name);
 }
 
-static bool name_fits(const struct command *c, uint32_t function)
-{
-    const char *name = full_name(c, function);
-    const char *plain = c->p.functions[function].kind == AR_FUNCTION_MPI
-                            ? ar_mpi_class_of(name).function
-                            : ar_show_function(&c->p, function, SIZE_MAX);
-
-    return ar_wanted_name(&c->wanted, name) || ar_wanted_name(&c->wanted, plain) ||
-           (strncmp(plain, "MPI_", 4) == 0 && ar_wanted_name(&c->wanted, plain + 4));
-}
-
-static bool node_fits(const struct command *c, uint32_t node)
-{
-    const struct ar_function *f = &c->p.functions[c->p.nodes[node].function];
-
-    if (!c->wanted.file)
-        return name_fits(c, c->p.nodes[node].function);
-    if (!is_called_by_line(f))
-        return ar_wanted_place(&c->wanted, ar_strtab_text(&c->p.strings, f->file), f->first_line);
-
-    struct ar_place place = ar_place_of_call(&c->p, node);
-
-    return ar_wanted_place(&c->wanted, ar_place_file(&c->p, place), place.line);
-}
-
 static const struct ar_function_sums *sums_of(const struct command *c, uint32_t function)
 {
     return &c->f.sums[function];
@@ -164,7 +139,7 @@ static enum ar_status find_functions(struct command *c)
     if (!c->only || !c->functions || !c->shares || ar_totals_build(&c->t, &c->p) < 0)
         return AR_NOMEM;
     for (uint32_t i = 0; i < c->p.n_nodes; i++)
-        c->only[i] = node_fits(c, i);
+        c->only[i] = ar_wanted_node(&c->wanted, &c->p, i);
     if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 ||
         ar_shares_open(&c->reading, &c->f) < 0)
         return AR_NOMEM;
@@ -236,7 +211,7 @@ static void print_head(const struct command *c)
     bool ranks = c->p.n_processes && c->p.processes[0].world_rank != AR_RANK_NONE;
 
     printf("%s", ar_bold());
-    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_characters(name, 30) : 20,
+    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
     printf("%s   %s on %s   %s\n", ar_plain(),
            ranks ? ar_show_items(c->p.n_roots, "rank", "ranks")
