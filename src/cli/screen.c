@@ -431,7 +431,8 @@ static void show_extreme(const struct ar_process *process, uint64_t ns, double u
 /* The rank that has least goes first, then digits, then the least itself. */
 void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, double unit_ns)
 {
-    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
+    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max &&
+                  (double)(s->max - s->min) >= unit_ns / 1000; /* it can be seen */
     char least[64] = "", most[64] = "";
 
     if (p->n_roots < 2)
