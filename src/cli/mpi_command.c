@@ -163,6 +163,7 @@ static int print_head(struct command *c)
     print_classes(c, rows, n);
     print_volume(c, rows, n);
     print_losses(c);
+    c->n_lines += ar_print_selection(&c->selection);
     free(rows);
     return AR_EXIT_OK;
 }

@@ -57,6 +57,7 @@ struct command {
     bool self, inclusive, all, csv, json;
     int sort;
     size_t n_rows, n_columns;
+    size_t n_lines;      /* of the head */
     uint32_t *functions; /* that fit, in order */
     size_t n_functions;
     struct ar_shares reading;
@@ -206,7 +207,7 @@ static int extreme_columns(const struct command *c)
 
 #define NUMBER_COLUMNS 23 /* but for those two */
 
-static void print_head(const struct command *c)
+static void print_head(struct command *c)
 {
     const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
     bool ranks = c->p.n_processes && c->p.processes[0].world_rank != AR_RANK_NONE;
@@ -219,6 +220,7 @@ static void print_head(const struct command *c)
                  : ar_show_items(c->p.n_roots, "process", "processes"),
            ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
            ar_show_duration(c->t.mean_wall_ns));
+    c->n_lines = 1 + ar_print_selection(&c->selection);
 }
 
 static void print_functions(const struct command *c)
@@ -226,7 +228,7 @@ static void print_functions(const struct command *c)
     int n_extreme = extreme_columns(c) > 12 ? extreme_columns(c) : 12;
     size_t n_numbers = NUMBER_COLUMNS + 2 * (size_t)(n_extreme + 1), i = 0;
     size_t n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
-    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 6 : c->n_rows;
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 5 - c->n_lines : c->n_rows;
 
     printf("\n%s", ar_bold());
     ar_print_fit(c->inclusive ? "Functions, with what they call" : "Functions, self time", n_label,
@@ -348,7 +350,7 @@ static int print_matches(struct command *c)
         return status;
     }
     if (c->n_rows == DEFAULT_ROWS)
-        n_most = SCREEN_ROWS / n > 10 ? SCREEN_ROWS / n - 9 : 3;
+        n_most = SCREEN_ROWS / n > 10 ? SCREEN_ROWS / n - 8 - c->n_lines : 3;
     for (size_t i = 0; i < n && status == AR_EXIT_OK; i++)
         status = print_function(c, c->functions[i], c->all ? 0 : n_most);
     return status;

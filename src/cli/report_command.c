@@ -39,7 +39,8 @@ static const char usage[] =
     "how much of it:\n"
     "      --sort WHAT    total (default for trees), self (default for lists), calls, max,\n"
     "                     imbalance (max-mean), both of what min-max shows, or name\n"
-    "      --depth N      levels of the tree (default: 0, all of them)\n"
+    "      --depth N      levels of the tree (0: all of them; default: all, from the bottom\n"
+    "                     up 2 if it is to be one screen)\n"
     "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
     "      --min PERCENT  leave out calls with less of the run's time (default: 1)\n"
     "      --csv          what is shown, for spreadsheets; all rows unless --rows says else\n"
@@ -163,8 +164,11 @@ static int show(struct ar_report *r)
 
 int ar_command_report(int argc, char **argv)
 {
-    struct ar_report r = {
-        .n_rows = SIZE_MAX, .min_share = 0.01, .sort = -1, .n_columns = ar_screen_columns()};
+    struct ar_report r = {.n_rows = SIZE_MAX,
+                          .n_levels = SIZE_MAX,
+                          .min_share = 0.01,
+                          .sort = -1,
+                          .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &r);
 
     if (status < 0)

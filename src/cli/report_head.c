@@ -3,7 +3,6 @@
 #include "cli/screen.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define HEAD_COLUMNS 80
@@ -163,30 +162,17 @@ static size_t print_untold(const struct ar_report *r)
     return line.n ? print_line(&line) : 0;
 }
 
-static size_t print_selection(const struct ar_report *r)
-{
-    struct ar_bytes line = {0};
-    char *words = ar_show_selection(&r->selection);
-
-    add(&line, "%s", words ? words : "");
-    free(words);
-    if (line.n)
-        return print_line(&line);
-    ar_bytes_free(&line);
-    return 0;
-}
-
 size_t ar_report_head(const struct ar_report *r)
 {
     size_t n = print_program(r);
 
     if (r->t.of_pairs) {
         printf("pstats files: functions and who called them, no call paths\n");
-        return n + 1 + print_selection(r);
+        return n + 1 + ar_print_selection(&r->selection);
     }
     n += print_versions(r);
     n += print_costs(r);
-    n += print_selection(r);
+    n += ar_print_selection(&r->selection);
     n += print_full(r);
     return n + print_untold(r);
 }

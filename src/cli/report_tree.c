@@ -40,7 +40,8 @@ struct ar_tree_rows ar_report_walk(const struct ar_report *r, size_t n_rows,
     size_t depth = 0;
 
     while (node != AR_NO_ID && node != 0) {
-        bool there = is_there(r, node), worth = there && (depth == 0 || is_worth_a_row(r, node));
+        bool there = is_there(r, node),
+             worth = there && (r->is_hot[node] || is_worth_a_row(r, node));
 
         if (worth && (n_rows == 0 || rows.n_shown < n_rows)) {
             if (row)

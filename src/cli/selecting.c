@@ -44,10 +44,13 @@ static void put_words(struct ar_bytes *out, const char *what, const char *const 
     }
 }
 
-char *ar_show_selection(const struct ar_selection *s)
+size_t ar_print_selection(const struct ar_selection *s)
 {
     struct ar_bytes out = {0};
+    size_t n;
 
+    if (ar_selection_is_all(s))
+        return 0;
     put_words(&out, s->ranks && strpbrk(s->ranks, "-,") ? "only ranks" : "only rank", &s->ranks,
               s->ranks != NULL);
     put_words(&out, "only thread", &s->thread, s->thread != NULL);
@@ -55,11 +58,11 @@ char *ar_show_selection(const struct ar_selection *s)
     put_words(&out, "only functions", s->include.items, s->include.n);
     put_words(&out, "without", s->exclude.items, s->exclude.n);
     ar_bytes_u8(&out, '\0');
-    if (out.bad) {
-        ar_bytes_free(&out);
-        return NULL;
-    }
-    return (char *)out.data;
+    n = out.bad ? 0 : ar_count_columns((char *)out.data, 80);
+    ar_print_fit(out.bad ? "" : (char *)out.data, n < 80 ? n : 80, AR_KEEP_START);
+    printf("\n");
+    ar_bytes_free(&out);
+    return 1;
 }
 
 static void put_list(struct ar_json *j, const char *key, const struct ar_words *words)

@@ -47,7 +47,7 @@ struct ar_part {
 int ar_part_open(struct ar_part *out, const char *path, const struct ar_selection *s);
 void ar_part_close(struct ar_part *part);
 
-/* "only ranks 0-3, region solve": in words, or "". To be freed; NULL: no memory. */
-char *ar_show_selection(const struct ar_selection *s);
+/* "only ranks 0-3, only region solve" in a line, or nothing; returns how many lines that are. */
+size_t ar_print_selection(const struct ar_selection *s);
 /* The member "selection": null for all of it. */
 void ar_json_selection(struct ar_json *j, const struct ar_selection *s);
