@@ -583,12 +583,19 @@ enum ar_status ar_mpi_pairs(const struct ar_mpi *m, struct ar_mpi_pair **pairs, 
 
 enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p)
 {
+    struct ar_totals t;
+
+    *out = (struct ar_mpi){0};
+    return ar_totals_build(&t, p) == AR_OK ? ar_mpi_open_with(out, p, &t) : AR_NOMEM;
+}
+
+enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p, struct ar_totals *t)
+{
     enum ar_status status;
 
-    *out = (struct ar_mpi){.p = p};
-    status = ar_totals_build(&out->t, p);
-    if (status == AR_OK)
-        status = find_classes(out);
+    *out = (struct ar_mpi){.p = p, .t = *t};
+    *t = (struct ar_totals){0};
+    status = find_classes(out);
     out->shown = malloc((p->n_nodes + 1) * sizeof *out->shown);
     out->is_chosen = malloc((p->n_nodes + 1) * sizeof *out->is_chosen);
     if (status == AR_OK && out->shown && out->is_chosen) {

@@ -83,6 +83,9 @@ struct ar_mpi {
 };
 
 AR_MUST_CHECK enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p);
+/* With totals that somebody has built already: they are its own from now on, whether it works or not. */
+AR_MUST_CHECK enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p,
+                                              struct ar_totals *t);
 void ar_mpi_close(struct ar_mpi *m);
 /* Is there any MPI call in it; is it known who sent what to whom? */
 bool ar_mpi_has_calls(const struct ar_mpi *m);

@@ -28,16 +28,18 @@ static void print_mpi(const struct ar_report *r, const struct ar_mpi_row *rows, 
     }
 }
 
-/* With totals, which it needs itself. */
+/* Lends it the totals. */
 static enum ar_status find_mpi(struct ar_report *r, struct ar_mpi_row **rows, size_t *n)
 {
     struct ar_mpi m;
 
-    if (ar_mpi_open(&m, r->p) < 0)
+    if (ar_mpi_open_with(&m, r->p, &r->t) < 0)
         return AR_NOMEM;
 
     enum ar_status status = ar_mpi_table(&m, AR_MPI_BY_PATH, rows, n);
 
+    r->t = m.t;
+    m.t = (struct ar_totals){0};
     ar_mpi_close(&m);
     return status;
 }

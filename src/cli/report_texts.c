@@ -3,6 +3,7 @@
 #include "cli/screen.h"
 #include "export/pstats_text.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define RANK "{rank}"
@@ -25,6 +26,19 @@ static bool name_file(const char *form, uint32_t number, char *name, size_t n_na
     return n >= 0 && (size_t)n < n_name;
 }
 
+/* Not through a disk's cache each, as a run is: there may be thousands, and they can be made again. */
+static int write_plain(const char *name, const struct ar_bytes *bytes)
+{
+    FILE *file = fopen(name, "wb");
+    bool failed;
+
+    if (!file)
+        return ar_complain("%s: %s", name, strerror(errno));
+    failed = fwrite(bytes->data, 1, bytes->n, file) != bytes->n;
+    failed |= fclose(file) != 0;
+    return failed ? ar_complain("%s: %s", name, strerror(errno)) : AR_EXIT_OK;
+}
+
 static int write_text(struct ar_report *r, struct ar_pstats_texts *texts, uint32_t root)
 {
     struct ar_bytes bytes = {0};
@@ -36,7 +50,7 @@ static int write_text(struct ar_report *r, struct ar_pstats_texts *texts, uint32
     if (ar_pstats_text_put(texts, root, &bytes) < 0)
         status = ar_complain("out of memory");
     else
-        status = ar_write_output(name, &bytes);
+        status = strcmp(name, "-") == 0 ? ar_write_output(name, &bytes) : write_plain(name, &bytes);
     ar_bytes_free(&bytes);
     return status;
 }
