@@ -70,6 +70,12 @@ void ar_print_title(struct ar_label_columns c, const char *title, const char *un
 /* `mark` stands before the name, which is bold if that is no space. */
 void ar_print_label(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
                     size_t indent, char mark);
+/* The same with a place of which the node is only one of several. */
+#define AR_SEVERAL_PLACES "several places"
+void ar_print_label_at(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
+                       size_t indent, char mark, const char *place);
+/* Of two nodes of one function. What is known by its place is called in many. */
+bool ar_have_one_place(const struct ar_profile *p, uint32_t a, uint32_t b);
 /* "~0.020": a time that is estimated, ">0.020": one that is only a part; in nine columns. */
 void ar_print_marked(const struct ar_report *r, uint8_t marks, double ns);
 const char *ar_range_head(const struct ar_report *r); /* "" where there is one rank */

@@ -62,13 +62,21 @@ static struct ordered *order_level(struct view *v, const struct ar_level *level)
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
+static const char *show_place(const struct ar_report *r, const struct ar_bottom_row *row)
+{
+    for (size_t i = 0; i < row->n_ways; i++)
+        if (!ar_have_one_place(r->p, row->node, row->ways[i].at))
+            return AR_SEVERAL_PLACES;
+    return ar_show_place(r->p, row->node);
+}
+
 static void print_row(struct view *v, const struct ar_bottom_row *row, size_t depth,
                       const struct ar_spread *s)
 {
     const struct ar_report *r = v->r;
     double share = r->t.mean_wall_ns > 0 ? row->self_ns / r->t.mean_wall_ns : 0;
 
-    ar_print_label(r, ar_tree_columns(r), row->node, depth, ' ');
+    ar_print_label_at(r, ar_tree_columns(r), row->node, depth, ' ', show_place(r, row));
     printf(" %8s %8s", ar_show_time(row->self_ns, r->unit_ns), ar_show_percent(share));
     ar_print_range(r->p, s, r->unit_ns);
     printf("\n");

@@ -91,9 +91,13 @@ static const struct ar_function_sums *sums_of(const struct list *l, size_t row)
 
 static void print_name(const struct list *l, size_t row)
 {
-    uint32_t node = l->f.nodes[l->f.first_node[l->functions[row]]];
+    const uint32_t *nodes = &l->f.nodes[l->f.first_node[l->functions[row]]];
+    const char *place = ar_show_place(l->r->p, nodes[0]);
 
-    ar_print_label(l->r, ar_list_columns(l->r), node, 0, ' ');
+    for (uint32_t i = 1; i < sums_of(l, row)->n_nodes; i++)
+        if (!ar_have_one_place(l->r->p, nodes[0], nodes[i]))
+            place = AR_SEVERAL_PLACES;
+    ar_print_label_at(l->r, ar_list_columns(l->r), nodes[0], 0, ' ', place);
 }
 
 static void print_title(const struct list *l, const char *title, const char *a, const char *b,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "cli/mpi_text.h"
 #include "cli/report.h"
 #include "cli/screen.h"
 
@@ -126,6 +127,17 @@ static size_t print_costs(const struct ar_report *r)
     return print_line(&line);
 }
 
+/* As ar_show_items has it, in fewer digits: such lines have up to four of them. */
+static const char *show_items(uint64_t n, const char *one, const char *many)
+{
+    static char texts[4][48];
+    static int next;
+    char *text = texts[next++ % 4];
+
+    snprintf(text, sizeof texts[0], "%s %s", ar_show_short_count(n, 7), n == 1 ? one : many);
+    return text;
+}
+
 /* The tree stopped growing: what came after is found further up than it was. */
 static size_t print_full(const struct ar_report *r)
 {
@@ -135,8 +147,7 @@ static size_t print_full(const struct ar_report *r)
     if (!n_calls && !n_functions)
         return 0;
     add(&line, "no room for %s, %s: their callers' now (--max-size)",
-        ar_show_items(n_calls, "call", "calls"),
-        ar_show_items(n_functions, "function", "functions"));
+        show_items(n_calls, "call", "calls"), show_items(n_functions, "function", "functions"));
     return print_line(&line);
 }
 
@@ -156,8 +167,8 @@ static size_t print_untold(const struct ar_report *r)
         uint64_t n = r->t.n_lost[losses[i].loss];
 
         if (n)
-            add(&line, "%s%s", line.n ? ", " : "no room for details of ",
-                ar_show_items(n, losses[i].one, losses[i].many));
+            add(&line, "%s%s", line.n ? ", " : "no details of ",
+                show_items(n, losses[i].one, losses[i].many));
     }
     return line.n ? print_line(&line) : 0;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report.h"
 
+#include "analysis/place.h"
 #include "cli/screen.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Short runs in milliseconds. Where there are several ranks the numbers are their mean. */
 void ar_report_choose_unit(struct ar_report *r)
@@ -48,9 +50,25 @@ void ar_print_title(struct ar_label_columns c, const char *title, const char *un
     printf("%s\n", heads);
 }
 
-/* Of a long place the end is what matters: the line. */
+bool ar_have_one_place(const struct ar_profile *p, uint32_t a, uint32_t b)
+{
+    struct ar_place x = ar_place_of_call(p, a), y = ar_place_of_call(p, b);
+    bool is_called_by_line = ar_is_kind(p, a, AR_FUNCTION_MPI) ||
+                             ar_is_kind(p, a, AR_FUNCTION_OPERATION) ||
+                             ar_is_kind(p, a, AR_FUNCTION_IMPORT);
+
+    return !is_called_by_line || (x.function == y.function && x.line == y.line);
+}
+
 void ar_print_label(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
                     size_t indent, char mark)
+{
+    ar_print_label_at(r, c, node, indent, mark, ar_show_place(r->p, node));
+}
+
+/* Of a long place the end is what matters: the line. */
+void ar_print_label_at(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
+                       size_t indent, char mark, const char *place)
 {
     size_t most = c.name / 2, n_name;
 
@@ -59,7 +77,7 @@ void ar_print_label(const struct ar_report *r, struct ar_label_columns c, uint32
     printf("%s%c%*s", mark == ' ' ? "" : ar_bold(), mark, (int)indent, "");
     ar_print_fit(ar_show_name(r->p, node, n_name), n_name, AR_KEEP_START);
     printf("%s ", mark == ' ' ? "" : ar_plain());
-    ar_print_fit(ar_show_place(r->p, node), c.place, AR_KEEP_END);
+    ar_print_fit(place, c.place, AR_KEEP_END);
 }
 
 void ar_print_marked(const struct ar_report *r, uint8_t marks, double ns)
@@ -133,7 +151,7 @@ static int by_name(const void *a, const void *b)
     int order;
 
     snprintf(one, sizeof one, "%s", ar_show_function(naming, x, SIZE_MAX));
-    order = strcmp(one, ar_show_function(naming, y, SIZE_MAX));
+    order = strcasecmp(one, ar_show_function(naming, y, SIZE_MAX));
     return order ? order : (x > y) - (x < y);
 }
 
