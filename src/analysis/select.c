@@ -191,7 +191,7 @@ static enum ar_status copy_tables(struct selecting *w)
     if (ar_profile_merge(w->out, &tables) < 0)
         return AR_NOMEM;
     if (w->out->n_locations != w->n_locations || w->out->n_functions != w->p->n_functions)
-        return ar_fail(w->err, AR_BAD, "the same process is in it twice");
+        return ar_fail(w->err, AR_BAD, "the same process is in it twice (look at all of it)");
     return AR_OK;
 }
 

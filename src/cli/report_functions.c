@@ -91,7 +91,7 @@ static const struct ar_function_sums *sums_of(const struct list *l, size_t row)
 
 static void print_name(const struct list *l, size_t row)
 {
-    const uint32_t *nodes = &l->f.nodes[l->f.first_node[l->functions[row]]];
+    const uint32_t *nodes = l->f.nodes + l->f.first_node[l->functions[row]];
     const char *place = ar_show_place(l->r->p, nodes[0]);
 
     for (uint32_t i = 1; i < sums_of(l, row)->n_nodes; i++)

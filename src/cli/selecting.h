@@ -31,12 +31,11 @@
     "      --ranks LIST   only these ranks: 0-3,8\n"                                               \
     "      --thread T     only threads of that name, or number: 0 is the main thread\n"            \
     "      --region NAME  only what is done in regions of that name\n"                             \
-    "      --include X    show only functions X, of Python and C; others are their callers'\n"     \
+    "      --include X    of functions of Python and C show only X; others are their callers'\n"   \
     "      --exclude X    do not show functions X; their time is their callers'\n"                 \
-    "                     X is a name, a file (solver.py), FILE:LINE or a pattern "                \
-    "('*/numpy/*').\n"                                                                             \
-    "                     No time is lost: as with pprof's -show and -hide\n"                      \
-    "                     (region, include and exclude can be given several times)\n"
+    "                     X is a name, a file (solver.py), FILE:LINE where it begins, or a\n"      \
+    "                     pattern ('*/numpy/*'). No time is lost, as with pprof's -show and\n"     \
+    "                     -hide; these and --region can be given several times\n"
 
 struct ar_part {
     struct ar_profile *p; /* one of these */
