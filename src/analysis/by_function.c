@@ -5,34 +5,39 @@
 #include <string.h>
 
 /* In a profile of caller pairs a function has one node, if it is more than somebody's caller. */
-static enum ar_status find_counted(const struct ar_by_function *b, const bool *only, bool *counts)
+static enum ar_status group_by_function(const struct ar_profile *p, const bool *only,
+                                        uint32_t *group_of)
 {
+    bool of_pairs = ar_profile_of_pairs(p);
     struct ar_rows calls;
 
-    if (ar_rows_open(&calls, b->p, AR_METRIC_CALLS) < 0)
+    if (ar_rows_open(&calls, p, AR_METRIC_CALLS) < 0)
         return AR_NOMEM;
-    for (uint32_t i = 0; i < b->p->n_nodes; i++)
-        counts[i] =
-            (!only || only[i]) &&
-            (!b->t->of_pairs || (!ar_node_is_pair(b->p, i) && ar_rows_get(&calls, i).n > 0));
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        bool counts = (!only || only[i]) &&
+                      (!of_pairs || (!ar_node_is_pair(p, i) && ar_rows_get(&calls, i).n > 0));
+
+        group_of[i] = counts ? p->nodes[i].function : AR_NO_ID;
+    }
     ar_rows_close(&calls);
     return AR_OK;
 }
 
-/* Nodes are sorted by function by counting: `first_node` is where each function's begin. */
-static void group_nodes(struct ar_by_function *b, const bool *counts)
+/* Nodes are sorted by group by counting: `first_node` is where each group's begin. */
+static void group_nodes(struct ar_by_function *b, const uint32_t *group_of)
 {
-    const struct ar_profile *p = b->p;
+    size_t n_nodes = b->p->n_nodes;
 
-    for (uint32_t i = 0; i < p->n_nodes; i++)
-        b->first_node[p->nodes[i].function + 1] += counts[i];
-    for (size_t f = 0; f < p->n_functions; f++)
-        b->first_node[f + 1] += b->first_node[f];
-    /* Each is put at its function's beginning, which moves on; then all are moved back by one. */
-    for (uint32_t i = 0; i < p->n_nodes; i++)
-        if (counts[i])
-            b->nodes[b->first_node[p->nodes[i].function]++] = i;
-    memmove(b->first_node + 1, b->first_node, p->n_functions * sizeof *b->first_node);
+    for (uint32_t i = 0; i < n_nodes; i++)
+        if (group_of[i] != AR_NO_ID)
+            b->first_node[group_of[i] + 1]++;
+    for (size_t g = 0; g < b->n_groups; g++)
+        b->first_node[g + 1] += b->first_node[g];
+    /* Each is put at its group's beginning, which moves on; then all are moved back by one. */
+    for (uint32_t i = 0; i < n_nodes; i++)
+        if (group_of[i] != AR_NO_ID)
+            b->nodes[b->first_node[group_of[i]]++] = i;
+    memmove(b->first_node + 1, b->first_node, b->n_groups * sizeof *b->first_node);
     b->first_node[0] = 0;
 }
 
@@ -40,14 +45,14 @@ static void group_nodes(struct ar_by_function *b, const bool *counts)
  * Depth first, with a counter for each function that says how many of its nodes the walk is in: no
  * node has to look at its ancestors, of which recursion makes hundreds of thousands.
  */
-static void find_outermost(struct ar_by_function *b, uint32_t *n_active)
+static void find_outermost(const struct ar_profile *p, const struct ar_totals *t,
+                           uint32_t *n_active, bool *outermost)
 {
-    const struct ar_profile_node *nodes = b->p->nodes;
-    const struct ar_totals *t = b->t;
+    const struct ar_profile_node *nodes = p->nodes;
     uint32_t node = 0;
 
     for (;;) {
-        b->outermost[node] = n_active[nodes[node].function]++ == 0;
+        outermost[node] = n_active[nodes[node].function]++ == 0;
         if (t->first_child[node] != AR_NO_ID) {
             node = t->first_child[node];
             continue;
@@ -144,12 +149,10 @@ static void sum_up(struct ar_by_function *b, struct ar_shares *reading, uint32_t
 
 static bool allocate(struct ar_by_function *b)
 {
-    const struct ar_profile *p = b->p;
-
-    b->sums = calloc(p->n_functions + 1, sizeof *b->sums);
-    b->nodes = calloc(p->n_nodes + 1, sizeof *b->nodes);
-    b->first_node = calloc(p->n_functions + 2, sizeof *b->first_node);
-    b->outermost = calloc(p->n_nodes + 1, sizeof *b->outermost);
+    b->sums = calloc(b->n_groups + 1, sizeof *b->sums);
+    b->nodes = calloc(b->p->n_nodes + 1, sizeof *b->nodes);
+    b->first_node = calloc(b->n_groups + 2, sizeof *b->first_node);
+    b->outermost = calloc(b->p->n_nodes + 1, sizeof *b->outermost);
     return b->sums && b->nodes && b->first_node && b->outermost;
 }
 
@@ -166,11 +169,28 @@ static enum ar_status sum_all(struct ar_by_function *b)
     enum ar_status status = shares ? ar_shares_open(&reading, b) : AR_NOMEM;
 
     if (status == AR_OK) {
-        for (uint32_t f = 0; f < b->p->n_functions; f++)
-            sum_up(b, &reading, f, shares);
+        for (uint32_t g = 0; g < b->n_groups; g++)
+            sum_up(b, &reading, g, shares);
         ar_shares_close(&reading);
     }
     free(shares);
+    return status;
+}
+
+enum ar_status ar_by_group_build(struct ar_by_function *out, const struct ar_profile *p,
+                                 const struct ar_totals *t, const uint32_t *group_of,
+                                 size_t n_groups, const bool *counts_time)
+{
+    enum ar_status status = AR_NOMEM;
+
+    *out = (struct ar_by_function){.p = p, .t = t, .n_groups = n_groups};
+    if (allocate(out)) {
+        memcpy(out->outermost, counts_time, p->n_nodes * sizeof *counts_time);
+        group_nodes(out, group_of);
+        status = sum_all(out);
+    }
+    if (status < 0)
+        ar_by_function_free(out);
     return status;
 }
 
@@ -178,21 +198,20 @@ enum ar_status ar_by_function_build_of(struct ar_by_function *out, const struct 
                                        const struct ar_totals *t, const bool *only)
 {
     uint32_t *n_active = calloc(p->n_functions + 1, sizeof *n_active);
-    bool *counts = calloc(p->n_nodes + 1, sizeof *counts);
+    uint32_t *group_of = malloc((p->n_nodes + 1) * sizeof *group_of);
+    bool *outermost = calloc(p->n_nodes + 1, sizeof *outermost);
     enum ar_status status = AR_NOMEM;
 
-    *out = (struct ar_by_function){.p = p, .t = t};
-    if (n_active && counts && allocate(out))
-        status = find_counted(out, only, counts);
+    *out = (struct ar_by_function){0};
+    if (n_active && group_of && outermost)
+        status = group_by_function(p, only, group_of);
     if (status == AR_OK) {
-        group_nodes(out, counts);
-        find_outermost(out, n_active);
-        status = sum_all(out);
+        find_outermost(p, t, n_active, outermost);
+        status = ar_by_group_build(out, p, t, group_of, p->n_functions, outermost);
     }
-    if (status < 0)
-        ar_by_function_free(out);
     free(n_active);
-    free(counts);
+    free(group_of);
+    free(outermost);
     return status;
 }
 

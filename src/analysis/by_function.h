@@ -13,6 +13,9 @@
  *     if (ar_by_function_build(&b, &profile, &totals) < 0) ...
  *     b.sums[function].self.max …
  *     ar_by_function_free(&b);
+ *
+ * The same can be had of any other groups of nodes: who calls a function, and what it calls, is in
+ * callers.h.
  */
 #pragma once
 
@@ -32,13 +35,14 @@ struct ar_share {
 };
 
 struct ar_by_function {
-    struct ar_function_sums *sums; /* by function */
+    struct ar_function_sums *sums; /* by function, or group */
+    size_t n_groups;
 
     const struct ar_profile *p;
     const struct ar_totals *t;
     uint32_t *nodes;      /* in order of their function; of caller pairs only the functions' own */
     uint32_t *first_node; /* by function: index into `nodes`; one more at the end */
-    bool *outermost;      /* by node: no node of its function is above it */
+    bool *outermost;      /* by node: no node of its function is above it, so its time counts */
 };
 
 AR_MUST_CHECK enum ar_status ar_by_function_build(struct ar_by_function *out,
@@ -48,6 +52,11 @@ AR_MUST_CHECK enum ar_status ar_by_function_build(struct ar_by_function *out,
 AR_MUST_CHECK enum ar_status ar_by_function_build_of(struct ar_by_function *out,
                                                      const struct ar_profile *p,
                                                      const struct ar_totals *t, const bool *only);
+/* Of groups: `group_of` is by node, AR_NO_ID for none; `counts_time` says whose time counts, by node. */
+AR_MUST_CHECK enum ar_status ar_by_group_build(struct ar_by_function *out,
+                                               const struct ar_profile *p,
+                                               const struct ar_totals *t, const uint32_t *group_of,
+                                               size_t n_groups, const bool *counts_time);
 void ar_by_function_free(struct ar_by_function *b);
 
 /*

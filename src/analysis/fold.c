@@ -85,27 +85,54 @@ static enum ar_status fold_values(struct folding *f)
     return AR_OK;
 }
 
+/* How many rows of the profile that has the values a node stands for; a selection shows another's. */
+static uint32_t n_rows_of(const struct ar_profile *p, uint32_t node)
+{
+    return p->rows_of ? p->first_of_node[node + 1] - p->first_of_node[node] : 1;
+}
+
+static uint32_t row_of(const struct ar_profile *p, uint32_t node, uint32_t i)
+{
+    return p->rows_of ? p->nodes_of_row[p->first_of_node[node] + i] : node;
+}
+
+static enum ar_status keep_locations(struct folding *f)
+{
+    size_t n_bytes = f->p->rows_of ? f->p->rows_of->n_locations * sizeof(uint32_t) : 0;
+
+    if (!f->p->location_of)
+        return AR_OK;
+    f->out->location_of = malloc(n_bytes + 1);
+    if (!f->out->location_of)
+        return AR_NOMEM;
+    memcpy(f->out->location_of, f->p->location_of, n_bytes);
+    return AR_OK;
+}
+
 /* Which nodes make up which: by counting, in their order. */
 static enum ar_status fold_rows(struct folding *f)
 {
-    uint32_t *first = calloc(f->out->n_nodes + 2, sizeof *first);
-    uint32_t *nodes = malloc((f->p->n_nodes + 1) * sizeof *nodes);
+    uint32_t *first = calloc(f->out->n_nodes + 2, sizeof *first), *nodes;
+    size_t n_rows = 0;
 
     f->out->first_of_node = first;
-    f->out->nodes_of_row = nodes;
-    if (!first || !nodes)
+    for (uint32_t i = 0; i < f->p->n_nodes && first; i++)
+        if (!f->within[i]) {
+            first[f->ids[i] + 1] += n_rows_of(f->p, i);
+            n_rows += n_rows_of(f->p, i);
+        }
+    f->out->nodes_of_row = nodes = malloc((n_rows + 1) * sizeof *nodes);
+    if (!first || !nodes || keep_locations(f) < 0)
         return AR_NOMEM;
-    for (size_t i = 0; i < f->p->n_nodes; i++)
-        first[f->ids[i] + 1] += !f->within[i];
     for (size_t i = 0; i < f->out->n_nodes; i++)
         first[i + 1] += first[i];
     /* Each is put at its beginning, which moves on; then all are moved back by one. */
     for (uint32_t i = 0; i < f->p->n_nodes; i++)
-        if (!f->within[i])
-            nodes[first[f->ids[i]]++] = i;
+        for (uint32_t k = 0; !f->within[i] && k < n_rows_of(f->p, i); k++)
+            nodes[first[f->ids[i]]++] = row_of(f->p, i, k);
     memmove(first + 1, first, f->out->n_nodes * sizeof *first);
     first[0] = 0;
-    f->out->rows_of = f->p;
+    f->out->rows_of = f->p->rows_of ? f->p->rows_of : f->p;
     return AR_OK;
 }
 
@@ -182,7 +209,7 @@ static enum ar_status fold_all(struct folding *f)
     if (status < 0)
         return status;
     fold_stacks(f);
-    if ((f->p->file ? fold_rows(f) : fold_values(f)) < 0 || fold_comms(f) < 0 ||
+    if ((f->p->file || f->p->rows_of ? fold_rows(f) : fold_values(f)) < 0 || fold_comms(f) < 0 ||
         fold_messages(f) < 0 || fold_streams(f) < 0)
         return AR_NOMEM;
     return ar_profile_sort(f->out);

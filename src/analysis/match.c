@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/match.h"
 
+#include "analysis/names.h"
+#include "analysis/place.h"
+
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,4 +52,53 @@ bool ar_wanted_place(const struct ar_wanted *wanted, const char *file, uint32_t 
 {
     return wanted->file && line == wanted->line && *file &&
            ends_in(file, wanted->file, (size_t)wanted->n_file, '/');
+}
+
+static bool has_pattern(const struct ar_wanted *wanted)
+{
+    return wanted->text && !wanted->file && strpbrk(wanted->text, "*?[");
+}
+
+bool ar_wanted_file(const struct ar_wanted *wanted, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+
+    if (!wanted->text || wanted->file || !*file)
+        return false;
+    if (ends_in(file, wanted->text, strlen(wanted->text), '/'))
+        return true;
+    return has_pattern(wanted) && (fnmatch(wanted->text, file, 0) == 0 ||
+                                   (slash && fnmatch(wanted->text, slash + 1, 0) == 0));
+}
+
+static bool name_fits(const struct ar_wanted *wanted, const struct ar_profile *p, uint32_t function)
+{
+    char room[AR_NAME_BYTES];
+    const char *plain = ar_plain_name(p, function, room);
+
+    return ar_wanted_name(wanted, ar_strtab_text(&p->strings, p->functions[function].name)) ||
+           ar_wanted_name(wanted, plain) ||
+           (strncmp(plain, "MPI_", 4) == 0 && ar_wanted_name(wanted, plain + 4));
+}
+
+bool ar_wanted_function(const struct ar_wanted *wanted, const struct ar_profile *p,
+                        uint32_t function)
+{
+    const struct ar_function *f = &p->functions[function];
+
+    if (wanted->file)
+        return ar_wanted_place(wanted, ar_strtab_text(&p->strings, f->file), f->first_line);
+    return name_fits(wanted, p, function);
+}
+
+bool ar_wanted_node(const struct ar_wanted *wanted, const struct ar_profile *p, uint32_t node)
+{
+    uint32_t kind = p->functions[p->nodes[node].function].kind;
+
+    if (!wanted->file || (kind != AR_FUNCTION_MPI && kind != AR_FUNCTION_OPERATION))
+        return ar_wanted_function(wanted, p, p->nodes[node].function);
+
+    struct ar_place place = ar_place_of_call(p, node);
+
+    return ar_wanted_place(wanted, ar_place_file(p, place), place.line);
 }

@@ -6,12 +6,12 @@
  *     "Solver.step"    a name, whole or its end from a dot on: "step"
  *     "*step*"         a pattern for all of it
  *
- * The same as allranks.load takes.
+ * The same as allranks.load takes. Where files can be chosen, too, "solver.py" is one, or the end of a path from a
+ * slash on, and a pattern holds for its path or its name.
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "format/profile.h"
 
 struct ar_wanted {
     const char *text; /* NULL: nothing was named, and everything fits */
@@ -24,3 +24,11 @@ struct ar_wanted ar_wanted_parse(const char *text);
 bool ar_wanted_name(const struct ar_wanted *wanted, const char *name);
 /* `file` may have directories before what was named. */
 bool ar_wanted_place(const struct ar_wanted *wanted, const char *file, uint32_t line);
+bool ar_wanted_file(const struct ar_wanted *wanted, const char *file);
+/*
+ * By any of its names: "MPI_Send", "Send", "list.append" …; by the line where it begins, or, of MPI and
+ * mpi4py, is called.
+ */
+bool ar_wanted_function(const struct ar_wanted *wanted, const struct ar_profile *p,
+                        uint32_t function);
+bool ar_wanted_node(const struct ar_wanted *wanted, const struct ar_profile *p, uint32_t node);

@@ -89,31 +89,12 @@ static uint64_t *part_of(const struct ar_mpi *m, uint32_t node, struct ar_mpi_pa
 
 /* ---- what is chosen --------------------------------------------------------------------------- */
 
-static bool counts(const struct ar_mpi *m, uint32_t node, uint32_t location)
-{
-    return m->is_chosen[node] && m->has_rank[ar_profile_root(m->p, location)];
-}
-
-static void find_ranks(struct ar_mpi *m)
-{
-    m->n_ranks = 0;
-    m->wall_ns = 0;
-    for (size_t i = 0; i < m->p->n_roots; i++)
-        if (m->has_rank[i]) {
-            m->n_ranks++;
-            m->wall_ns += (double)m->p->processes[i].wall_ns;
-        }
-    if (m->n_ranks)
-        m->wall_ns /= (double)m->n_ranks;
-}
-
-static uint64_t sum_of(const struct ar_mpi *m, uint32_t node, struct ar_row row)
+static uint64_t sum_of(struct ar_row row)
 {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < row.n; i++)
-        if (counts(m, node, row.values[i].location))
-            sum += row.values[i].value;
+        sum += row.values[i].value;
     return sum;
 }
 
@@ -124,59 +105,22 @@ static enum ar_status choice_changed(struct ar_mpi *m)
 
     if (ar_selves_open(&selves, &m->t, m->p) < 0)
         return AR_NOMEM;
-    find_ranks(m);
+    m->n_ranks = m->p->n_roots;
+    m->wall_ns = m->t.mean_wall_ns;
     m->mpi_ns = 0;
     m->parts = (struct ar_mpi_parts){0};
     for (uint32_t node = 0; node < m->p->n_nodes; node++) {
         uint64_t *part = part_of(m, node, &m->parts);
 
         if (m->is_chosen[node] && is_mpi(m, node))
-            m->mpi_ns += (double)sum_of(m, node, ar_selves_get(&selves, node));
+            m->mpi_ns += (double)sum_of(ar_selves_get(&selves, node));
         if (m->is_chosen[node] && part)
-            *part += sum_of(m, node, ar_rows_get(&selves.times, node));
+            *part += sum_of(ar_rows_get(&selves.times, node));
     }
     if (m->n_ranks)
         m->mpi_ns /= (double)m->n_ranks;
     ar_selves_close(&selves);
     return AR_OK;
-}
-
-/* "5" or "5-9", and what comes after it; NULL: neither. */
-static const char *parse_range(const char *text, uint64_t *first, uint64_t *last)
-{
-    char *end;
-
-    *first = *last = strtoull(text, &end, 10);
-    if (end == text || *text < '0' || *text > '9')
-        return NULL;
-    if (*end == '-') {
-        text = end + 1;
-        *last = strtoull(text, &end, 10);
-        if (end == text || *text < '0' || *text > '9')
-            return NULL;
-    }
-    return *end == ',' && end[1] ? end + 1 : *end ? NULL : end;
-}
-
-enum ar_status ar_mpi_choose_ranks(struct ar_mpi *m, const char *ranks)
-{
-    uint64_t first, last;
-
-    memset(m->has_rank, 0, m->p->n_roots * sizeof *m->has_rank);
-    do {
-        ranks = parse_range(ranks, &first, &last);
-        if (!ranks)
-            return AR_BAD;
-        for (size_t i = 0; i < m->p->n_roots; i++) {
-            uint32_t rank = m->p->processes[i].world_rank;
-
-            if (rank != AR_RANK_NONE && rank >= first && rank <= last)
-                m->has_rank[i] = true;
-        }
-    } while (*ranks);
-    if (choice_changed(m) < 0)
-        return AR_NOMEM;
-    return m->n_ranks ? AR_OK : AR_BAD;
 }
 
 static bool is_at(const struct ar_mpi *m, const struct ar_wanted *wanted, uint32_t node)
@@ -299,17 +243,9 @@ static bool has_row(const struct building *b, uint32_t node)
            (b->by == AR_MPI_BY_PATH || is_mpi(b->m, node));
 }
 
-static bool has_chosen(const struct ar_mpi *m, uint32_t node, struct ar_row row)
-{
-    for (size_t i = 0; i < row.n; i++)
-        if (counts(m, node, row.values[i].location))
-            return true;
-    return false;
-}
-
 static enum ar_status add_node_times(struct building *b, uint32_t node, struct ar_row values)
 {
-    if (!has_chosen(b->m, node, values))
+    if (!values.n)
         return AR_OK;
 
     struct ar_mpi_row *row = row_of_node(b, node);
@@ -318,10 +254,9 @@ static enum ar_status add_node_times(struct building *b, uint32_t node, struct a
     if (!row)
         return AR_NOMEM;
     for (size_t i = 0; i < values.n && is_counted_itself(b, node); i++)
-        if (counts(b->m, node, values.values[i].location))
-            add_time(b, row, values.values[i].location, values.values[i].value);
+        add_time(b, row, values.values[i].location, values.values[i].value);
     if (part && b->by == AR_MPI_BY_PATH)
-        *part += sum_of(b->m, node, values);
+        *part += sum_of(values);
     return AR_OK;
 }
 
@@ -349,11 +284,11 @@ static enum ar_status add_metric(struct building *b, enum ar_metric_id metric, s
             continue;
 
         struct ar_row values = ar_rows_get(&rows, node);
-        struct ar_mpi_row *row = has_chosen(b->m, node, values) ? row_of_node(b, node) : NULL;
+        struct ar_mpi_row *row = values.n ? row_of_node(b, node) : NULL;
 
         if (row)
-            *(uint64_t *)((char *)row + field) += sum_of(b->m, node, values);
-        else if (has_chosen(b->m, node, values))
+            *(uint64_t *)((char *)row + field) += sum_of(values);
+        else if (values.n)
             status = AR_NOMEM;
     }
     ar_rows_close(&rows);
@@ -410,7 +345,7 @@ static enum ar_status add_messages(struct building *b)
     for (size_t i = 0; i < p->n_traffic; i++) {
         const struct ar_traffic *t = &p->traffic[i];
 
-        if (!counts(b->m, t->node, t->location) || (b->by < AR_MPI_BY_COMM && !has_row(b, t->node)))
+        if (!b->m->is_chosen[t->node] || (b->by < AR_MPI_BY_COMM && !has_row(b, t->node)))
             continue;
 
         struct ar_mpi_row *row = row_of_traffic(b, t);
@@ -437,8 +372,7 @@ static void spread_time(const struct building *b, size_t i)
     struct ar_spreading s = {0};
 
     for (uint32_t root = 0; root < m->p->n_roots; root++)
-        if (m->has_rank[root])
-            ar_spread_add(&s, times[root], root);
+        ar_spread_add(&s, times[root], root);
     b->rows[i].time = ar_spread_end(&s);
 }
 
@@ -523,8 +457,7 @@ enum ar_status ar_mpi_requests(const struct ar_mpi *m, struct ar_mpi_request_row
         const struct ar_completed *c = &m->p->completed[i];
         uint32_t id;
 
-        if (!m->has_rank[ar_profile_root(m->p, c->location)] ||
-            !(m->is_chosen[c->node] || m->is_chosen[c->posted]))
+        if (!m->is_chosen[c->node] && !m->is_chosen[c->posted])
             continue;
         status = find_or_add(&ids, ar_pair_key(call_key(m, c->posted), call_key(m, c->node)),
                              &n_found, &id);
@@ -631,7 +564,7 @@ enum ar_status ar_mpi_pairs(const struct ar_mpi *m, struct ar_mpi_pair **pairs, 
         const struct ar_traffic *t = &m->p->traffic[i];
         uint32_t rank = m->p->processes[ar_profile_root(m->p, t->location)].world_rank;
 
-        if (counts(m, t->node, t->location) && is_between_two(m, t, rank))
+        if (m->is_chosen[t->node] && is_between_two(m, t, rank))
             status = add_pair(&b, t, rank);
     }
     ar_idmap_free(&b.ids);
@@ -650,19 +583,24 @@ enum ar_status ar_mpi_pairs(const struct ar_mpi *m, struct ar_mpi_pair **pairs, 
 
 enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p)
 {
+    struct ar_totals t;
+
+    *out = (struct ar_mpi){0};
+    return ar_totals_build(&t, p) == AR_OK ? ar_mpi_open_with(out, p, &t) : AR_NOMEM;
+}
+
+enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p, struct ar_totals *t)
+{
     enum ar_status status;
 
-    *out = (struct ar_mpi){.p = p};
-    status = ar_totals_build(&out->t, p);
-    if (status == AR_OK)
-        status = find_classes(out);
+    *out = (struct ar_mpi){.p = p, .t = *t};
+    *t = (struct ar_totals){0};
+    status = find_classes(out);
     out->shown = malloc((p->n_nodes + 1) * sizeof *out->shown);
     out->is_chosen = malloc((p->n_nodes + 1) * sizeof *out->is_chosen);
-    out->has_rank = malloc((p->n_roots + 1) * sizeof *out->has_rank);
-    if (status == AR_OK && out->shown && out->is_chosen && out->has_rank) {
+    if (status == AR_OK && out->shown && out->is_chosen) {
         find_shown(out);
         memset(out->is_chosen, true, p->n_nodes * sizeof *out->is_chosen);
-        memset(out->has_rank, true, p->n_roots * sizeof *out->has_rank);
         status = choice_changed(out);
     } else {
         status = AR_NOMEM;
@@ -678,6 +616,5 @@ void ar_mpi_close(struct ar_mpi *m)
     free(m->functions);
     free(m->shown);
     free(m->is_chosen);
-    free(m->has_rank);
     *m = (struct ar_mpi){0};
 }

@@ -53,7 +53,7 @@ struct ar_mpi_row {
     bool is_operation;
     uint64_t n_calls; /* 0 by messages: calls and messages are not the same */
     uint64_t n_out, n_in, bytes_out, bytes_in;
-    struct ar_spread time; /* over the chosen ranks, in nanoseconds */
+    struct ar_spread time; /* over ranks, in nanoseconds */
     struct ar_mpi_parts parts;
 };
 
@@ -77,23 +77,24 @@ struct ar_mpi {
     struct ar_mpi_class *functions; /* by function; where `name` is NULL it is none of MPI */
     uint32_t *shown;                /* by node: as what it is shown; AR_NO_ID: not at all */
     bool *is_chosen;                /* by node of MPI, or within a method of mpi4py */
-    bool *has_rank;                 /* by root */
-    size_t n_ranks;                 /* chosen */
-    double wall_ns, mpi_ns;         /* mean over those */
-    struct ar_mpi_parts parts;      /* of all methods, over those */
+    size_t n_ranks;
+    double wall_ns, mpi_ns;    /* mean over those */
+    struct ar_mpi_parts parts; /* of all methods, over those */
 };
 
 AR_MUST_CHECK enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p);
+/* With totals that somebody has built already: they are its own from now on, whether it works or not. */
+AR_MUST_CHECK enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p,
+                                              struct ar_totals *t);
 void ar_mpi_close(struct ar_mpi *m);
 /* Is there any MPI call in it; is it known who sent what to whom? */
 bool ar_mpi_has_calls(const struct ar_mpi *m);
 bool ar_mpi_has_messages(const struct ar_mpi *m);
 
 /*
- * Only these ranks, "0-3,8". AR_BAD: it says nothing of that kind, or there are none of these.
- * Only what is called there, or by a function of that name: returns how many nodes of MPI that are.
+ * Only what is called there, or by a function of that name: returns how many nodes of MPI that are. Ranks
+ * are chosen by select.h.
  */
-AR_MUST_CHECK enum ar_status ar_mpi_choose_ranks(struct ar_mpi *m, const char *ranks);
 size_t ar_mpi_choose(struct ar_mpi *m, const struct ar_wanted *wanted);
 
 /* The longest time first; by size from the smallest on. */

@@ -217,31 +217,31 @@ static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p
 /* ---- the tree -------------------------------------------------------------------------------- */
 
 struct ordered {
-    double time;
+    double key;
     uint32_t node;
 };
 
-static int shorter_first(const void *a, const void *b)
+static int smaller_first(const void *a, const void *b)
 {
     const struct ordered *x = a, *y = b;
 
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
     return x->node < y->node ? 1 : -1;
 }
 
-/* Children are put in front of their parent's list one after the other, the longest last. */
-static enum ar_status build_children(struct ar_totals *t, const struct ar_profile *p)
+/* Children are put in front of their parent's list one after the other, the largest last. */
+enum ar_status ar_totals_order(struct ar_totals *t, const struct ar_profile *p, const double *keys)
 {
     struct ordered *order = malloc((p->n_nodes + 1) * sizeof *order);
 
     if (!order)
         return AR_NOMEM;
     for (uint32_t i = 0; i < p->n_nodes; i++) {
-        order[i] = (struct ordered){t->time[i].sum, i};
+        order[i] = (struct ordered){keys ? keys[i] : t->time[i].sum, i};
         t->first_child[i] = t->next_sibling[i] = AR_NO_ID;
     }
-    qsort(order, p->n_nodes, sizeof *order, shorter_first);
+    qsort(order, p->n_nodes, sizeof *order, smaller_first);
     for (size_t i = 0; i < p->n_nodes; i++) {
         uint32_t node = order[i].node, parent = p->nodes[node].parent;
 
@@ -368,7 +368,7 @@ enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
     if (status == AR_OK)
         status = build_time(out, p);
     if (status == AR_OK)
-        status = build_children(out, p);
+        status = ar_totals_order(out, p, NULL);
     if (status == AR_OK)
         status = build_self(out, p);
     if (status == AR_OK)

@@ -57,6 +57,10 @@ struct ar_totals {
 };
 
 AR_MUST_CHECK enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p);
+/* Puts children in another order: the largest key, by node, comes first; NULL: the longest
+ * time, as it is built. */
+AR_MUST_CHECK enum ar_status ar_totals_order(struct ar_totals *t, const struct ar_profile *p,
+                                             const double *keys);
 void ar_totals_free(struct ar_totals *t);
 
 /*

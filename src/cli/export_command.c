@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/load.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
 #include "export/pstats.h"
 
 #include <getopt.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: allranks export RUN -f FORMAT [--rank N] [-o FILE]\n"
+    "usage: allranks export [options] RUN -f FORMAT [-o FILE]\n"
     "\n"
     "Write a run in another tool's format. RUN may also be a file of cProfile, or a pattern\n"
     "for those of all ranks: 'cpu_*.prof'.\n"
@@ -25,11 +26,13 @@ static const char usage[] =
     "      --rank N       this rank only\n"
     "  -o, --output FILE  the file to write (default: RUN.pstats, or RUN.N.pstats for a\n"
     "                     rank; - is standard output); needed where RUN is a pattern\n"
-    "  -h, --help         show this help\n";
+    "  -h, --help         show this help\n"
+    "\n" AR_SELECTION_USAGE;
 
 struct request {
     const char *run, *format, *output;
     struct ar_pstats_choice choice;
+    struct ar_selection selection;
     char name[300]; /* where nobody has said another */
 };
 
@@ -71,30 +74,19 @@ static int name_output(struct request *request)
 /* Returns an exit status, or -1 to go on. */
 static int parse(int argc, char **argv, struct request *request)
 {
-    static const struct option options[] = {{"format", required_argument, NULL, 'f'},
-                                            {"rank", required_argument, NULL, 'r'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    const char *rank = NULL;
+    const struct ar_option options[] = {
+        {.name = "format", .letter = 'f', .kind = AR_OPTION_TEXT, .to = &request->format},
+        {.name = "rank", .kind = AR_OPTION_TEXT, .to = &rank},
+        {.name = "output", .letter = 'o', .kind = AR_OPTION_TEXT, .to = &request->output},
+        AR_SELECTION_OPTIONS(&request->selection),
+    };
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
-    for (int c; (c = getopt_long(argc, argv, ":f:o:h", options, NULL)) != -1;)
-        switch (c) {
-        case 'f':
-            request->format = optarg;
-            break;
-        case 'o':
-            request->output = optarg;
-            break;
-        case 'r':
-            if (!parse_rank(optarg, &request->choice))
-                return ar_complain("--rank %s: not a rank", optarg);
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return AR_EXIT_OK;
-        default:
-            return ar_complain_option(c, argv);
-        }
+    if (status >= 0)
+        return status;
+    if (rank && !parse_rank(rank, &request->choice))
+        return ar_complain("--rank %s: not a rank", rank);
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "export RUN -f pstats");
     if (!request->format)
@@ -108,16 +100,16 @@ static int parse(int argc, char **argv, struct request *request)
 int ar_command_export(int argc, char **argv)
 {
     struct request request = {0};
-    struct ar_profile p;
+    struct ar_part part;
     struct ar_bytes bytes = {0};
     struct ar_error err;
     int status = parse(argc, argv, &request);
 
+    if (status < 0)
+        status = ar_part_open(&part, request.run, &request.selection);
     if (status >= 0)
         return status;
-    if (ar_load_packed(&p, request.run, &err) < 0)
-        return ar_complain("%s", err.text);
-    if (ar_pstats_encode(&p, &request.choice, &bytes, &err) < 0)
+    if (ar_pstats_encode(part.p, &request.choice, &bytes, &err) < 0)
         status = ar_complain("%s: %s", request.run, err.text);
     else
         status = ar_write_output(request.output ? request.output : request.name, &bytes);
@@ -127,6 +119,6 @@ int ar_command_export(int argc, char **argv)
         fprintf(stderr, "\n");
     }
     ar_bytes_free(&bytes);
-    ar_profile_free(&p);
+    ar_part_close(&part);
     return status;
 }

@@ -4,7 +4,6 @@
  * lines; a wider terminal has more room for names.
  */
 #include "analysis/fold.h"
-#include "analysis/load.h"
 #include "analysis/mpi_tables.h"
 #include "analysis/place.h"
 #include "cli/commands.h"
@@ -13,6 +12,7 @@
 #include "cli/mpi_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
 #include "cli/sheet.h"
 
 #include <getopt.h>
@@ -33,13 +33,12 @@ static const char usage[] =
     "                     point-to-point and one-sided calls\n"
     "      --requests     where requests were posted and completed; how long one was in\n"
     "                     flight and waited for, on average\n"
-    "      --ranks LIST   only these ranks: 0-3,8\n"
     "      --sort WHAT    time (default), calls, bytes, size, spread or name\n"
     "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
     "      --csv          the table for spreadsheets, all rows\n"
     "      --json         everything, for programs\n"
     "  -h, --help         show this help\n"
-    "\n"
+    "\n" AR_SELECTION_USAGE "\n"
     "Times are means over ranks, % is of their time; out and in are bytes of all ranks, size\n"
     "is that of a message. Sizes by decimal units: 1k is 1000 bytes.\n";
 
@@ -54,7 +53,7 @@ struct command {
     struct ar_mpi m;
     const char *path;
     struct ar_wanted wanted;
-    const char *ranks;
+    struct ar_selection selection;
     int by, sort, matrix; /* -1: not asked for */
     bool requests, json, csv;
     size_t n_rows;    /* DEFAULT_ROWS: one screen; 0: all */
@@ -75,7 +74,7 @@ static void print_program(struct command *c)
 {
     const struct ar_profile *p = &c->p;
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
-    size_t n_name = ar_count_characters(name, 30);
+    size_t n_name = ar_count_columns(name, 30);
 
     printf("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? n_name : 20, AR_KEEP_START);
@@ -164,6 +163,7 @@ static int print_head(struct command *c)
     print_classes(c, rows, n);
     print_volume(c, rows, n);
     print_losses(c);
+    c->n_lines += ar_print_selection(&c->selection);
     free(rows);
     return AR_EXIT_OK;
 }
@@ -286,7 +286,7 @@ static void arrange(const struct command *c, struct table *t)
     n_numbers += t->has_range ? RANGE_COLUMNS + n_rank_digits(c) : 0;
     t->n_label = c->n_columns > n_numbers + 16 ? c->n_columns - n_numbers - 1 : 16;
     for (size_t i = 0; i < t->n; i++) {
-        size_t n = ar_count_characters(place_of(c, t, &t->rows[i]), MOST_PLACE_COLUMNS);
+        size_t n = ar_count_columns(place_of(c, t, &t->rows[i]), MOST_PLACE_COLUMNS);
 
         if (n > t->n_place)
             t->n_place = n;
@@ -294,8 +294,8 @@ static void arrange(const struct command *c, struct table *t)
     if (t->n_place > t->n_label / 2)
         t->n_place = t->n_label / 2;
     for (size_t i = 0; i < t->n && t->by < AR_MPI_BY_COMM; i++)
-        t->is_short = t->is_short ||
-                      ar_count_characters(t->rows[i].name, name_columns(t) + 1) > name_columns(t);
+        t->is_short =
+            t->is_short || ar_count_columns(t->rows[i].name, name_columns(t) + 1) > name_columns(t);
 }
 
 static void print_label(const struct command *c, const struct table *t,
@@ -662,14 +662,6 @@ static int complain_messages(const struct command *c)
 
 static int choose(struct command *c)
 {
-    if (c->ranks) {
-        enum ar_status status = ar_mpi_choose_ranks(&c->m, c->ranks);
-
-        if (status < 0)
-            return status == AR_NOMEM
-                       ? ar_complain("out of memory")
-                       : ar_complain("--ranks %s: no such ranks (a list is 0-3,8)", c->ranks);
-    }
     if (c->wanted.text && ar_mpi_choose(&c->m, &c->wanted) == 0)
         return ar_complain("%s: no MPI call at or below %s (allranks mpi %s shows where they are)",
                            c->path, c->wanted.text, c->path);
@@ -715,7 +707,7 @@ static int show(struct command *c)
     if (status != AR_EXIT_OK)
         return status;
     if (c->json)
-        return ar_mpi_json(&c->m);
+        return ar_mpi_json(&c->m, &c->selection);
     if (needs_messages(c) && !is_empty && !ar_mpi_has_messages(&c->m) && !c->p.n_completed)
         return complain_messages(c);
     if (c->csv && c->by < 0)
@@ -733,11 +725,11 @@ static int parse(int argc, char **argv, struct command *c)
         {.name = "by", .kind = AR_OPTION_CHOICE, .to = &c->by, .choices = bys},
         {.name = "matrix", .kind = AR_OPTION_MAYBE, .to = &c->matrix, .choices = matrices},
         {.name = "requests", .kind = AR_OPTION_FLAG, .to = &c->requests},
-        {.name = "ranks", .kind = AR_OPTION_TEXT, .to = &c->ranks},
         {.name = "sort", .kind = AR_OPTION_CHOICE, .to = &c->sort, .choices = sorts},
         {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
         {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
         {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+        AR_SELECTION_OPTIONS(&c->selection),
     };
     int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
@@ -757,20 +749,19 @@ int ar_command_mpi(int argc, char **argv)
                         .matrix = -1,
                         .n_rows = DEFAULT_ROWS,
                         .n_columns = ar_screen_columns()};
-    struct ar_profile whole;
-    struct ar_error err;
+    struct ar_part part;
     int status = parse(argc, argv, &c);
 
+    if (status < 0)
+        status = ar_part_open(&part, c.path, &c.selection);
     if (status >= 0)
         return status;
-    if (ar_load_packed(&whole, c.path, &err) < 0)
-        return ar_complain("%s", err.text);
-    if (ar_fold(&c.p, &whole) < 0 || ar_mpi_open(&c.m, &c.p) < 0)
+    if (ar_fold(&c.p, part.p) < 0 || ar_mpi_open(&c.m, &c.p) < 0)
         status = ar_complain("out of memory");
     else
         status = show(&c);
     ar_mpi_close(&c.m);
     ar_profile_free(&c.p);
-    ar_profile_free(&whole);
+    ar_part_close(&part);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "cli/mpi_text.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
 
 #include <stdlib.h>
 
@@ -225,7 +226,7 @@ static void put_head(struct ar_json *j, const struct ar_mpi *m)
     ar_json_close(j, '}');
 }
 
-int ar_mpi_json(const struct ar_mpi *m)
+int ar_mpi_json(const struct ar_mpi *m, const struct ar_selection *selection)
 {
     static const char *const keys[AR_N_MPI_BY] = {
         [AR_MPI_BY_PATH] = "paths",    [AR_MPI_BY_FUNCTION] = "functions",
@@ -237,6 +238,7 @@ int ar_mpi_json(const struct ar_mpi *m)
 
     ar_json_open(&j, NULL, '{');
     put_head(&j, m);
+    ar_json_selection(&j, selection);
     put_comms(&j, m->p);
     for (int by = 0; by < AR_N_MPI_BY && status == AR_OK; by++)
         status = put_rows(&j, m, keys[by], (enum ar_mpi_by)by);

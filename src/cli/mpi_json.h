@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/mpi_tables.h"
+#include "analysis/select.h"
 
 /* Prints to standard output; returns an exit status. */
-int ar_mpi_json(const struct ar_mpi *m);
+int ar_mpi_json(const struct ar_mpi *m, const struct ar_selection *selection);

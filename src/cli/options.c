@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OPTIONS 24
+#define MOST_OPTIONS 32
 #define FIRST_CODE 256 /* beyond any letter */
 
 static int set_count(const struct ar_option *o)
@@ -18,6 +18,16 @@ static int set_count(const struct ar_option *o)
     if (end == optarg || *end || *optarg == '-')
         return ar_complain("--%s %s: not a number", o->name, optarg);
     *(size_t *)o->to = n;
+    return -1;
+}
+
+static int add_word(const struct ar_option *o)
+{
+    struct ar_words *words = o->to;
+
+    if (words->n == AR_MOST_WORDS)
+        return ar_complain("--%s %s: no more than %d of these", o->name, optarg, AR_MOST_WORDS);
+    words->items[words->n++] = optarg;
     return -1;
 }
 
@@ -57,6 +67,8 @@ static int set(const struct ar_option *o)
     case AR_OPTION_TEXT:
         *(const char **)o->to = optarg;
         return -1;
+    case AR_OPTION_LIST:
+        return add_word(o);
     case AR_OPTION_COUNT:
         return set_count(o);
     case AR_OPTION_CHOICE:

@@ -14,12 +14,13 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "analysis/select.h"
 
 enum ar_option_kind {
     AR_OPTION_FLAG,   /* bool: true where it is given */
     AR_OPTION_COUNT,  /* size_t */
     AR_OPTION_TEXT,   /* const char * */
+    AR_OPTION_LIST,   /* struct ar_words: one more each time it is given */
     AR_OPTION_CHOICE, /* int: index of the word among `choices` */
     AR_OPTION_MAYBE,  /* the same, where --name alone is the first of them */
 };

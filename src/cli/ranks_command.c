@@ -5,7 +5,6 @@
  */
 #include "analysis/by_function.h"
 #include "analysis/fold.h"
-#include "analysis/load.h"
 #include "analysis/match.h"
 #include "analysis/mpi_class.h"
 #include "analysis/place.h"
@@ -14,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
 #include "cli/sheet.h"
 
 #include <getopt.h>
@@ -37,7 +37,7 @@ static const char usage[] =
     "      --csv          for spreadsheets: with FUNCTION a row a rank\n"
     "      --json         everything, for programs\n"
     "  -h, --help         show this help\n"
-    "\n"
+    "\n" AR_SELECTION_USAGE "\n"
     "A rank that never was there counts as 0.\n";
 
 #define SCREEN_ROWS 24
@@ -53,9 +53,11 @@ struct command {
     bool *only; /* by node */
     const char *path;
     struct ar_wanted wanted;
+    struct ar_selection selection;
     bool self, inclusive, all, csv, json;
     int sort;
     size_t n_rows, n_columns;
+    size_t n_lines;      /* of the head */
     uint32_t *functions; /* that fit, in order */
     size_t n_functions;
     struct ar_shares reading;
@@ -74,31 +76,6 @@ static bool is_called_by_line(const struct ar_function *f)
 static const char *full_name(const struct command *c, uint32_t function)
 {
     return ar_strtab_text(&c->p.strings, c->p.functions[function].name);
-}
-
-static bool name_fits(const struct command *c, uint32_t function)
-{
-    const char *name = full_name(c, function);
-    const char *plain = c->p.functions[function].kind == AR_FUNCTION_MPI
-                            ? ar_mpi_class_of(name).function
-                            : ar_show_function(&c->p, function, SIZE_MAX);
-
-    return ar_wanted_name(&c->wanted, name) || ar_wanted_name(&c->wanted, plain) ||
-           (strncmp(plain, "MPI_", 4) == 0 && ar_wanted_name(&c->wanted, plain + 4));
-}
-
-static bool node_fits(const struct command *c, uint32_t node)
-{
-    const struct ar_function *f = &c->p.functions[c->p.nodes[node].function];
-
-    if (!c->wanted.file)
-        return name_fits(c, c->p.nodes[node].function);
-    if (!is_called_by_line(f))
-        return ar_wanted_place(&c->wanted, ar_strtab_text(&c->p.strings, f->file), f->first_line);
-
-    struct ar_place place = ar_place_of_call(&c->p, node);
-
-    return ar_wanted_place(&c->wanted, ar_place_file(&c->p, place), place.line);
 }
 
 static const struct ar_function_sums *sums_of(const struct command *c, uint32_t function)
@@ -164,7 +141,7 @@ static enum ar_status find_functions(struct command *c)
     if (!c->only || !c->functions || !c->shares || ar_totals_build(&c->t, &c->p) < 0)
         return AR_NOMEM;
     for (uint32_t i = 0; i < c->p.n_nodes; i++)
-        c->only[i] = node_fits(c, i);
+        c->only[i] = ar_wanted_node(&c->wanted, &c->p, i);
     if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 ||
         ar_shares_open(&c->reading, &c->f) < 0)
         return AR_NOMEM;
@@ -230,19 +207,20 @@ static int extreme_columns(const struct command *c)
 
 #define NUMBER_COLUMNS 23 /* but for those two */
 
-static void print_head(const struct command *c)
+static void print_head(struct command *c)
 {
     const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
     bool ranks = c->p.n_processes && c->p.processes[0].world_rank != AR_RANK_NONE;
 
     printf("%s", ar_bold());
-    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_characters(name, 30) : 20,
+    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
     printf("%s   %s on %s   %s\n", ar_plain(),
            ranks ? ar_show_items(c->p.n_roots, "rank", "ranks")
                  : ar_show_items(c->p.n_roots, "process", "processes"),
            ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
            ar_show_duration(c->t.mean_wall_ns));
+    c->n_lines = 1 + ar_print_selection(&c->selection);
 }
 
 static void print_functions(const struct command *c)
@@ -250,7 +228,7 @@ static void print_functions(const struct command *c)
     int n_extreme = extreme_columns(c) > 12 ? extreme_columns(c) : 12;
     size_t n_numbers = NUMBER_COLUMNS + 2 * (size_t)(n_extreme + 1), i = 0;
     size_t n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
-    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 6 : c->n_rows;
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 5 - c->n_lines : c->n_rows;
 
     printf("\n%s", ar_bold());
     ar_print_fit(c->inclusive ? "Functions, with what they call" : "Functions, self time", n_label,
@@ -372,7 +350,7 @@ static int print_matches(struct command *c)
         return status;
     }
     if (c->n_rows == DEFAULT_ROWS)
-        n_most = SCREEN_ROWS / n > 10 ? SCREEN_ROWS / n - 9 : 3;
+        n_most = SCREEN_ROWS / n > 10 ? SCREEN_ROWS / n - 8 - c->n_lines : 3;
     for (size_t i = 0; i < n && status == AR_EXIT_OK; i++)
         status = print_function(c, c->functions[i], c->all ? 0 : n_most);
     return status;
@@ -427,6 +405,7 @@ static int print_json(struct command *c)
     ar_json_text(&j, "schema", "allranks.ranks");
     ar_json_integer(&j, "version", 1);
     ar_json_facts(&j, &c->p);
+    ar_json_selection(&j, &c->selection);
     ar_json_integer(&j, "ranks", c->p.n_roots);
     ar_json_number(&j, "wall_ns", c->t.mean_wall_ns);
     ar_json_open(&j, "functions", '[');
@@ -442,30 +421,12 @@ static int print_json(struct command *c)
     return status;
 }
 
-static void put_identity(struct ar_sheet *sheet, const struct command *c, uint32_t function)
-{
-    const struct ar_function *f = &c->p.functions[function];
-
-    ar_sheet_text(sheet, full_name(c, function));
-    ar_sheet_text(sheet, ar_function_kind_name(f->kind));
-    ar_sheet_text(sheet, ar_strtab_text(&c->p.strings, f->file));
-    ar_sheet_integer(sheet, f->first_line);
-}
-
-static void put_rank(struct ar_sheet *sheet, const struct command *c, uint32_t root)
-{
-    if (root >= c->p.n_processes || c->p.processes[root].world_rank == AR_RANK_NONE)
-        ar_sheet_nothing(sheet);
-    else
-        ar_sheet_integer(sheet, c->p.processes[root].world_rank);
-}
-
 static void put_share_rows(struct ar_sheet *sheet, struct command *c, uint32_t function)
 {
     ar_shares_get(&c->reading, function, c->shares);
     for (uint32_t i = 0; i < c->p.n_roots; i++) {
-        put_identity(sheet, c, function);
-        put_rank(sheet, c, i);
+        ar_sheet_function(sheet, &c->p, function);
+        ar_sheet_rank(sheet, &c->p, i);
         ar_sheet_text(sheet, ar_strtab_text(&c->p.strings, c->p.processes[i].host));
         ar_sheet_integer(sheet, c->shares[i].n_calls);
         ar_sheet_integer(sheet, c->shares[i].time_ns);
@@ -474,33 +435,21 @@ static void put_share_rows(struct ar_sheet *sheet, struct command *c, uint32_t f
     }
 }
 
-static void put_spread(struct ar_sheet *sheet, const struct command *c, const struct ar_spread *s)
-{
-    ar_sheet_number(sheet, s->mean);
-    ar_sheet_number(sheet, s->sd);
-    ar_sheet_integer(sheet, s->min);
-    put_rank(sheet, c, s->min_process);
-    ar_sheet_integer(sheet, s->max);
-    put_rank(sheet, c, s->max_process);
-}
-
 static int print_sheet(struct command *c)
 {
     struct ar_sheet sheet = {0};
 
-    ar_sheet_head(&sheet, c->wanted.text
-                              ? "name,kind,file,line,rank,host,calls,time_ns,self_ns"
-                              : "name,kind,file,line,calls,time_mean_ns,time_sd_ns,time_min_ns,"
-                                "time_min_rank,time_max_ns,time_max_rank,self_mean_ns,self_sd_ns,"
-                                "self_min_ns,self_min_rank,self_max_ns,self_max_rank");
+    ar_sheet_head(&sheet, c->wanted.text ? AR_SHEET_FUNCTION ",rank,host,calls,time_ns,self_ns"
+                                         : AR_SHEET_FUNCTION
+                              ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
     for (size_t i = 0; i < c->n_functions; i++)
         if (c->wanted.text) {
             put_share_rows(&sheet, c, c->functions[i]);
         } else {
-            put_identity(&sheet, c, c->functions[i]);
+            ar_sheet_function(&sheet, &c->p, c->functions[i]);
             ar_sheet_integer(&sheet, sums_of(c, c->functions[i])->n_calls);
-            put_spread(&sheet, c, &sums_of(c, c->functions[i])->time);
-            put_spread(&sheet, c, &sums_of(c, c->functions[i])->self);
+            ar_sheet_spread(&sheet, &c->p, &sums_of(c, c->functions[i])->time);
+            ar_sheet_spread(&sheet, &c->p, &sums_of(c, c->functions[i])->self);
             ar_sheet_end_row(&sheet);
         }
     return ar_sheet_print(&sheet);
@@ -537,6 +486,7 @@ static int parse(int argc, char **argv, struct command *c)
         {.name = "all", .kind = AR_OPTION_FLAG, .to = &c->all},
         {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
         {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+        AR_SELECTION_OPTIONS(&c->selection),
     };
     int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
@@ -556,15 +506,14 @@ static int parse(int argc, char **argv, struct command *c)
 int ar_command_ranks(int argc, char **argv)
 {
     struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
-    struct ar_profile whole;
-    struct ar_error err;
+    struct ar_part part;
     int status = parse(argc, argv, &c);
 
+    if (status < 0)
+        status = ar_part_open(&part, c.path, &c.selection);
     if (status >= 0)
         return status;
-    if (ar_load_packed(&whole, c.path, &err) < 0)
-        return ar_complain("%s", err.text);
-    if (ar_fold(&c.p, &whole) < 0 || find_functions(&c) < 0)
+    if (ar_fold(&c.p, part.p) < 0 || find_functions(&c) < 0)
         status = ar_complain("out of memory");
     else
         status = show(&c);
@@ -575,6 +524,6 @@ int ar_command_ranks(int argc, char **argv)
     free(c.functions);
     free(c.shares);
     ar_profile_free(&c.p);
-    ar_profile_free(&whole);
+    ar_part_close(&part);
     return status;
 }

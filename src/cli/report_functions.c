@@ -1,187 +1,215 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/report_functions.h"
-
-#include "analysis/by_function.h"
+#include "cli/layout.h"
+#include "cli/mpi_text.h"
+#include "cli/report.h"
 #include "cli/screen.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define IMBALANCE_ROWS 3
 
-struct report {
-    const struct ar_profile *p;
-    struct ar_totals t;
-    struct ar_by_function f;
-    uint32_t *functions; /* those that were called, the longest self time first */
-    size_t n_functions;
-    double unit_ns;
-    const char *unit;
-    double min_share;
-};
-
-static const struct ar_function_sums *sums_of(const struct report *r, size_t row)
-{
-    return &r->f.sums[r->functions[row]];
-}
-
-/* ---- order ----------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------ */
 
 struct ordered {
-    double ns;
+    double key, then;
     uint32_t function;
 };
 
-static int longest_first(const void *a, const void *b)
+static int largest_first(const void *a, const void *b)
 {
     const struct ordered *x = a, *y = b;
 
-    if (x->ns != y->ns)
-        return x->ns < y->ns ? 1 : -1;
+    if (x->key != y->key)
+        return x->key < y->key ? 1 : -1;
+    if (x->then != y->then)
+        return x->then < y->then ? 1 : -1;
     return (x->function > y->function) - (x->function < y->function);
 }
 
-static bool order_functions(struct report *r)
+static struct ordered order_of(const struct ar_report *r, const struct ar_by_function *f,
+                               uint32_t function, enum ar_report_sort by_default,
+                               const double *names)
 {
+    const struct ar_function_sums *s = &f->sums[function];
+    enum ar_report_sort sort = r->sort < 0 ? by_default : (enum ar_report_sort)r->sort;
+    const struct ar_spread *range = by_default == AR_SORT_SELF ? &s->self : &s->time;
+
+    return (struct ordered){
+        .key = names ? names[function]
+                     : ar_sort_key(sort, s->time.sum, s->self.sum, s->n_calls, range),
+        .then = s->time.sum,
+        .function = function};
+}
+
+/* The root is nobody's function, but somebody's caller. */
+static bool is_listed(const struct ar_report *r, const struct ar_by_function *f, uint32_t function,
+                      enum ar_report_sort by_default)
+{
+    const struct ar_function_sums *s = &f->sums[function];
+
+    return (s->n_calls || s->time.max) &&
+           (by_default != AR_SORT_SELF || function != r->p->nodes[0].function);
+}
+
+enum ar_status ar_report_list(const struct ar_report *r, const struct ar_by_function *f,
+                              enum ar_report_sort by_default, uint32_t **functions, size_t *n)
+{
+    double *names = r->sort == AR_SORT_NAME ? ar_name_keys(r->p) : NULL;
     struct ordered *order = calloc(r->p->n_functions + 1, sizeof *order);
 
-    r->functions = calloc(r->p->n_functions + 1, sizeof *r->functions);
-    if (order && r->functions) {
-        for (uint32_t i = 1; i < r->p->n_functions; i++)
-            if (r->f.sums[i].n_nodes)
-                order[r->n_functions++] = (struct ordered){r->f.sums[i].self.sum, i};
-        qsort(order, r->n_functions, sizeof *order, longest_first);
-        for (size_t i = 0; i < r->n_functions; i++)
-            r->functions[i] = order[i].function;
+    *n = 0;
+    *functions = calloc(r->p->n_functions + 1, sizeof **functions);
+    if (!order || !*functions || (r->sort == AR_SORT_NAME && !names)) {
+        free(*functions);
+        *functions = NULL;
+    } else {
+        for (uint32_t i = 0; i < r->p->n_functions; i++)
+            if (is_listed(r, f, i, by_default))
+                order[(*n)++] = order_of(r, f, i, by_default, names);
+        qsort(order, *n, sizeof *order, largest_first);
+        for (size_t i = 0; i < *n; i++)
+            (*functions)[i] = order[i].function;
     }
     free(order);
-    return order && r->functions;
+    free(names);
+    return *functions ? AR_OK : AR_NOMEM;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------- */
 
-/* Name and place, in 33 columns: there is one more number than in the tree. */
-static void print_label(const struct report *r, size_t row)
+struct list {
+    const struct ar_report *r;
+    struct ar_by_function f;
+    uint32_t *functions;
+    size_t n;
+};
+
+static const struct ar_function_sums *sums_of(const struct list *l, size_t row)
 {
-    uint32_t node = r->f.nodes[r->f.first_node[r->functions[row]]];
-
-    printf(" ");
-    ar_print_fit(ar_show_name(r->p, node, 16), 16, AR_KEEP_START);
-    printf(" ");
-    ar_print_fit(ar_show_place(r->p, node), 15, AR_KEEP_END);
+    return &l->f.sums[l->functions[row]];
 }
 
-static void print_title(const struct report *r, const char *title, const char *first,
-                        const char *second, const char *third)
+static void print_name(const struct list *l, size_t row)
 {
-    printf("\n%s%-17s%s %-15s %8s %8s %8s%s\n", ar_bold(), title, ar_plain(), r->unit, first,
-           second, third, r->p->n_processes > 1 ? " self min-max (rank)" : "");
+    const uint32_t *nodes = l->f.nodes + l->f.first_node[l->functions[row]];
+    const char *place = ar_show_place(l->r->p, nodes[0]);
+
+    for (uint32_t i = 1; i < sums_of(l, row)->n_nodes; i++)
+        if (!ar_have_one_place(l->r->p, nodes[0], nodes[i]))
+            place = AR_SEVERAL_PLACES;
+    ar_print_label_at(l->r, ar_list_columns(l->r), nodes[0], 0, ' ', place);
 }
 
-static void print_function(const struct report *r, size_t row)
+static void print_title(const struct list *l, const char *title, const char *a, const char *b,
+                        const char *c)
 {
-    const struct ar_function_sums *s = sums_of(r, row);
+    char heads[80];
 
-    print_label(r, row);
-    printf(" %8s %8s %8s", ar_show_count(s->n_calls), ar_show_time(s->time.mean, r->unit_ns),
-           ar_show_time(s->self.mean, r->unit_ns));
-    ar_print_range(r->p, &s->self, r->unit_ns);
+    snprintf(heads, sizeof heads, " %8s %8s %8s%s", a, b, c,
+             l->r->p->n_roots > 1 ? " self min-max (rank)" : "");
+    ar_print_title(ar_list_columns(l->r), title, l->r->unit, heads);
+}
+
+static void print_function(const struct list *l, size_t row)
+{
+    const struct ar_function_sums *s = sums_of(l, row);
+
+    print_name(l, row);
+    printf(" %8s %8s %8s", ar_show_short_count(s->n_calls, 8),
+           ar_show_time(s->time.mean, l->r->unit_ns), ar_show_time(s->self.mean, l->r->unit_ns));
+    ar_print_range(l->r->p, &s->self, l->r->unit_ns);
     printf("\n");
 }
 
-static void print_functions(const struct report *r, const char *path, size_t n_rows)
+static void print_functions(const struct list *l, size_t n_rows)
 {
+    const struct ar_report *r = l->r;
     size_t n_shown = 0;
 
-    print_title(r, "Functions", "calls", "total", "self");
-    for (size_t i = 0; i < r->n_functions && (n_rows == 0 || n_shown < n_rows); i++)
-        if ((double)sums_of(r, i)->time.max >= r->min_share * r->t.mean_wall_ns) {
-            print_function(r, i);
+    print_title(l, "Functions", "calls", "total", "self");
+    for (size_t i = 0; i < l->n && (n_rows == 0 || n_shown < n_rows); i++)
+        if ((double)sums_of(l, i)->time.max >= r->min_share * r->t.mean_wall_ns) {
+            print_function(l, i);
             n_shown++;
         }
-    if (n_shown < r->n_functions)
-        printf(" %s%s: allranks report --rows 0 --min 0 '%s'%s\n", ar_dim(),
-               ar_show_items(r->n_functions - n_shown, "more function", "more functions"), path,
-               ar_plain());
+    ar_print_more(l->n - n_shown, "more function", "more functions", "");
 }
 
-/* ---- imbalance ------------------------------------------------------------------------------- */
+/* ---- imbalance -------------------------------------------------------------------------------- */
 
 /* What the run would win if the slowest rank were an average one; waiting in MPI is no cause. */
-static double gain_ns(const struct report *r, size_t row)
+static double gain_ns(const struct list *l, size_t row)
 {
-    const struct ar_spread *s = &sums_of(r, row)->self;
-    bool is_mpi = r->p->functions[r->functions[row]].kind == AR_FUNCTION_MPI;
+    const struct ar_spread *s = &sums_of(l, row)->self;
+    bool is_mpi = l->r->p->functions[l->functions[row]].kind == AR_FUNCTION_MPI;
 
     return is_mpi ? 0 : (double)s->max - s->mean;
 }
 
-static void print_imbalance(const struct report *r)
+static size_t next_worst(const struct list *l, double below)
+{
+    size_t worst = l->n;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (gain_ns(l, i) < below && gain_ns(l, i) > 0 &&
+            gain_ns(l, i) >= l->r->min_share * l->r->t.mean_wall_ns &&
+            (worst == l->n || gain_ns(l, i) > gain_ns(l, worst)))
+            worst = i;
+    return worst;
+}
+
+/* Returns how many rows there are. */
+static size_t print_imbalance(const struct list *l)
 {
     double below = 1e300;
+    size_t n = 0;
 
-    for (size_t n = 0; n < IMBALANCE_ROWS && r->p->n_processes > 1; n++) {
-        size_t worst = r->n_functions;
-
-        for (size_t i = 0; i < r->n_functions; i++)
-            if (gain_ns(r, i) < below &&
-                (worst == r->n_functions || gain_ns(r, i) > gain_ns(r, worst)))
-                worst = i;
-        if (worst == r->n_functions || gain_ns(r, worst) < r->min_share * r->t.mean_wall_ns)
+    for (size_t worst; n < IMBALANCE_ROWS && l->r->p->n_roots > 1; n++) {
+        worst = next_worst(l, below);
+        if (worst == l->n)
             break;
         if (n == 0)
-            print_title(r, "Imbalance", "", "max-mean", "self");
-        below = gain_ns(r, worst);
-        print_label(r, worst);
-        printf(" %8s %8s %8s", "", ar_show_time(below, r->unit_ns),
-               ar_show_time(sums_of(r, worst)->self.mean, r->unit_ns));
-        ar_print_range(r->p, &sums_of(r, worst)->self, r->unit_ns);
+            print_title(l, "Imbalance", "", "max-mean", "self");
+        below = gain_ns(l, worst);
+        print_name(l, worst);
+        printf(" %8s %8s %8s", "", ar_show_time(below, l->r->unit_ns),
+               ar_show_time(sums_of(l, worst)->self.mean, l->r->unit_ns));
+        ar_print_range(l->r->p, &sums_of(l, worst)->self, l->r->unit_ns);
         printf("\n");
     }
+    return n;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------------------- */
 
-static void choose_unit(struct report *r)
+/* The list of a run has a screen to itself; that of pstats files is the report, as ever ten rows. */
+static size_t rows_that_fit(const struct ar_report *r, size_t n_lines, size_t n_imbalance)
 {
-    bool several = r->p->n_processes > 1;
+    struct ar_layout l = {.n_lines = n_lines,
+                          .n_imbalance = n_imbalance,
+                          .n_tree = r->functions ? AR_SCREEN_LINES : r->n_rows,
+                          .n_notes = 1};
 
-    r->unit_ns = r->t.mean_wall_ns < 1e9 ? 1e6 : 1e9;
-    if (r->unit_ns == 1e9)
-        r->unit = several ? "seconds, mean" : "seconds";
-    else
-        r->unit = several ? "ms, mean" : "milliseconds";
+    if (!r->fits)
+        return r->n_rows;
+    ar_layout_fit(&l);
+    return l.n_tree;
 }
 
-static void print_head(const struct report *r, const char *path)
+int ar_report_functions(struct ar_report *r, size_t n_lines)
 {
-    size_t n_path = strlen(path);
-
-    printf("%s", ar_bold());
-    ar_print_fit(path, n_path < 40 ? n_path : 40, AR_KEEP_END);
-    printf("%s   %s   %s", ar_plain(), ar_show_items(r->p->n_processes, "rank", "ranks"),
-           ar_show_duration(r->t.mean_wall_ns));
-    if (r->t.mpi_ns > 0)
-        printf("   in MPI %.0f %%", 100 * r->t.mpi_ns / r->t.mean_wall_ns);
-    printf("\npstats files: functions and who called them, no call paths\n");
-}
-
-int ar_report_functions(struct ar_profile *p, const char *path, size_t n_rows, double min_share)
-{
-    struct report r = {.p = p, .min_share = min_share};
+    struct list l = {.r = r};
     int status = AR_EXIT_OK;
 
-    if (ar_totals_build(&r.t, p) < 0 || ar_by_function_build(&r.f, p, &r.t) < 0 ||
-        !order_functions(&r)) {
+    if (ar_by_function_build(&l.f, r->p, &r->t) < 0 ||
+        ar_report_list(r, &l.f, AR_SORT_SELF, &l.functions, &l.n) < 0) {
         status = ar_complain("out of memory");
     } else {
-        choose_unit(&r);
-        print_head(&r, path);
-        print_imbalance(&r);
-        print_functions(&r, path, n_rows);
+        size_t n_imbalance = r->functions ? 0 : print_imbalance(&l);
+
+        print_functions(&l, rows_that_fit(r, n_lines, n_imbalance));
     }
-    free(r.functions);
-    ar_by_function_free(&r.f);
-    ar_totals_free(&r.t);
+    free(l.functions);
+    ar_by_function_free(&l.f);
     return status;
 }

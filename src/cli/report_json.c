@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_json.h"
 
+#include "cli/report.h"
 #include "cli/screen.h"
 
 #include <stdlib.h>
-
-static void put_functions(struct ar_json *j, const struct ar_profile *p)
-{
-    ar_json_open(j, "functions", '[');
-    for (size_t i = 0; i < p->n_functions; i++) {
-        const struct ar_function *f = &p->functions[i];
-
-        ar_json_open(j, NULL, '{');
-        ar_json_text(j, "kind", ar_function_kind_name(f->kind));
-        ar_json_text(j, "name", ar_strtab_text(&p->strings, f->name));
-        ar_json_text(j, "file", ar_strtab_text(&p->strings, f->file));
-        ar_json_integer(j, "line", f->first_line);
-        ar_json_close(j, '}');
-    }
-    ar_json_close(j, ']');
-}
 
 static void put_rank(struct ar_json *j, const char *key, const struct ar_profile *p, uint32_t i)
 {
@@ -105,35 +90,83 @@ void ar_json_overhead(struct ar_json *j, const struct ar_totals *t)
     ar_json_integer(j, "cheap_builtins", t->n_cheap_builtins);
 }
 
-int ar_report_json(struct ar_profile *p)
+/* What a function did on all of its paths, beside what it is. */
+static void put_functions(struct ar_json *j, const struct ar_report *r,
+                          const struct ar_by_function *by)
+{
+    ar_json_open(j, "functions", '[');
+    for (uint32_t i = 0; i < r->p->n_functions; i++) {
+        const struct ar_function *f = &r->p->functions[i];
+
+        ar_json_open(j, NULL, '{');
+        ar_json_text(j, "kind", ar_function_kind_name(f->kind));
+        ar_json_text(j, "name", ar_strtab_text(&r->p->strings, f->name));
+        ar_json_text(j, "file", ar_strtab_text(&r->p->strings, f->file));
+        ar_json_integer(j, "line", f->first_line);
+        ar_json_integer(j, "calls", by->sums[i].n_calls);
+        ar_json_integer(j, "ranks", by->sums[i].n_processes);
+        ar_json_spread(j, "time_ns", r->p, &by->sums[i].time);
+        ar_json_spread(j, "self_ns", r->p, &by->sums[i].self);
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+}
+
+static void put_hot_path(struct ar_json *j, const struct ar_report *r)
+{
+    ar_json_open(j, "hot_path", '[');
+    for (uint32_t i = 0; i < r->p->n_nodes; i++)
+        if (r->is_hot[i])
+            ar_json_integer(j, NULL, i);
+    ar_json_close(j, ']');
+}
+
+static void put_head(struct ar_json *j, const struct ar_report *r)
+{
+    ar_json_text(j, "schema", "allranks.report");
+    ar_json_integer(j, "version", 1);
+    ar_json_facts(j, r->p);
+    ar_json_selection(j, &r->selection);
+    ar_json_bool(j, "call_paths", !r->t.of_pairs);
+    ar_json_integer(j, "processes", r->p->n_processes);
+    ar_json_integer(j, "ranks", r->p->n_roots);
+    ar_json_number(j, "wall_ns", r->t.mean_wall_ns);
+    ar_json_number(j, "mpi_ns", r->t.mpi_ns);
+    ar_json_overhead(j, &r->t);
+}
+
+static enum ar_status put_report(struct ar_json *j, struct ar_report *r)
+{
+    struct ar_by_function by;
+    enum ar_status status = ar_by_function_build(&by, r->p, &r->t);
+
+    if (status < 0)
+        return status;
+    ar_json_open(j, NULL, '{');
+    put_head(j, r);
+    put_functions(j, r, &by);
+    ar_json_open(j, "nodes", '[');
+    for (uint32_t i = 0; i < r->p->n_nodes; i++)
+        put_node(j, r->p, &r->t, i);
+    ar_json_close(j, ']');
+    put_hot_path(j, r);
+    status = ar_report_json_callers(r, j, &by);
+    ar_json_close(j, '}');
+    ar_by_function_free(&by);
+    return status;
+}
+
+int ar_report_json(struct ar_report *r)
 {
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
-    struct ar_totals t;
+    enum ar_status made = put_report(&j, r);
 
-    if (ar_totals_build(&t, p) < 0)
-        return ar_complain("out of memory");
-    ar_json_open(&j, NULL, '{');
-    ar_json_text(&j, "schema", "allranks.report");
-    ar_json_integer(&j, "version", 1);
-    ar_json_facts(&j, p);
-    ar_json_bool(&j, "call_paths", !t.of_pairs);
-    ar_json_integer(&j, "processes", p->n_processes);
-    ar_json_integer(&j, "ranks", p->n_roots);
-    ar_json_number(&j, "wall_ns", t.mean_wall_ns);
-    ar_json_number(&j, "mpi_ns", t.mpi_ns);
-    ar_json_overhead(&j, &t);
-    put_functions(&j, p);
-    ar_json_open(&j, "nodes", '[');
-    for (uint32_t i = 0; i < p->n_nodes; i++)
-        put_node(&j, p, &t, i);
-    ar_json_close(&j, ']');
-    ar_json_close(&j, '}');
     ar_bytes_u8(&bytes, '\n');
 
-    int status = bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
+    int status =
+        made < 0 || bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
 
     ar_bytes_free(&bytes);
-    ar_totals_free(&t);
     return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/screen.h"
 
+#include "analysis/names.h"
 #include "analysis/place.h"
 #include "cli/progress.h"
 #include "export/pstats.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #define N_BUFFERS 16
-#define BUFFER_BYTES 256
+#define BUFFER_BYTES AR_NAME_BYTES
 
 static char *next_buffer(void)
 {
@@ -115,42 +116,87 @@ int ar_complain_runs(int n, const char *usage)
     return ar_complain("one run is needed (usage: allranks %s)", usage);
 }
 
-size_t ar_count_characters(const char *text, size_t most)
+/* ---- how wide a character is ------------------------------------------------------------------ */
+
+static uint32_t code_of(const char *at, size_t n_bytes)
+{
+    const unsigned char *c = (const unsigned char *)at;
+    uint32_t code = n_bytes == 1 ? c[0] : c[0] & (0x7fu >> n_bytes);
+
+    for (size_t i = 1; i < n_bytes; i++)
+        code = code << 6 | (c[i] & 0x3f);
+    return code;
+}
+
+/*
+ * East Asian characters and emoji take two columns, marks that combine none. libc knows that for the
+ * locale's encoding only; names are UTF-8 in any of them. Blocks of Unicode, not single characters.
+ */
+static size_t character_columns(const char *at, size_t n_bytes)
+{
+    static const struct {
+        uint32_t first, last;
+        size_t n_columns;
+    } blocks[] = {{0x300, 0x36f, 0},     {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},
+                  {0x20d0, 0x20ff, 0},   {0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},
+                  {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},   {0xfe00, 0xfe0f, 0},
+                  {0xfe20, 0xfe2f, 0},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},
+                  {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6ff, 2},
+                  {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
+    uint32_t code = code_of(at, n_bytes);
+
+    if (!is_printable(at, n_bytes) || code < blocks[0].first)
+        return 1;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && code >= blocks[i].first; i++)
+        if (code <= blocks[i].last)
+            return blocks[i].n_columns;
+    return 1;
+}
+
+size_t ar_count_columns(const char *text, size_t most)
 {
     size_t n = 0;
 
-    for (; *text && n < most; n++)
-        text += character_bytes(text);
+    for (size_t step; *text && n < most; text += step) {
+        step = character_bytes(text);
+        n += character_columns(text, step);
+    }
     return n;
 }
 
-static const char *skip_characters(const char *text, size_t n)
+/* At least so many of them. */
+static const char *skip_columns(const char *text, size_t n)
 {
-    for (; n && *text; n--)
-        text += character_bytes(text);
+    for (size_t step, done = 0; done < n && *text; text += step) {
+        step = character_bytes(text);
+        done += character_columns(text, step);
+    }
     return text;
 }
 
 void ar_fit(struct ar_bytes *out, const char *text, size_t n_columns, enum ar_keep keep)
 {
-    size_t n = keep == AR_KEEP_END ? ar_count_characters(text, SIZE_MAX) : 0;
+    size_t n = keep == AR_KEEP_END ? ar_count_columns(text, SIZE_MAX) : 0, used = 0;
 
     if (n > n_columns && n_columns >= 2) {
-        text = skip_characters(text, n - (n_columns - 2));
+        text = skip_columns(text, n - (n_columns - 2));
         ar_bytes_put(out, "..", 2);
         n_columns -= 2;
     }
-    for (size_t i = 0; i < n_columns; i++) {
-        size_t step = *text ? character_bytes(text) : 0;
+    while (*text) {
+        size_t step = character_bytes(text), wide = character_columns(text, step);
 
-        if (step == 0)
-            ar_bytes_u8(out, ' ');
-        else if (is_printable(text, step))
+        if (used + wide > n_columns)
+            break;
+        if (is_printable(text, step))
             ar_bytes_put(out, text, step);
         else
             ar_bytes_u8(out, '?');
+        used += wide;
         text += step;
     }
+    for (; used < n_columns; used++)
+        ar_bytes_u8(out, ' ');
 }
 
 void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
@@ -344,44 +390,6 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node)
     return text;
 }
 
-/* If `text` begins with `start`, what comes after it, else NULL. */
-static const char *after(const char *text, const char *start)
-{
-    size_t n = strlen(start);
-
-    return strncmp(text, start, n) == 0 ? text + n : NULL;
-}
-
-/* "method 'append' of 'list' objects"; the parts are shown even if it ends in some other way. */
-static const char *name_of_method(const char *quoted)
-{
-    const char *end = strchr(quoted, '\''), *type = end ? after(end, "' of '") : NULL;
-    char *text = next_buffer();
-
-    if (!type)
-        return quoted;
-    snprintf(text, BUFFER_BYTES, "%.*s.%.*s", (int)strcspn(type, "'"), type, (int)(end - quoted),
-             quoted);
-    return text;
-}
-
-static const char *name_of_builtin(const char *name)
-{
-    char *text = next_buffer();
-    const char *rest;
-
-    if ((rest = after(name, "built-in method builtins.")) ||
-        (rest = after(name, "built-in method ")) || (rest = after(name, "type ")))
-        return rest;
-    if ((rest = after(name, "method '")))
-        return name_of_method(rest);
-    rest = after(name, "ufunc ");
-    if (!rest)
-        return name;
-    snprintf(text, BUFFER_BYTES, "numpy.%s", rest);
-    return text;
-}
-
 const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns)
 {
     return ar_show_function(p, p->nodes[node].function, n_columns);
@@ -394,33 +402,55 @@ const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_c
 
     if (function->kind != AR_FUNCTION_BUILTIN)
         return name;
-    name = name_of_builtin(name);
+    name = ar_plain_name(p, id, next_buffer());
     for (const char *dot;
-         ar_count_characters(name, n_columns + 1) > n_columns && (dot = strchr(name, '.'));)
+         ar_count_columns(name, n_columns + 1) > n_columns && (dot = strchr(name, '.'));)
         name = dot + 1;
     return name;
 }
 
-/* "0.020 (3)" */
+/* "0.020 (3)", or in three digits "20.1 (10239)" where there is less room. */
 static void show_extreme(const struct ar_process *process, uint64_t ns, double unit_ns,
-                         bool name_rank, char *text, size_t n_text)
+                         bool name_rank, bool is_short, char *text, size_t n_text)
 {
-    if (name_rank && process->world_rank != AR_RANK_NONE)
-        snprintf(text, n_text, "%s (%u)", ar_show_time((double)ns, unit_ns), process->world_rank);
+    char time[32];
+
+    if (is_short && (double)ns / unit_ns >= 10)
+        snprintf(time, sizeof time, "%.*f", (double)ns / unit_ns < 99.95, (double)ns / unit_ns);
     else
-        snprintf(text, n_text, "%s", ar_show_time((double)ns, unit_ns));
+        snprintf(time, sizeof time, "%s", ar_show_time((double)ns, unit_ns));
+    if (name_rank && process->world_rank != AR_RANK_NONE)
+        snprintf(text, n_text, "%s (%u)", time, process->world_rank);
+    else
+        snprintf(text, n_text, "%s", time);
 }
 
+#define RANGE_COLUMNS 19
+#define LEAST_COLUMNS 9
+
+/* The rank that has least goes first, then digits, then the least itself. */
 void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, double unit_ns)
 {
-    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
-    char least[48], most[48];
+    bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max &&
+                  (double)(s->max - s->min) >= unit_ns / 1000; /* it can be seen */
+    char least[64] = "", most[64] = "";
 
     if (p->n_roots < 2)
         return;
-    show_extreme(&p->processes[s->min_process], s->min, unit_ns, differ, least, sizeof least);
-    show_extreme(&p->processes[s->max_process], s->max, unit_ns, differ, most, sizeof most);
-    printf(" %9s-%s", least, most);
+    for (int form = 0; form < 3; form++) {
+        show_extreme(&p->processes[s->min_process], s->min, unit_ns, differ && form == 0, form == 2,
+                     least, sizeof least);
+        show_extreme(&p->processes[s->max_process], s->max, unit_ns, differ, form == 2, most,
+                     sizeof most);
+        if (strlen(least) + 1 + strlen(most) <= RANGE_COLUMNS)
+            break;
+    }
+    if (strlen(least) + 1 + strlen(most) > RANGE_COLUMNS)
+        snprintf(least, sizeof least, "..");
+
+    size_t room = RANGE_COLUMNS - 1 - (strlen(most) < RANGE_COLUMNS ? strlen(most) : 0);
+
+    printf(" %*s-%s", (int)(room < LEAST_COLUMNS ? room : LEAST_COLUMNS), least, most);
 }
 
 static bool wants_colour(void)

@@ -51,8 +51,8 @@ const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_c
 
 /* Prints text that is not our own; what a terminal might obey becomes '?'. */
 void ar_print_text(FILE *to, const char *text);
-/* Up to `most`: names may be as long as a file. */
-size_t ar_count_characters(const char *text, size_t most);
+/* How wide it is, up to `most` and a column: names may be as long as a file. */
+size_t ar_count_columns(const char *text, size_t most);
 const char *ar_file_name(const char *path); /* without directories */
 /* The same in so many columns, cut or padded. */
 enum ar_keep { AR_KEEP_START, AR_KEEP_END };

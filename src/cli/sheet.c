@@ -56,6 +56,34 @@ void ar_sheet_nothing(struct ar_sheet *sheet)
     begin_cell(sheet);
 }
 
+void ar_sheet_function(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t function)
+{
+    const struct ar_function *f = &p->functions[function];
+
+    ar_sheet_text(sheet, ar_strtab_text(&p->strings, f->name));
+    ar_sheet_text(sheet, ar_function_kind_name(f->kind));
+    ar_sheet_text(sheet, ar_strtab_text(&p->strings, f->file));
+    ar_sheet_integer(sheet, f->first_line);
+}
+
+void ar_sheet_rank(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t process)
+{
+    if (process >= p->n_processes || p->processes[process].world_rank == AR_RANK_NONE)
+        ar_sheet_nothing(sheet);
+    else
+        ar_sheet_integer(sheet, p->processes[process].world_rank);
+}
+
+void ar_sheet_spread(struct ar_sheet *sheet, const struct ar_profile *p, const struct ar_spread *s)
+{
+    ar_sheet_number(sheet, s->mean);
+    ar_sheet_number(sheet, s->sd);
+    ar_sheet_integer(sheet, s->min);
+    ar_sheet_rank(sheet, p, s->min_process);
+    ar_sheet_integer(sheet, s->max);
+    ar_sheet_rank(sheet, p, s->max_process);
+}
+
 void ar_sheet_end_row(struct ar_sheet *sheet)
 {
     ar_bytes_u8(&sheet->out, '\n');

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "base/bytes.h"
+#include "analysis/totals.h"
 
 struct ar_sheet {
     struct ar_bytes out;
@@ -23,6 +23,13 @@ void ar_sheet_text(struct ar_sheet *sheet, const char *text);
 void ar_sheet_integer(struct ar_sheet *sheet, uint64_t value);
 void ar_sheet_number(struct ar_sheet *sheet, double value);
 void ar_sheet_nothing(struct ar_sheet *sheet); /* a cell that is empty */
+/* What a function is, a rank or nothing where there is none, and a value over ranks; in nanoseconds. */
+#define AR_SHEET_FUNCTION "name,kind,file,line"
+#define AR_SHEET_SPREAD(of)                                                                        \
+    of "_mean_ns," of "_sd_ns," of "_min_ns," of "_min_rank," of "_max_ns," of "_max_rank"
+void ar_sheet_function(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t function);
+void ar_sheet_rank(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t process);
+void ar_sheet_spread(struct ar_sheet *sheet, const struct ar_profile *p, const struct ar_spread *s);
 void ar_sheet_end_row(struct ar_sheet *sheet);
 /* To standard output; frees it, and returns an exit status. */
 int ar_sheet_print(struct ar_sheet *sheet);

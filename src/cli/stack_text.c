@@ -141,8 +141,7 @@ static bool prepend(const struct step *step, bool is_first, size_t n_columns, ch
 
     show_step(step, name, sizeof name);
     snprintf(longer, sizeof longer, "%s%s%s", name, *path ? ARROW : "", path);
-    if (*path &&
-        ar_count_characters(longer, SIZE_MAX) + (is_first ? 0 : strlen(LEFT_OUT)) > n_columns)
+    if (*path && ar_count_columns(longer, SIZE_MAX) + (is_first ? 0 : strlen(LEFT_OUT)) > n_columns)
         return false;
     snprintf(path, n_path, "%s", longer);
     return true;

@@ -117,7 +117,7 @@ struct page {
 /* A line is cut at the edge and ends there; blanks at its end are left out. */
 static void put_line(struct page *page, const char *style, const char *line)
 {
-    size_t n = ar_count_characters(line, SIZE_MAX), n_columns = page->view->n_columns;
+    size_t n = ar_count_columns(line, SIZE_MAX), n_columns = page->view->n_columns;
     bool styled = !page->view->is_plain && *style;
 
     if (page->view->n_rows && page->n_lines >= page->view->n_rows)
@@ -247,12 +247,12 @@ static void show_place(const struct ar_top_view *view, const struct ar_watched *
 
     if (at->function != AR_NO_ID)
         place = ar_stack_place(p, (struct ar_frame){at->function, at->line}, &arena);
-    n_place = place ? ar_count_characters(place, SIZE_MAX) : 0;
+    n_place = place ? ar_count_columns(place, SIZE_MAX) : 0;
     room = room > n_place + 1 ? room - n_place - 1 : 0;
     if (function != AR_NO_ID)
         name = ar_show_function(p, function, room);
-    if (ar_count_characters(name, SIZE_MAX) < room)
-        room = ar_count_characters(name, SIZE_MAX);
+    if (ar_count_columns(name, SIZE_MAX) < room)
+        room = ar_count_columns(name, SIZE_MAX);
     ar_fit(text, name, room, AR_KEEP_START);
     ar_bytes_u8(text, ' ');
     ar_bytes_put(text, place ? place : "", place ? strlen(place) + 1 : 1);

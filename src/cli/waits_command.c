@@ -4,6 +4,7 @@
  * first; with a number one of them in full.
  */
 #include "analysis/load.h"
+#include "analysis/select.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/screen.h"
@@ -28,6 +29,7 @@ static const char usage[] =
     "had waited itself, to those that it waited for (indirect).\n"
     "\n"
     "options:\n"
+    "      --ranks LIST   only waits of these ranks: 0-3,8\n"
     "  -n, --rows N       waits on the first screen, or rows of each list of one (default:\n"
     "                     one screen; 0: all of them)\n"
     "      --csv          for spreadsheets: a row for each rank that waited, was late, or is\n"
@@ -41,7 +43,8 @@ static const char usage[] =
 struct command {
     struct ar_profile p;
     struct ar_waits w;
-    const char *path, *number;
+    const char *path, *number, *ranks;
+    bool *of; /* by root: those ranks; NULL: all */
     bool json, csv;
     size_t n_rows, n_columns;
     double all_ns; /* wall time of all ranks */
@@ -198,7 +201,7 @@ static void print_head(const struct command *c)
     for (size_t i = 0; i < c->p.n_roots; i++)
         wall_ns += (double)c->p.processes[i].wall_ns;
     printf("%s", ar_bold());
-    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_characters(name, 30) : 20,
+    ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
     printf("%s   %s on %s   %s   waiting %s\n", ar_plain(),
            ar_show_items(c->p.n_roots, "rank", "ranks"),
@@ -387,10 +390,24 @@ static int show(struct command *c)
     return AR_EXIT_OK;
 }
 
+/* Who they waited for may be anybody: the others are looked at all the same. */
+static int choose_ranks(struct command *c)
+{
+    if (!c->ranks)
+        return AR_EXIT_OK;
+    c->of = calloc(c->p.n_roots + 1, sizeof *c->of);
+    if (!c->of)
+        return ar_complain("out of memory");
+    if (ar_ranks_choose(&c->p, c->ranks, c->of) < 0)
+        return ar_complain("--ranks %s: no such ranks (try: --ranks 0-3,8)", c->ranks);
+    return AR_EXIT_OK;
+}
+
 int ar_command_waits(int argc, char **argv)
 {
     struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
     const struct ar_option options[] = {
+        {.name = "ranks", .kind = AR_OPTION_TEXT, .to = &c.ranks},
         {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c.n_rows},
         {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c.csv},
         {.name = "json", .kind = AR_OPTION_FLAG, .to = &c.json},
@@ -406,11 +423,13 @@ int ar_command_waits(int argc, char **argv)
     c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
     if (ar_load_packed(&c.p, c.path, &err) < 0)
         return ar_complain("%s", err.text);
-    if (ar_waits_build(&c.w, &c.p, NULL) < 0)
+    status = choose_ranks(&c);
+    if (status == AR_EXIT_OK && ar_waits_build(&c.w, &c.p, c.of) < 0)
         status = ar_complain("out of memory");
-    else
+    else if (status == AR_EXIT_OK)
         status = show(&c);
     ar_waits_free(&c.w);
+    free(c.of);
     ar_profile_free(&c.p);
     return status;
 }

@@ -107,7 +107,7 @@ static void print_head(const struct where *w)
 {
     const struct ar_profile *p = &w->p;
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
-    size_t n_name = ar_count_characters(name, SIZE_MAX);
+    size_t n_name = ar_count_columns(name, SIZE_MAX);
 
     printf("%s", ar_bold());
     ar_print_fit(name, n_name < 24 ? n_name : 24, AR_KEEP_START);
@@ -190,7 +190,7 @@ static const char *shorten_who(struct where *w, const struct ar_stack_group *gro
     struct ar_bytes text = {0};
     char count[32];
 
-    if (!who || ar_count_characters(who, SIZE_MAX) <= most)
+    if (!who || ar_count_columns(who, SIZE_MAX) <= most)
         return who;
     snprintf(count, sizeof count, "%u: ", group->n_threads);
     ar_bytes_put(&text, count, strlen(count));
@@ -222,7 +222,7 @@ struct widths {
 
 static void widen(size_t *width, const char *text, size_t most)
 {
-    size_t n = ar_count_characters(text, SIZE_MAX);
+    size_t n = ar_count_columns(text, SIZE_MAX);
 
     if (n > *width)
         *width = n < most ? n : most;
@@ -324,7 +324,7 @@ static void print_tree_row(struct where *w, const struct row *rows, size_t n, ui
     const char *name = ar_stack_name(&w->p, at->frame.function, &w->arena);
     const char *place = ar_stack_place(&w->p, at->frame, &w->arena);
     const char *who = who_ends_at(w, rows, n, node);
-    size_t indent = depth < 24 ? depth : 24, n_who = ar_count_characters(who, SIZE_MAX);
+    size_t indent = depth < 24 ? depth : 24, n_who = ar_count_columns(who, SIZE_MAX);
     size_t n_name = w->n_columns - 8 - 24 - 16;
 
     printf(" %6s %*s", ar_show_count(at->n_threads), (int)indent, "");

@@ -14,6 +14,7 @@
 #include "export/pstats.h"
 
 #include "export/marshal.h"
+#include "export/pstats_key.h"
 #include "format/rows.h"
 
 #include <inttypes.h>
@@ -65,70 +66,15 @@ struct work {
 
 /* --- names --- */
 
-/*
- * `inner` of `Solver.step.<locals>.inner`, as cProfile knows only that. Dots within <> are part of
- * a name.
- */
-static struct ar_str last_component(struct ar_str name)
+static void put_key(struct ar_bytes *out, const struct ar_pstats_key *key, bool is_read)
 {
-    size_t start = 0, depth = 0;
-
-    for (size_t i = 0; i < name.n_bytes; i++) {
-        if (name.text[i] == '<')
-            depth++;
-        else if (name.text[i] == '>' && depth)
-            depth--;
-        else if (name.text[i] == '.' && !depth)
-            start = i + 1;
-    }
-    if (start == name.n_bytes)
-        return name;
-    return (struct ar_str){name.text + start, name.n_bytes - start};
-}
-
-/* What stands in front of a name that is not a Python function's. */
-static const char *prefix_of(uint32_t kind)
-{
-    switch (kind) {
-    case AR_FUNCTION_REGION:
-        return "<region ";
-    case AR_FUNCTION_TASK:
-        return "<task ";
-    case AR_FUNCTION_OPERATION:
-        return "<mpi4py ";
-    default:
-        return "<";
-    }
-}
-
-/* What was read from such a file has its name whole and byte for byte. */
-static void put_read_key(struct ar_bytes *out, const struct ar_profile *p,
-                         const struct ar_function *function)
-{
-    struct ar_str name = ar_strtab_get(&p->strings, function->name);
-    bool is_python = function->kind == AR_FUNCTION_PYTHON;
+    void (*put)(struct ar_bytes *, const char *, struct ar_str, const char *) =
+        is_read ? ar_marshal_name : ar_marshal_text;
 
     ar_marshal_tuple(out, 3);
-    ar_marshal_name(out, is_python ? "" : "~", ar_strtab_get(&p->strings, function->file), "");
-    ar_marshal_int(out, function->first_line);
-    ar_marshal_name(out, is_python ? "" : prefix_of(function->kind), name, is_python ? "" : ">");
-}
-
-static void put_key(struct ar_bytes *out, const struct ar_profile *p,
-                    const struct ar_function *function)
-{
-    struct ar_str name = ar_strtab_get(&p->strings, function->name);
-
-    ar_marshal_tuple(out, 3);
-    if (function->kind == AR_FUNCTION_PYTHON) {
-        ar_marshal_text(out, "", ar_strtab_get(&p->strings, function->file), "");
-        ar_marshal_int(out, function->first_line);
-        ar_marshal_text(out, "", last_component(name), "");
-    } else {
-        ar_marshal_text(out, "~", (struct ar_str){"", 0}, "");
-        ar_marshal_int(out, 0);
-        ar_marshal_text(out, prefix_of(function->kind), name, ">");
-    }
+    put(out, key->file_before, key->file, "");
+    ar_marshal_int(out, key->line);
+    put(out, key->name_before, key->name, key->name_after);
 }
 
 static enum ar_status find_entries(struct work *w)
@@ -137,15 +83,12 @@ static enum ar_status find_entries(struct work *w)
     enum ar_status status = AR_OK;
 
     for (size_t i = 0; i < w->p->n_functions && status == AR_OK; i++) {
-        const struct ar_function *function = &w->p->functions[i];
+        struct ar_pstats_key found;
 
-        if (function->kind == AR_FUNCTION_THREAD || function->kind == AR_FUNCTION_PROCESS)
+        if (!ar_pstats_key_of(w->p, (uint32_t)i, w->of_pairs, &found))
             continue;
         key.n = 0;
-        if (w->of_pairs)
-            put_read_key(&key, w->p, function);
-        else
-            put_key(&key, w->p, function);
+        put_key(&key, &found, w->of_pairs);
         status = key.bad ? AR_NOMEM
                          : ar_strtab_put(&w->keys, (const char *)key.data, key.n, &w->entry_of[i]);
     }

@@ -285,6 +285,7 @@ void ar_profile_free(struct ar_profile *p)
     free(p->file);
     free(p->first_of_node);
     free(p->nodes_of_row);
+    free(p->location_of);
     free(p->comms);
     free(p->traffic);
     free(p->completed);

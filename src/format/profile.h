@@ -176,9 +176,11 @@ struct ar_profile {
     unsigned char *file; /* NULL: none are packed */
     struct ar_sets sets;
     struct ar_packed packed[AR_N_METRICS];
-    /* Nor has one that shows rows of another, several as one: see analysis/fold.h. */
+    /* Nor has one that shows rows of another, several as one: see analysis/fold.h and select.h. */
     const struct ar_profile *rows_of;       /* it lives longer */
     uint32_t *first_of_node, *nodes_of_row; /* where each node's begin, with one more; and theirs */
+    uint32_t *location_of; /* what its locations are here, in the same order; AR_NO_ID: left out.
+                              NULL: they are the same */
     struct ar_comm *comms;
     size_t n_comms, cap_comms;
     struct ar_traffic *traffic;

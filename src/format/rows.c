@@ -95,12 +95,21 @@ static struct ar_row own_row(struct ar_rows *rows, uint32_t node)
 
 /* ---- several as one --------------------------------------------------------------------------- */
 
+static uint32_t shown_location(const struct ar_rows *rows, uint32_t location)
+{
+    return rows->shown->location_of ? rows->shown->location_of[location] : location;
+}
+
 static void add_row(struct ar_rows *rows, struct ar_row row)
 {
     enum ar_combine how = ar_metric_combine[rows->metric];
 
     for (size_t i = 0; i < row.n; i++) {
-        uint32_t at = row.values[i].location;
+        uint32_t at = shown_location(rows, row.values[i].location);
+
+        if (at == AR_NO_ID)
+            continue;
+
         uint64_t bit = (uint64_t)1 << at % 64, *value = &rows->by_location[at];
 
         *value = rows->is_there[at / 64] & bit ? ar_combine(how, *value, row.values[i].value)
@@ -125,6 +134,22 @@ static size_t take_sums(struct ar_rows *rows, uint32_t node)
     return n;
 }
 
+/* What is left of a row when some locations are left out. */
+static struct ar_row chosen_row(struct ar_rows *rows, struct ar_row row)
+{
+    size_t n = 0;
+
+    if (!rows->shown->location_of)
+        return row;
+    for (size_t i = 0; i < row.n; i++) {
+        uint32_t at = shown_location(rows, row.values[i].location);
+
+        if (at != AR_NO_ID)
+            rows->combined[n++] = (struct ar_value){row.values[i].node, at, row.values[i].value};
+    }
+    return (struct ar_row){rows->combined, n};
+}
+
 /* The nodes of the other profile that make up a node of this one. */
 static struct ar_row shown_row(struct ar_rows *rows, uint32_t node)
 {
@@ -134,7 +159,7 @@ static struct ar_row shown_row(struct ar_rows *rows, uint32_t node)
     if (first[node] == first[node + 1])
         return (struct ar_row){0};
     if (first[node] + 1 == first[node + 1])
-        return own_row(rows, nodes[first[node]]);
+        return chosen_row(rows, own_row(rows, nodes[first[node]]));
     for (uint32_t i = first[node]; i < first[node + 1]; i++)
         add_row(rows, own_row(rows, nodes[i]));
     return (struct ar_row){rows->combined, take_sums(rows, node)};
@@ -190,6 +215,8 @@ enum ar_status ar_profile_unpack(struct ar_profile *p)
     if (status == AR_OK)
         status = ar_profile_keep_streams(p);
     p->rows_of = NULL;
+    free(p->location_of);
+    p->location_of = NULL;
     ar_sets_free(&p->sets);
     free(p->file);
     p->file = NULL;

@@ -12,7 +12,7 @@ from readings import counts_by_name
 
 OPTIONS_OF = {
     "run": ["--output", "--quiet", "--live-dir", "--max-size", "--version", "-m", "-c", "--as"],
-    "report": ["--rows", "--min", "--json"],
+    "report": ["--rows", "--min", "--json", "--csv", "--tree", "--functions", "--callers", "--sort", "--depth", "--ranks", "--region"],
     "info": ["--json"],
     "export": ["--format", "--rank", "--output", "pstats"],
     "merge": ["--output"],
@@ -68,7 +68,7 @@ def test_wrong_words_to_run_are_one_line(python: Sandbox, words: tuple):
 
 @pytest.mark.parametrize("words", [
     ("nonsense",), ("--nonsense",), ("report",), ("report", "a", "b"), ("report", "--rows", "x", "y"),
-    ("report", "--min", "x", "y"), ("info",), ("export", "x"), ("export", "-f", "pstats"),
+    ("report", "--min", "x", "y"), ("report", "--sort", "x", "y"), ("report", "--tree", "x", "y"), ("info",), ("export", "x"), ("export", "-f", "pstats"),
     ("export", "x", "-f", "nonsense"), ("export", "x", "-f", "pstats", "--rank", "-1"),
     ("export", "x", "-f", "pstats", "--rank", "one"), ("merge",), ("merge", "x"), ("merge", "-o", "x"),
 ])  # fmt: skip

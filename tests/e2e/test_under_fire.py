@@ -45,7 +45,7 @@ def assert_told(sandbox: Sandbox, path: str | Path) -> None:
     """In words, where people look."""
     assert "lost       nothing" not in sandbox.answer("info", path).decode()
     report = sandbox.answer("report", path).decode()
-    assert re.search(r"the live file had no room for [\d,]+ calls? and [\d,]+ functions?: their time is their caller's", report)
+    assert re.search(r"no room for [\d,]+ calls?, [\d,]+ functions?: their callers' now \(--max-size\)", report)
 
 
 # ---- limits ----

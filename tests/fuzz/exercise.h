@@ -5,9 +5,10 @@
  */
 #pragma once
 
-#include "analysis/by_function.h"
+#include "analysis/callers.h"
 #include "analysis/fold.h"
 #include "analysis/mpi_tables.h"
+#include "analysis/select.h"
 #include "analysis/totals.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
@@ -22,16 +23,35 @@ static inline void must(bool cond)
 
 static inline void analyse(struct ar_profile *p)
 {
-    struct ar_by_function functions = {0};
+    struct ar_by_function functions = {0}, callees;
     struct ar_totals totals;
+    struct ar_shares reading;
     struct ar_share *shares = calloc(p->n_processes + 1, sizeof *shares);
+    uint32_t last = (uint32_t)p->n_functions - 1;
 
     must(shares && ar_totals_build(&totals, p) == AR_OK);
     must(ar_by_function_build(&functions, p, &totals) == AR_OK);
-    ar_by_function_shares(&functions, (uint32_t)p->n_functions - 1, shares);
+    must(ar_shares_open(&reading, &functions) == AR_OK);
+    ar_shares_get(&reading, last, shares);
+    must(ar_callees_build(&callees, p, &totals, last) == AR_OK);
+    ar_by_function_free(&callees);
+    ar_shares_close(&reading);
     ar_by_function_free(&functions);
     ar_totals_free(&totals);
     free(shares);
+}
+
+/* A part of it is a profile, too. */
+static inline void analyse_part(struct ar_profile *p)
+{
+    struct ar_selection part = {.ranks = "0-1", .thread = "0", .exclude = {{"*e*"}, 1}};
+    struct ar_profile chosen;
+    struct ar_error err;
+
+    if (ar_select(&chosen, p, &part, &err) == AR_OK) {
+        analyse(&chosen);
+        ar_profile_free(&chosen);
+    }
 }
 
 /* Every table of MPI, of all and of a part. */
@@ -56,7 +76,6 @@ static inline void analyse_mpi(struct ar_profile *p)
         free(requests);
         free(pairs);
         ar_mpi_choose(&m, &wanted);
-        must(ar_mpi_choose_ranks(&m, "0-1") != AR_NOMEM);
     }
     ar_mpi_close(&m);
 }
@@ -125,6 +144,7 @@ static inline void exercise(struct ar_profile *p)
     must(sample_is_sound(p));
     round_trip(p);
     analyse(p);
+    analyse_part(p);
     fold(p);
     export(p);
 }

@@ -5,6 +5,7 @@
  */
 #include "analysis/mpi_tables.h"
 
+#include "analysis/select.h"
 #include "failing_alloc.h"
 #include "sample_profile.h"
 #include "tap.h"
@@ -178,26 +179,37 @@ static void test_pairs(void)
                pairs[0].n_bytes == 400 && pairs[0].ns == 40,
            "each sends to its right, as the sender says");
     free(pairs);
-    sample_must(ar_mpi_choose_ranks(&m, "2"));
-    sample_must(ar_mpi_pairs(&m, &pairs, &n));
-    tap_ok(n == 1 && pairs[0].from == 2 && pairs[0].to == 0, "of one rank what it sends");
-    free(pairs);
 }
 
+/* As a run of its own: see select.h. */
 static void test_choice_of_ranks(void)
 {
+    struct ar_selection two = {.ranks = "0,2-9"}, last = {.ranks = "2"};
+    struct ar_profile part;
+    struct ar_mpi all = m;
+    struct ar_mpi_pair *pairs;
+    struct ar_error err;
     size_t n;
-    static const char *const wrong[] = {"", "x", "1-", "-1", "1,", ",1", "1-x", "0x1", "7", "1 2"};
 
-    sample_must(ar_mpi_choose_ranks(&m, "0,2-9"));
+    sample_must(ar_select(&part, &p, &two, &err));
+    sample_must(ar_mpi_open(&m, &part));
 
     struct ar_mpi_row row = find(AR_MPI_BY_PATH, "MPI_Wait", &n);
 
     tap_ok(m.n_ranks == 2 && row.n_calls == 6 && row.time.sum == 400 && row.time.mean == 200,
            "two of three ranks");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        tap_ok(ar_mpi_choose_ranks(&m, wrong[i]) == AR_BAD, "\"%s\" are no ranks", wrong[i]);
-    sample_must(ar_mpi_choose_ranks(&m, "0-2"));
+    ar_mpi_close(&m);
+    ar_profile_free(&part);
+    sample_must(ar_select(&part, &p, &last, &err));
+    sample_must(ar_mpi_open(&m, &part));
+    sample_must(ar_mpi_pairs(&m, &pairs, &n));
+    tap_ok(n == 2 && pairs[0].from == 0 && pairs[0].to == 2 && pairs[0].n == 2 &&
+               pairs[1].from == 2 && pairs[1].to == 0 && pairs[1].n == 4,
+           "of one rank what it got and sent");
+    free(pairs);
+    ar_mpi_close(&m);
+    ar_profile_free(&part);
+    m = all;
 }
 
 static size_t choose(const char *text)

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/bottom_up.h"
+
+#include "cli/layout.h"
+#include "cli/mpi_text.h"
+#include "cli/report.h"
+#include "cli/screen.h"
+
+#include <stdlib.h>
+
+#define MOST_LEVELS 500 /* a path to the root is as deep as recursion, and so is showing it */
+#define SCREEN_LEVELS 2 /* functions and their callers: of one screen the most */
+
+struct view {
+    struct ar_report *r;
+    struct ar_bottom_up b;
+    const double *names; /* to sort by; NULL: by something else */
+    size_t n_most, n_levels;
+    size_t n_shown, n_cut;
+    struct ar_sheet *sheet; /* NULL: to the screen */
+};
+
+/* ---- order ------------------------------------------------------------------------------------ */
+
+struct ordered {
+    double key;
+    size_t row;
+};
+
+static int largest_first(const void *a, const void *b)
+{
+    const struct ordered *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* They are sorted by self time already. Only keys that differ from rank to rank need values. */
+static double key_of(struct view *v, const struct ar_bottom_row *row)
+{
+    enum ar_report_sort sort = (enum ar_report_sort)v->r->sort;
+    struct ar_spread s = {0};
+
+    if (v->names)
+        return v->names[row->function];
+    if (sort == AR_SORT_MAX || sort == AR_SORT_IMBALANCE)
+        s = ar_bottom_up_spread(&v->b, row);
+    return ar_sort_key(sort, row->self_ns, row->self_ns, row->n_calls, &s);
+}
+
+static struct ordered *order_level(struct view *v, const struct ar_level *level)
+{
+    struct ordered *order = malloc((level->n_rows + 1) * sizeof *order);
+
+    for (size_t i = 0; order && i < level->n_rows; i++)
+        order[i] = (struct ordered){v->r->sort < 0 ? 0 : key_of(v, &level->rows[i]), i};
+    if (order)
+        qsort(order, level->n_rows, sizeof *order, largest_first);
+    return order;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static const char *show_place(const struct ar_report *r, const struct ar_bottom_row *row)
+{
+    for (size_t i = 0; i < row->n_ways; i++)
+        if (!ar_have_one_place(r->p, row->node, row->ways[i].at))
+            return AR_SEVERAL_PLACES;
+    return ar_show_place(r->p, row->node);
+}
+
+static void print_row(struct view *v, const struct ar_bottom_row *row, size_t depth,
+                      const struct ar_spread *s)
+{
+    const struct ar_report *r = v->r;
+    double share = r->t.mean_wall_ns > 0 ? row->self_ns / r->t.mean_wall_ns : 0;
+
+    ar_print_label_at(r, ar_tree_columns(r), row->node, depth, ' ', show_place(r, row));
+    printf(" %8s %8s", ar_show_time(row->self_ns, r->unit_ns), ar_show_percent(share));
+    ar_print_range(r->p, s, r->unit_ns);
+    printf("\n");
+}
+
+static void put_row(struct view *v, const struct ar_bottom_row *row, size_t depth,
+                    const struct ar_spread *s)
+{
+    ar_sheet_integer(v->sheet, depth);
+    ar_sheet_function(v->sheet, v->r->p, row->function);
+    ar_sheet_integer(v->sheet, row->n_calls);
+    ar_sheet_spread(v->sheet, v->r->p, s);
+    ar_sheet_end_row(v->sheet);
+}
+
+static bool is_worth_a_row(const struct view *v, const struct ar_bottom_row *row)
+{
+    return row->self_ns >= v->r->min_share * v->r->t.mean_wall_ns;
+}
+
+static enum ar_status show_level(struct view *v, const struct ar_level *level, size_t depth);
+
+static enum ar_status show_row(struct view *v, const struct ar_bottom_row *row, size_t depth)
+{
+    struct ar_spread s;
+    struct ar_level below;
+    enum ar_status status = AR_OK;
+
+    if (!is_worth_a_row(v, row) || (v->n_most && v->n_shown == v->n_most)) {
+        v->n_cut += depth == 0;
+        return AR_OK;
+    }
+    s = ar_bottom_up_spread(&v->b, row);
+    (v->sheet ? put_row : print_row)(v, row, depth, &s);
+    v->n_shown++;
+    if (depth + 1 >= v->n_levels)
+        return AR_OK;
+    status = ar_bottom_up_below(&v->b, row, &below);
+    if (status == AR_OK)
+        status = show_level(v, &below, depth + 1);
+    ar_level_free(&below);
+    return status;
+}
+
+static enum ar_status show_level(struct view *v, const struct ar_level *level, size_t depth)
+{
+    struct ordered *order = order_level(v, level);
+    enum ar_status status = order ? AR_OK : AR_NOMEM;
+
+    for (size_t i = 0; i < level->n_rows && status == AR_OK; i++)
+        status = show_row(v, &level->rows[order[i].row], depth);
+    free(order);
+    return status;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static enum ar_status show(struct view *v)
+{
+    double *names = v->r->sort == AR_SORT_NAME ? ar_name_keys(v->r->p) : NULL;
+    struct ar_level top;
+    enum ar_status status = v->r->sort == AR_SORT_NAME && !names ? AR_NOMEM : AR_OK;
+
+    v->names = names;
+    if (status == AR_OK)
+        status = ar_bottom_up_open(&v->b, v->r->p, &v->r->t, &top);
+    if (status == AR_OK) {
+        status = show_level(v, &top, 0);
+        ar_level_free(&top);
+        ar_bottom_up_close(&v->b);
+    }
+    free(names);
+    return status;
+}
+
+static void print_title(const struct ar_report *r)
+{
+    char heads[64];
+
+    snprintf(heads, sizeof heads, " %8s %8s%s", "self", "share", ar_range_head(r));
+    ar_print_title(ar_tree_columns(r), "Self time, by callers", r->unit, heads);
+}
+
+static size_t levels_of(const struct ar_report *r)
+{
+    if (r->n_levels == SIZE_MAX && r->fits && !r->csv)
+        return SCREEN_LEVELS;
+    return r->n_levels && r->n_levels < MOST_LEVELS ? r->n_levels : MOST_LEVELS;
+}
+
+int ar_report_bottom_up(struct ar_report *r, size_t n_lines)
+{
+    struct ar_layout l = {.n_lines = n_lines, .n_tree = AR_SCREEN_LINES, .n_notes = 1};
+    struct ar_sheet sheet = {0};
+    struct view v = {.r = r, .n_levels = levels_of(r)};
+
+    ar_layout_fit(&l);
+    if (r->csv) {
+        v.sheet = &sheet;
+        ar_sheet_head(&sheet, "depth," AR_SHEET_FUNCTION ",calls," AR_SHEET_SPREAD("self"));
+    } else {
+        v.n_most = r->fits ? l.n_tree : r->n_rows;
+        print_title(r);
+    }
+    if (show(&v) < 0) {
+        ar_bytes_free(&sheet.out);
+        return ar_complain("out of memory");
+    }
+    if (r->csv)
+        return ar_sheet_print(&sheet);
+    ar_print_more(v.n_cut, "more function", "more functions", "");
+    return AR_EXIT_OK;
+}

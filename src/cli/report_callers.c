@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/callers.h"
+
+#include "cli/mpi_text.h"
+#include "cli/report.h"
+#include "cli/report_json.h"
+#include "cli/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which of the two is asked, of which function. */
+struct view {
+    struct ar_report *r;
+    bool callees;
+    uint32_t function;
+    const struct ar_function_sums *whole; /* of that function */
+    struct ar_by_function relatives;
+    uint32_t *functions; /* those, in order */
+    size_t n;
+};
+
+/* Of the callees' group that is the function itself. */
+static const struct ar_function_sums *itself(const struct view *v)
+{
+    return &v->relatives.sums[v->r->p->n_functions];
+}
+
+static double share_of(const struct view *v, double ns)
+{
+    return v->whole->time.mean > 0 ? ns / v->whole->time.mean : 0;
+}
+
+/* ---- the screen ------------------------------------------------------------------------------- */
+
+static void print_figures(const struct view *v, uint64_t n_calls, const struct ar_spread *s)
+{
+    const struct ar_report *r = v->r;
+
+    printf(" %8s %8s %8s", n_calls ? ar_show_short_count(n_calls, 8) : "",
+           ar_show_time(s->mean, r->unit_ns), ar_show_percent(share_of(v, s->mean)));
+    ar_print_range(r->p, s, r->unit_ns);
+    printf("\n");
+}
+
+/* A caller is shown by one of the nodes that call; the first that is its. */
+static uint32_t node_of(const struct view *v, uint32_t relative)
+{
+    uint32_t node = v->relatives.nodes[v->relatives.first_node[relative]];
+
+    return v->callees ? node : v->r->p->nodes[node].parent;
+}
+
+static void print_relative(const struct view *v, uint32_t relative)
+{
+    struct ar_label_columns c = ar_list_columns(v->r);
+
+    if (relative == v->r->p->nodes[0].function) {
+        printf(" ");
+        ar_print_fit("(nobody)", c.name, AR_KEEP_START);
+        printf(" %*s", (int)c.place, "");
+    } else {
+        ar_print_label(v->r, c, node_of(v, relative), 0, ' ');
+    }
+    print_figures(v, v->relatives.sums[relative].n_calls, &v->relatives.sums[relative].time);
+}
+
+static void print_itself(const struct view *v)
+{
+    struct ar_label_columns c = ar_list_columns(v->r);
+
+    printf(" ");
+    ar_print_fit("(itself)", c.name, AR_KEEP_START);
+    printf(" %*s", (int)c.place, "");
+    print_figures(v, 0, &itself(v)->self);
+}
+
+static void print_heading(const struct view *v)
+{
+    const struct ar_report *r = v->r;
+    struct ar_label_columns c = ar_list_columns(r);
+    char heads[80];
+
+    snprintf(heads, sizeof heads, " %8s %8s %8s%s", "calls", "total", "share", ar_range_head(r));
+    ar_print_title(c, v->callees ? "What it calls" : "Who calls it", r->unit, heads);
+}
+
+static size_t print_relatives(const struct view *v)
+{
+    size_t n_shown = 0, n_most = v->r->fits ? 0 : v->r->n_rows;
+
+    print_heading(v);
+    if (v->callees)
+        print_itself(v);
+    for (size_t i = 0; i < v->n && !(n_most && n_shown == n_most); i++, n_shown++)
+        print_relative(v, v->functions[i]);
+    return n_shown;
+}
+
+static void print_view(const struct view *v)
+{
+    size_t n_shown = print_relatives(v);
+
+    ar_print_more(v->n - n_shown, v->callees ? "more function" : "more caller",
+                  v->callees ? "more functions" : "more callers", "");
+}
+
+/* ---- for programs ----------------------------------------------------------------------------- */
+
+static void put_relative(const struct view *v, struct ar_sheet *sheet, uint32_t relative)
+{
+    const struct ar_function_sums *s = &v->relatives.sums[relative];
+
+    ar_sheet_text(sheet, v->callees ? "callee" : "caller");
+    ar_sheet_function(sheet, v->r->p, v->function);
+    ar_sheet_function(sheet, v->r->p, relative);
+    ar_sheet_integer(sheet, s->n_calls);
+    ar_sheet_spread(sheet, v->r->p, &s->time);
+    ar_sheet_spread(sheet, v->r->p, &s->self);
+    ar_sheet_end_row(sheet);
+}
+
+static void put_relatives(const struct view *v, struct ar_sheet *sheet)
+{
+    for (size_t i = 0; i < v->n; i++)
+        put_relative(v, sheet, v->functions[i]);
+}
+
+/* ---- the function ----------------------------------------------------------------------------- */
+
+static enum ar_status open_view(struct view *v)
+{
+    enum ar_status status = (v->callees ? ar_callees_build : ar_callers_build)(
+        &v->relatives, v->r->p, &v->r->t, v->function);
+
+    return status == AR_OK
+               ? ar_report_list(v->r, &v->relatives, AR_SORT_TOTAL, &v->functions, &v->n)
+               : status;
+}
+
+static void close_view(struct view *v)
+{
+    free(v->functions);
+    ar_by_function_free(&v->relatives);
+}
+
+static void print_function(const struct ar_report *r, const struct ar_by_function *f,
+                           uint32_t function)
+{
+    const struct ar_function_sums *s = &f->sums[function];
+    struct ar_label_columns c = ar_list_columns(r);
+    char heads[80];
+
+    snprintf(heads, sizeof heads, " %8s %8s %8s%s", "calls", "total", "self",
+             r->p->n_roots > 1 ? "   min-max (rank)" : "");
+    ar_print_title(c, "Function", r->unit, heads);
+    ar_print_label(r, c, f->nodes[f->first_node[function]], 0, ' ');
+    printf(" %8s %8s %8s", ar_show_short_count(s->n_calls, 8),
+           ar_show_time(s->time.mean, r->unit_ns), ar_show_time(s->self.mean, r->unit_ns));
+    ar_print_range(r->p, &s->time, r->unit_ns);
+    printf("\n");
+}
+
+static int show_one(struct ar_report *r, const struct ar_by_function *f, uint32_t function,
+                    bool callees, struct ar_sheet *sheet)
+{
+    struct view v = {.r = r, .callees = callees, .function = function, .whole = &f->sums[function]};
+    enum ar_status status = open_view(&v);
+
+    if (status == AR_OK && sheet)
+        put_relatives(&v, sheet);
+    else if (status == AR_OK)
+        print_view(&v);
+    close_view(&v);
+    return status < 0 ? ar_complain("out of memory") : AR_EXIT_OK;
+}
+
+/* ---- what was asked --------------------------------------------------------------------------- */
+
+/* Of one function callers, callees, or both. */
+struct asked {
+    const char *name;
+    bool callers, callees;
+};
+
+static int show_function(struct ar_report *r, const struct ar_by_function *f, uint32_t function,
+                         struct asked asked, struct ar_sheet *sheet)
+{
+    int status = AR_EXIT_OK;
+
+    if (!sheet)
+        print_function(r, f, function);
+    if (asked.callers)
+        status = show_one(r, f, function, false, sheet);
+    if (asked.callees && status == AR_EXIT_OK)
+        status = show_one(r, f, function, true, sheet);
+    return status;
+}
+
+static bool is_asked(const struct ar_report *r, const struct ar_by_function *f, const char *name,
+                     uint32_t function)
+{
+    struct ar_wanted wanted = ar_wanted_parse(name);
+    const struct ar_function_sums *s = &f->sums[function];
+
+    return function != r->p->nodes[0].function && s->n_nodes && (s->n_calls || s->time.max) &&
+           ar_wanted_function(&wanted, r->p, function);
+}
+
+static int show_asked(struct ar_report *r, const struct ar_by_function *f, struct asked asked,
+                      struct ar_sheet *sheet)
+{
+    int status = AR_EXIT_OK;
+    bool found = false;
+
+    for (uint32_t i = 0; i < r->p->n_functions && status == AR_EXIT_OK; i++)
+        if (is_asked(r, f, asked.name, i)) {
+            found = true;
+            status = show_function(r, f, i, asked, sheet);
+        }
+    if (!found)
+        return ar_complain("%s: no function %s in it (allranks report --functions --rows 0 shows "
+                           "all)",
+                           r->path, asked.name);
+    return status;
+}
+
+static int show_all(struct ar_report *r, const struct ar_by_function *f, struct ar_sheet *sheet)
+{
+    bool both = r->callers && r->callees && strcmp(r->callers, r->callees) == 0;
+    int status = AR_EXIT_OK;
+
+    if (r->callers)
+        status = show_asked(r, f, (struct asked){r->callers, true, both}, sheet);
+    if (r->callees && !both && status == AR_EXIT_OK)
+        status = show_asked(r, f, (struct asked){r->callees, false, true}, sheet);
+    return status;
+}
+
+int ar_report_callers(struct ar_report *r)
+{
+    struct ar_by_function f;
+    struct ar_sheet sheet = {0};
+    int status;
+
+    if (ar_by_function_build(&f, r->p, &r->t) < 0)
+        return ar_complain("out of memory");
+    if (r->csv)
+        ar_sheet_head(&sheet, "relation,of_name,of_kind,of_file,of_line," AR_SHEET_FUNCTION
+                              ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
+    status = show_all(r, &f, r->csv ? &sheet : NULL);
+    if (r->csv && status == AR_EXIT_OK)
+        status = ar_sheet_print(&sheet);
+    ar_bytes_free(&sheet.out);
+    ar_by_function_free(&f);
+    return status;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static void put_json_relatives(const struct view *v, struct ar_json *j)
+{
+    ar_json_open(j, NULL, '{');
+    ar_json_integer(j, "function", v->function);
+    ar_json_open(j, v->callees ? "callees" : "callers", '[');
+    for (size_t i = 0; i < v->n; i++) {
+        const struct ar_function_sums *s = &v->relatives.sums[v->functions[i]];
+
+        ar_json_open(j, NULL, '{');
+        if (v->functions[i] == v->r->p->nodes[0].function)
+            ar_json_null(j, "function");
+        else
+            ar_json_integer(j, "function", v->functions[i]);
+        ar_json_integer(j, "calls", s->n_calls);
+        ar_json_spread(j, "time_ns", v->r->p, &s->time);
+        ar_json_spread(j, "self_ns", v->r->p, &s->self);
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+    if (v->callees)
+        ar_json_spread(j, "itself_ns", v->r->p, &itself(v)->self);
+    ar_json_close(j, '}');
+}
+
+static enum ar_status put_json_list(struct ar_report *r, struct ar_json *j,
+                                    const struct ar_by_function *f, const char *name, bool callees)
+{
+    enum ar_status status = AR_OK;
+
+    ar_json_open(j, callees ? "callees" : "callers", '[');
+    for (uint32_t i = 0; i < r->p->n_functions && status == AR_OK; i++) {
+        struct view v = {.r = r, .callees = callees, .function = i, .whole = &f->sums[i]};
+
+        if (!is_asked(r, f, name, i))
+            continue;
+        status = open_view(&v);
+        if (status == AR_OK)
+            put_json_relatives(&v, j);
+        close_view(&v);
+    }
+    ar_json_close(j, ']');
+    return status;
+}
+
+enum ar_status ar_report_json_callers(struct ar_report *r, struct ar_json *j,
+                                      const struct ar_by_function *f)
+{
+    enum ar_status status = AR_OK;
+
+    if (r->callers)
+        status = put_json_list(r, j, f, r->callers, false);
+    if (r->callees && status == AR_OK)
+        status = put_json_list(r, j, f, r->callees, true);
+    return status;
+}

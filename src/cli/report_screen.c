@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/layout.h"
+#include "cli/mpi_text.h"
+#include "cli/report.h"
+#include "cli/screen.h"
+
+#include <stdlib.h>
+
+#define IMBALANCE_ROWS 3
+#define TASK_ROWS 5
+#define MPI_ROWS 3
+
+/* As `allranks mpi` has them: a method of mpi4py stands for the calls that it makes. */
+static void print_mpi(const struct ar_report *r, const struct ar_mpi_row *rows, size_t n_rows)
+{
+    struct ar_label_columns columns = ar_tree_columns(r);
+
+    if (n_rows)
+        ar_print_title(columns, "MPI", r->unit, "    calls     time       out        in");
+    for (size_t i = 0; i < n_rows; i++) {
+        printf(" ");
+        ar_print_fit(rows[i].name, columns.name, AR_KEEP_START);
+        printf(" ");
+        ar_print_fit(ar_show_place(r->p, rows[i].node), columns.place, AR_KEEP_END);
+        printf(" %8s %8s %9s %9s\n", ar_show_short_count(rows[i].n_calls, 8),
+               ar_show_time(rows[i].time.mean, r->unit_ns), ar_show_bytes(rows[i].bytes_out),
+               ar_show_bytes(rows[i].bytes_in));
+    }
+}
+
+/* Lends it the totals. */
+static enum ar_status find_mpi(struct ar_report *r, struct ar_mpi_row **rows, size_t *n)
+{
+    struct ar_mpi m;
+
+    if (ar_mpi_open_with(&m, r->p, &r->t) < 0)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_mpi_table(&m, AR_MPI_BY_PATH, rows, n);
+
+    r->t = m.t;
+    m.t = (struct ar_totals){0};
+    ar_mpi_close(&m);
+    return status;
+}
+
+static size_t at_most(const struct ar_report *r, size_t n, size_t most)
+{
+    return r->n_rows && n > most ? most : n;
+}
+
+int ar_report_screen(struct ar_report *r, size_t n_lines)
+{
+    struct ar_task_row *tasks = NULL;
+    struct ar_mpi_row *mpi = NULL;
+    size_t n_tasks = 0, n_mpi = 0;
+    int status = AR_EXIT_OK;
+
+    if (ar_report_find_tasks(r, &tasks, &n_tasks) < 0 || find_mpi(r, &mpi, &n_mpi) < 0) {
+        status = ar_complain("out of memory");
+    } else {
+        struct ar_layout l = {.n_lines = n_lines,
+                              .n_imbalance = ar_report_count_imbalance(r, IMBALANCE_ROWS),
+                              .n_tree = r->n_rows,
+                              .n_notes = ar_report_count_notes(r),
+                              .n_tasks = at_most(r, n_tasks, TASK_ROWS),
+                              .n_mpi = at_most(r, n_mpi, MPI_ROWS)};
+
+        if (r->fits)
+            ar_layout_fit(&l);
+        ar_report_imbalance(r, l.n_imbalance);
+        ar_report_tree(r, l.n_tree, l.n_notes);
+        ar_report_tasks(r, tasks, l.n_tasks);
+        print_mpi(r, mpi, l.n_mpi);
+    }
+    free(tasks);
+    free(mpi);
+    return status;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/selecting.h"
+
+#include "analysis/load.h"
+#include "cli/screen.h"
+
+#include <string.h>
+
+int ar_part_open(struct ar_part *out, const char *path, const struct ar_selection *s)
+{
+    struct ar_error err;
+
+    *out = (struct ar_part){.p = &out->whole};
+    if (ar_load_packed(&out->whole, path, &err) < 0)
+        return ar_complain("%s", err.text);
+    if (ar_selection_is_all(s))
+        return -1;
+    if (ar_select(&out->chosen, &out->whole, s, &err) < 0) {
+        ar_profile_free(&out->whole);
+        return ar_complain("%s: %s", path, err.text);
+    }
+    out->p = &out->chosen;
+    return -1;
+}
+
+void ar_part_close(struct ar_part *part)
+{
+    ar_profile_free(&part->chosen);
+    ar_profile_free(&part->whole);
+}
+
+static void put(struct ar_bytes *out, const char *text)
+{
+    ar_bytes_put(out, text, strlen(text));
+}
+
+static void put_words(struct ar_bytes *out, const char *what, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        put(out, i == 0 && out->n ? ", " : "");
+        put(out, i == 0 ? what : ",");
+        put(out, " ");
+        put(out, words[i]);
+    }
+}
+
+size_t ar_print_selection(const struct ar_selection *s)
+{
+    struct ar_bytes out = {0};
+    size_t n;
+
+    if (ar_selection_is_all(s))
+        return 0;
+    put_words(&out, s->ranks && strpbrk(s->ranks, "-,") ? "only ranks" : "only rank", &s->ranks,
+              s->ranks != NULL);
+    put_words(&out, "only thread", &s->thread, s->thread != NULL);
+    put_words(&out, "only region", s->regions.items, s->regions.n);
+    put_words(&out, "only functions", s->include.items, s->include.n);
+    put_words(&out, "without", s->exclude.items, s->exclude.n);
+    ar_bytes_u8(&out, '\0');
+    n = out.bad ? 0 : ar_count_columns((char *)out.data, 80);
+    ar_print_fit(out.bad ? "" : (char *)out.data, n < 80 ? n : 80, AR_KEEP_START);
+    printf("\n");
+    ar_bytes_free(&out);
+    return 1;
+}
+
+static void put_list(struct ar_json *j, const char *key, const struct ar_words *words)
+{
+    ar_json_open(j, key, '[');
+    for (size_t i = 0; i < words->n; i++)
+        ar_json_text(j, NULL, words->items[i]);
+    ar_json_close(j, ']');
+}
+
+static void put_text(struct ar_json *j, const char *key, const char *text)
+{
+    if (text)
+        ar_json_text(j, key, text);
+    else
+        ar_json_null(j, key);
+}
+
+void ar_json_selection(struct ar_json *j, const struct ar_selection *s)
+{
+    if (ar_selection_is_all(s)) {
+        ar_json_null(j, "selection");
+        return;
+    }
+    ar_json_open(j, "selection", '{');
+    put_text(j, "ranks", s->ranks);
+    put_text(j, "thread", s->thread);
+    put_list(j, "regions", &s->regions);
+    put_list(j, "include", &s->include);
+    put_list(j, "exclude", &s->exclude);
+    ar_json_close(j, '}');
+}
