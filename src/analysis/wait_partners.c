@@ -253,12 +253,13 @@ static struct group *group_of(struct comm *comm, uint32_t sequence)
     return &comm->groups[at];
 }
 
-#define FARTHEST 1000000 /* apart: a damaged file may say any number */
+/* Ranks may be so many operations apart; a damaged file may say any number. */
+#define FARTHEST ((size_t)1 << 24)
 
 static bool is_sensible(const struct comm *comm, uint32_t sequence)
 {
     return sequence >= comm->base && sequence - comm->base >= comm->head &&
-           sequence - comm->base < comm->n + FARTHEST;
+           sequence - comm->base - comm->head < FARTHEST;
 }
 
 static enum ar_status add_to_group(struct ar_partners *all, const struct ar_profile_sync *sync,

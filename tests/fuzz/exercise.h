@@ -10,6 +10,7 @@
 #include "analysis/mpi_tables.h"
 #include "analysis/select.h"
 #include "analysis/totals.h"
+#include "analysis/waits.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
 #include "sample_profile.h"
@@ -80,6 +81,18 @@ static inline void analyse_mpi(struct ar_profile *p)
     ar_mpi_close(&m);
 }
 
+/* Who waited for whom: each rank's time is divided, and nobody has waited for nothing. */
+static inline void analyse_waits(struct ar_profile *p)
+{
+    struct ar_waits waits;
+
+    must(ar_waits_build(&waits, p, NULL) == AR_OK);
+    must(waits.n_calls == waits.n_resolved + waits.n_unresolved);
+    for (size_t i = 0; i < waits.n_sites; i++)
+        must(waits.sites[i].n == 0 || waits.sites[i].waited_ns > 0);
+    ar_waits_free(&waits);
+}
+
 static inline void fold(const struct ar_profile *p)
 {
     struct ar_profile folded;
@@ -88,6 +101,7 @@ static inline void fold(const struct ar_profile *p)
     must(sample_is_sound(&folded));
     analyse(&folded);
     analyse_mpi(&folded);
+    analyse_waits(&folded);
     ar_profile_free(&folded);
 }
 
