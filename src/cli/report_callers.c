@@ -122,7 +122,9 @@ static void put_relative(const struct view *v, struct ar_sheet *sheet, uint32_t 
 
 static void put_relatives(const struct view *v, struct ar_sheet *sheet)
 {
-    for (size_t i = 0; i < v->n; i++)
+    size_t n_most = v->r->fits || !v->r->n_rows ? v->n : v->r->n_rows;
+
+    for (size_t i = 0; i < v->n && i < n_most; i++)
         put_relative(v, sheet, v->functions[i]);
 }
 
