@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_MATCHES 4 /* that are shown unless more is asked for */
+
 /* Which of the two is asked, of which function. */
 struct view {
     struct ar_report *r;
@@ -209,21 +211,41 @@ static bool is_asked(const struct ar_report *r, const struct ar_by_function *f, 
            ar_wanted_function(&wanted, r->p, function);
 }
 
+/* The longest first; returns how many there are. */
+static size_t find_asked(const struct ar_report *r, const struct ar_by_function *f,
+                         const char *name, uint32_t *functions, size_t n_functions)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_functions; i++)
+        if (is_asked(r, f, name, functions[i]))
+            functions[n++] = functions[i];
+    return n;
+}
+
 static int show_asked(struct ar_report *r, const struct ar_by_function *f, struct asked asked,
                       struct ar_sheet *sheet)
 {
+    uint32_t *functions;
+    size_t n, n_shown = 0;
     int status = AR_EXIT_OK;
-    bool found = false;
 
-    for (uint32_t i = 0; i < r->p->n_functions && status == AR_EXIT_OK; i++)
-        if (is_asked(r, f, asked.name, i)) {
-            found = true;
-            status = show_function(r, f, i, asked, sheet);
-        }
-    if (!found)
-        return ar_complain("%s: no function %s in it (allranks report --functions --rows 0 shows "
-                           "all)",
-                           r->path, asked.name);
+    if (ar_report_list(r, f, AR_SORT_TOTAL, &functions, &n) < 0)
+        return ar_complain("out of memory");
+    n = find_asked(r, f, asked.name, functions, n);
+    if (n == 0)
+        status = ar_complain("%s: no function %s in it (allranks report --functions --rows 0 shows "
+                             "all)",
+                             r->path, asked.name);
+    for (; n_shown < n && status == AR_EXIT_OK; n_shown++) {
+        if (!sheet && r->fits && n_shown == MOST_MATCHES)
+            break;
+        status = show_function(r, f, functions[n_shown], asked, sheet);
+    }
+    if (status == AR_EXIT_OK && n_shown < n)
+        printf("\n %s%s: --rows 0 shows all%s\n", ar_dim(),
+               ar_show_items(n - n_shown, "more function fits", "more functions fit"), ar_plain());
+    free(functions);
     return status;
 }
 
