@@ -233,10 +233,6 @@ static int show_asked(struct ar_report *r, const struct ar_by_function *f, struc
     if (ar_report_list(r, f, AR_SORT_TOTAL, &functions, &n) < 0)
         return ar_complain("out of memory");
     n = find_asked(r, f, asked.name, functions, n);
-    if (n == 0)
-        status = ar_complain("%s: no function %s in it (allranks report --functions --rows 0 shows "
-                             "all)",
-                             r->path, asked.name);
     for (; n_shown < n && status == AR_EXIT_OK; n_shown++) {
         if (!sheet && r->fits && n_shown == MOST_MATCHES)
             break;
@@ -261,6 +257,18 @@ static int show_all(struct ar_report *r, const struct ar_by_function *f, struct 
     return status;
 }
 
+/* Before anything is printed. Returns an exit status, or -1 to go on. */
+static int check_name(const struct ar_report *r, const struct ar_by_function *f, const char *name)
+{
+    for (uint32_t i = 0; name && i < r->p->n_functions; i++)
+        if (is_asked(r, f, name, i))
+            return -1;
+    if (!name)
+        return -1;
+    return ar_complain("%s: no function %s in it (allranks report --functions --rows 0 shows all)",
+                       r->path, name);
+}
+
 int ar_report_callers(struct ar_report *r)
 {
     struct ar_by_function f;
@@ -272,7 +280,14 @@ int ar_report_callers(struct ar_report *r)
     if (r->csv)
         ar_sheet_head(&sheet, "relation,of_name,of_kind,of_file,of_line," AR_SHEET_FUNCTION
                               ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
-    status = show_all(r, &f, r->csv ? &sheet : NULL);
+    status = check_name(r, &f, r->callers);
+    if (status < 0)
+        status = check_name(r, &f, r->callees);
+    if (status < 0) {
+        if (!r->csv)
+            ar_report_head(r);
+        status = show_all(r, &f, r->csv ? &sheet : NULL);
+    }
     if (r->csv && status == AR_EXIT_OK)
         status = ar_sheet_print(&sheet);
     ar_bytes_free(&sheet.out);
