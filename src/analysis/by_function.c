@@ -198,7 +198,7 @@ enum ar_status ar_by_function_build_of(struct ar_by_function *out, const struct 
                                        const struct ar_totals *t, const bool *only)
 {
     uint32_t *n_active = calloc(p->n_functions + 1, sizeof *n_active);
-    uint32_t *group_of = malloc((p->n_nodes + 1) * sizeof *group_of);
+    uint32_t *group_of = calloc(p->n_nodes + 1, sizeof *group_of);
     bool *outermost = calloc(p->n_nodes + 1, sizeof *outermost);
     enum ar_status status = AR_NOMEM;
 

@@ -134,7 +134,7 @@ void ar_report_tasks(const struct ar_report *r, const struct ar_task_row *rows, 
 /* The others also fit one screen, with `n_lines` of it taken; they return an exit status. */
 int ar_report_bottom_up(struct ar_report *r, size_t n_lines);
 int ar_report_functions(struct ar_report *r, size_t n_lines);
-int ar_report_callers(struct ar_report *r);
+int ar_report_callers(struct ar_report *r); /* with the head, unless there is no such function */
 int ar_report_sheet(struct ar_report *r);
 /* A file a rank, as pstats prints it. */
 int ar_report_texts(struct ar_report *r);

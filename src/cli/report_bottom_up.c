@@ -174,11 +174,11 @@ int ar_report_bottom_up(struct ar_report *r, size_t n_lines)
     struct view v = {.r = r, .n_levels = levels_of(r)};
 
     ar_layout_fit(&l);
+    v.n_most = !r->fits ? r->n_rows : r->csv ? 0 : l.n_tree;
     if (r->csv) {
         v.sheet = &sheet;
         ar_sheet_head(&sheet, "depth," AR_SHEET_FUNCTION ",calls," AR_SHEET_SPREAD("self"));
     } else {
-        v.n_most = r->fits ? l.n_tree : r->n_rows;
         print_title(r);
     }
     if (show(&v) < 0) {

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_MATCHES 4 /* that are shown unless more is asked for */
+
 /* Which of the two is asked, of which function. */
 struct view {
     struct ar_report *r;
@@ -122,7 +124,9 @@ static void put_relative(const struct view *v, struct ar_sheet *sheet, uint32_t 
 
 static void put_relatives(const struct view *v, struct ar_sheet *sheet)
 {
-    for (size_t i = 0; i < v->n; i++)
+    size_t n_most = v->r->fits || !v->r->n_rows ? v->n : v->r->n_rows;
+
+    for (size_t i = 0; i < v->n && i < n_most; i++)
         put_relative(v, sheet, v->functions[i]);
 }
 
@@ -207,21 +211,37 @@ static bool is_asked(const struct ar_report *r, const struct ar_by_function *f, 
            ar_wanted_function(&wanted, r->p, function);
 }
 
+/* The longest first; returns how many there are. */
+static size_t find_asked(const struct ar_report *r, const struct ar_by_function *f,
+                         const char *name, uint32_t *functions, size_t n_functions)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_functions; i++)
+        if (is_asked(r, f, name, functions[i]))
+            functions[n++] = functions[i];
+    return n;
+}
+
 static int show_asked(struct ar_report *r, const struct ar_by_function *f, struct asked asked,
                       struct ar_sheet *sheet)
 {
+    uint32_t *functions;
+    size_t n, n_shown = 0;
     int status = AR_EXIT_OK;
-    bool found = false;
 
-    for (uint32_t i = 0; i < r->p->n_functions && status == AR_EXIT_OK; i++)
-        if (is_asked(r, f, asked.name, i)) {
-            found = true;
-            status = show_function(r, f, i, asked, sheet);
-        }
-    if (!found)
-        return ar_complain("%s: no function %s in it (allranks report --functions --rows 0 shows "
-                           "all)",
-                           r->path, asked.name);
+    if (ar_report_list(r, f, AR_SORT_TOTAL, &functions, &n) < 0)
+        return ar_complain("out of memory");
+    n = find_asked(r, f, asked.name, functions, n);
+    for (; n_shown < n && status == AR_EXIT_OK; n_shown++) {
+        if (!sheet && r->fits && n_shown == MOST_MATCHES)
+            break;
+        status = show_function(r, f, functions[n_shown], asked, sheet);
+    }
+    if (status == AR_EXIT_OK && n_shown < n)
+        printf("\n %s%s: --rows 0 shows all%s\n", ar_dim(),
+               ar_show_items(n - n_shown, "more function fits", "more functions fit"), ar_plain());
+    free(functions);
     return status;
 }
 
@@ -237,6 +257,18 @@ static int show_all(struct ar_report *r, const struct ar_by_function *f, struct 
     return status;
 }
 
+/* Before anything is printed. Returns an exit status, or -1 to go on. */
+static int check_name(const struct ar_report *r, const struct ar_by_function *f, const char *name)
+{
+    for (uint32_t i = 0; name && i < r->p->n_functions; i++)
+        if (is_asked(r, f, name, i))
+            return -1;
+    if (!name)
+        return -1;
+    return ar_complain("%s: no function %s in it (allranks report --functions --rows 0 shows all)",
+                       r->path, name);
+}
+
 int ar_report_callers(struct ar_report *r)
 {
     struct ar_by_function f;
@@ -248,7 +280,14 @@ int ar_report_callers(struct ar_report *r)
     if (r->csv)
         ar_sheet_head(&sheet, "relation,of_name,of_kind,of_file,of_line," AR_SHEET_FUNCTION
                               ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
-    status = show_all(r, &f, r->csv ? &sheet : NULL);
+    status = check_name(r, &f, r->callers);
+    if (status < 0)
+        status = check_name(r, &f, r->callees);
+    if (status < 0) {
+        if (!r->csv)
+            ar_report_head(r);
+        status = show_all(r, &f, r->csv ? &sheet : NULL);
+    }
     if (r->csv && status == AR_EXIT_OK)
         status = ar_sheet_print(&sheet);
     ar_bytes_free(&sheet.out);

@@ -134,12 +134,8 @@ static enum ar_status prepare(struct ar_report *r)
 /* Whatever is to stand between the head and the view is printed between them, and counted. */
 static int print_report(struct ar_report *r)
 {
-    size_t n_lines;
+    size_t n_lines = ar_report_head(r);
 
-    ar_report_choose_unit(r);
-    n_lines = ar_report_head(r);
-    if (r->callers || r->callees)
-        return ar_report_callers(r);
     if (r->tree == AR_TREE_BOTTOM_UP)
         return ar_report_bottom_up(r, n_lines);
     if (r->functions || r->t.of_pairs)
@@ -151,11 +147,12 @@ static int show(struct ar_report *r)
 {
     if (prepare(r) < 0)
         return ar_complain("out of memory");
+    ar_report_choose_unit(r);
     if (r->text)
         return ar_report_texts(r);
     if (r->json)
         return ar_report_json(r);
-    if (r->csv && (r->callers || r->callees))
+    if (r->callers || r->callees)
         return ar_report_callers(r);
     if (r->csv && r->tree == AR_TREE_BOTTOM_UP)
         return ar_report_bottom_up(r, 0);

@@ -40,9 +40,14 @@ static void put_functions(const struct ar_report *r, const struct ar_by_function
 {
     ar_sheet_head(sheet,
                   AR_SHEET_FUNCTION ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
-    for (size_t i = 0; i < n; i++) {
+    size_t n_most = r->fits || !r->n_rows ? n : r->n_rows, n_shown = 0;
+
+    for (size_t i = 0; i < n && n_shown < n_most; i++) {
         const struct ar_function_sums *s = &f->sums[functions[i]];
 
+        if ((double)s->time.max < r->min_share * r->t.mean_wall_ns)
+            continue;
+        n_shown++;
         ar_sheet_function(sheet, r->p, functions[i]);
         ar_sheet_integer(sheet, s->n_calls);
         ar_sheet_spread(sheet, r->p, &s->time);

@@ -29,7 +29,7 @@ ADDRESS_SPACE = 1 << 30
 READERS = {
     "report": ("report", "--rows", "0", "--min", "0"),
     "report --json": ("report", "--json"),
-    "report --callers": ("report", "--callers", "*", "--callees", "*", "--rows", "0"),
+    "report --callers": ("report", "--callers", "*", "--callees", "*"),
     "report of a part": ("report", "--tree", "bottom-up", "--exclude", "*e*", "--thread", "0", "--rows", "0", "--min", "0"),
     "mpi": ("mpi", "-n", "0"),
     "mpi --json": ("mpi", "--json"),

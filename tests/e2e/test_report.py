@@ -124,7 +124,7 @@ def test_a_part_of_the_run(python: Sandbox, solver: Path):
         (("--region", "main"), "no such region"), (("--include", "nobody"), "no function"), (("--callers", "nobody"), "no function"),
     ):  # fmt: skip
         done = python.allranks("report", *words, solver)
-        assert (done.code, done.err.count("\n")) == (2, 1) and what in done.err, done
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1) and what in done.err, done
 
 
 def test_the_same_part_in_other_commands(python: Sandbox, solver: Path):
