@@ -48,6 +48,16 @@ static int set_choice(const struct ar_option *o)
     return ar_complain("--%s %s: not one of %s", o->name, optarg, words);
 }
 
+static int add_text(const struct ar_option *o)
+{
+    struct ar_texts *texts = o->to;
+
+    if (texts->n == sizeof texts->items / sizeof *texts->items)
+        return ar_complain("--%s: given more than %zu times", o->name, texts->n);
+    texts->items[texts->n++] = optarg;
+    return -1;
+}
+
 static int set(const struct ar_option *o)
 {
     switch (o->kind) {
@@ -57,6 +67,8 @@ static int set(const struct ar_option *o)
     case AR_OPTION_TEXT:
         *(const char **)o->to = optarg;
         return -1;
+    case AR_OPTION_TEXTS:
+        return add_text(o);
     case AR_OPTION_COUNT:
         return set_count(o);
     case AR_OPTION_CHOICE:

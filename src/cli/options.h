@@ -20,8 +20,14 @@ enum ar_option_kind {
     AR_OPTION_FLAG,   /* bool: true where it is given */
     AR_OPTION_COUNT,  /* size_t */
     AR_OPTION_TEXT,   /* const char * */
+    AR_OPTION_TEXTS,  /* struct ar_texts: may be given again and again */
     AR_OPTION_CHOICE, /* int: index of the word among `choices` */
     AR_OPTION_MAYBE,  /* the same, where --name alone is the first of them */
+};
+
+struct ar_texts {
+    const char *items[32];
+    size_t n;
 };
 
 struct ar_option {

@@ -5,6 +5,7 @@
  */
 #include "analysis/by_function.h"
 #include "analysis/fold.h"
+#include "analysis/imbalance.h"
 #include "analysis/load.h"
 #include "analysis/match.h"
 #include "analysis/mpi_class.h"
@@ -347,6 +348,127 @@ static int print_shares(struct command *c, size_t n_most)
     return AR_EXIT_OK;
 }
 
+/* ---- classes of ranks ------------------------------------------------------------------------- */
+
+static enum ar_status find_classes(const struct command *c, struct ar_imbalance *im)
+{
+    uint64_t *values = malloc((c->p.n_roots + 1) * sizeof *values);
+    enum ar_status status = AR_NOMEM;
+
+    for (uint32_t i = 0; i < c->p.n_roots && values; i++)
+        values[i] = share_ns(c, i);
+    if (values)
+        status = ar_imbalance_build(im, values, c->p.n_roots);
+    free(values);
+    return status;
+}
+
+/* Numbers of a class's ranks; of processes without a rank, where they are in the run. */
+static size_t list_ranks(const struct command *c, const struct ar_imbalance *im, size_t class,
+                         uint32_t *ranks)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < c->p.n_roots; i++)
+        if (im->class_of[i] == class)
+            ranks[n++] =
+                c->p.processes[i].world_rank == AR_RANK_NONE ? i : c->p.processes[i].world_rank;
+    return n;
+}
+
+static uint32_t world_size(const struct command *c)
+{
+    const struct ar_process *last = &c->p.processes[c->p.n_roots - 1];
+
+    return last->world_rank == AR_RANK_NONE ? (uint32_t)c->p.n_roots : last->world_rank + 1;
+}
+
+/* "rank 3", "ranks 20-31", "every 8th from 0"; the class that most are in is "28 others". */
+static void put_class_name(struct ar_bytes *out, const struct command *c,
+                           const struct ar_imbalance *im, size_t class, const uint32_t *ranks,
+                           size_t n)
+{
+    struct ar_bytes set = {0};
+    char text[64];
+
+    ar_rank_set_text(&set, ranks, n, world_size(c), 24);
+    if (class == ar_imbalance_largest(im) && n > 2)
+        snprintf(text, sizeof text, "%zu others", n);
+    else if (set.bad || set.data[0] == 'e')
+        snprintf(text, sizeof text, "%.*s", (int)set.n, set.bad ? "" : (const char *)set.data);
+    else
+        snprintf(text, sizeof text, "%s %.*s", n == 1 ? "rank" : "ranks", (int)set.n,
+                 (const char *)set.data);
+    ar_bytes_put(out, text, strlen(text));
+    ar_bytes_free(&set);
+}
+
+/* "4.077", "0.950-1.050", "nothing" */
+static void put_class_times(struct ar_bytes *out, const struct command *c,
+                            const struct ar_rank_class *class)
+{
+    const char *least = ar_show_time((double)class->least, c->unit_ns);
+    const char *most = ar_show_time((double)class->most, c->unit_ns);
+    char text[64];
+
+    if (class->most == 0)
+        snprintf(text, sizeof text, ": nothing");
+    else if (strcmp(least, most) == 0)
+        snprintf(text, sizeof text, ": %s", most);
+    else
+        snprintf(text, sizeof text, ": %s-%s", least, most);
+    ar_bytes_put(out, text, strlen(text));
+}
+
+#define CLASS_INDENT 22
+
+/* One after the other, and a new line where there is no room. */
+static enum ar_status print_class_texts(const struct command *c, const struct ar_imbalance *im,
+                                        uint32_t *ranks, size_t n_used)
+{
+    for (size_t i = 0; i < im->n_classes; i++) {
+        struct ar_bytes text = {0};
+        size_t n = list_ranks(c, im, i, ranks);
+
+        put_class_name(&text, c, im, i, ranks, n);
+        put_class_times(&text, c, &im->classes[i]);
+        if (text.bad) {
+            ar_bytes_free(&text);
+            return AR_NOMEM;
+        }
+        if (n_used + 3 + text.n > c->n_columns) {
+            printf(",\n%*s", CLASS_INDENT, "");
+            n_used = CLASS_INDENT;
+        } else {
+            n_used += (size_t)printf(i == 0 ? "; " : ", ");
+        }
+        n_used += (size_t)printf("%.*s", (int)text.n, (const char *)text.data);
+        ar_bytes_free(&text);
+    }
+    printf("\n");
+    return AR_OK;
+}
+
+static enum ar_status print_classes(const struct command *c)
+{
+    struct ar_imbalance im = {0};
+    uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
+    enum ar_status status = ranks ? find_classes(c, &im) : AR_NOMEM;
+
+    if (status == AR_OK) {
+        int n = printf(" %-20s most by mean %.2f", c->inclusive ? "total, ranks" : "self, ranks",
+                       im.max_over_mean);
+
+        if (im.n_classes > 1)
+            status = print_class_texts(c, &im, ranks, (size_t)n);
+        else
+            printf("; no groups of ranks\n");
+    }
+    ar_imbalance_free(&im);
+    free(ranks);
+    return status;
+}
+
 static int print_function(struct command *c, uint32_t function, size_t n_most)
 {
     const struct ar_function_sums *sums = sums_of(c, function);
@@ -358,6 +480,8 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
     print_calls(c, &sums->calls);
     print_spread(c, c->unit_ns == 1e9 ? "total, seconds" : "total, milliseconds", &sums->time);
     print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
+    if (c->p.n_roots > 1 && print_classes(c) < 0)
+        return ar_complain("out of memory");
     return print_shares(c, n_most);
 }
 
@@ -372,7 +496,7 @@ static int print_matches(struct command *c)
         return status;
     }
     if (c->n_rows == DEFAULT_ROWS)
-        n_most = SCREEN_ROWS / n > 10 ? SCREEN_ROWS / n - 9 : 3;
+        n_most = SCREEN_ROWS / n > 12 ? SCREEN_ROWS / n - 11 : 2;
     for (size_t i = 0; i < n && status == AR_EXIT_OK; i++)
         status = print_function(c, c->functions[i], c->all ? 0 : n_most);
     return status;
@@ -399,6 +523,37 @@ static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
     ar_json_close(j, ']');
 }
 
+/* Of the time that was asked about, as on the screen. */
+static void put_classes(struct ar_json *j, const struct command *c)
+{
+    struct ar_imbalance im;
+    uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
+
+    if (!ranks || find_classes(c, &im) < 0) {
+        j->out->bad = true;
+        free(ranks);
+        return;
+    }
+    ar_json_number(j, "max_over_mean", im.max_over_mean);
+    ar_json_open(j, "classes", '[');
+    for (size_t i = 0; i < im.n_classes; i++) {
+        size_t n = list_ranks(c, &im, i, ranks);
+
+        ar_json_open(j, NULL, '{');
+        ar_json_number(j, "mean_ns", im.classes[i].mean);
+        ar_json_integer(j, "min_ns", im.classes[i].least);
+        ar_json_integer(j, "max_ns", im.classes[i].most);
+        ar_json_open(j, "ranks", '[');
+        for (size_t k = 0; k < n; k++)
+            ar_json_integer(j, NULL, ranks[k]);
+        ar_json_close(j, ']');
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+    ar_imbalance_free(&im);
+    free(ranks);
+}
+
 static void put_function(struct ar_json *j, struct command *c, uint32_t function)
 {
     const struct ar_function *f = &c->p.functions[function];
@@ -413,8 +568,10 @@ static void put_function(struct ar_json *j, struct command *c, uint32_t function
     ar_json_spread(j, "calls", &c->p, &sums->calls);
     ar_json_spread(j, "time_ns", &c->p, &sums->time);
     ar_json_spread(j, "self_ns", &c->p, &sums->self);
-    if (c->wanted.text)
+    if (c->wanted.text) {
         put_shares(j, c, function);
+        put_classes(j, c);
+    }
     ar_json_close(j, '}');
 }
 
