@@ -9,7 +9,7 @@
 
 #define MOST_PAIRS ((size_t)1 << 20) /* beyond that, those of one name go together in their order */
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static enum ar_status start(struct ar_common *c, const struct ar_profile *const *runs,
                             size_t n_runs, bool of_nodes)
@@ -64,7 +64,7 @@ static enum ar_status add_row(struct ar_common *c, size_t run, uint32_t id)
     return AR_OK;
 }
 
-/* ---- which of several go together ------------------------------------------------------------- */
+/* ---- which of several go together ----------------------------------------------------------- */
 
 /* Rows, and what a run has, that share all but places. */
 struct crowd {
@@ -144,7 +144,7 @@ static uint64_t distance(int64_t a, int64_t b)
     return (uint64_t)(a < b ? b - a : a - b);
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static const char *text_of(const struct ar_profile *p, uint32_t string)
 {
@@ -215,7 +215,7 @@ static int by_key(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Rows first, then the run's functions, each in order of keys: two lists that are walked side by side. */
+/* Rows, and the run's functions, in order of keys: two lists that are walked side by side. */
 struct lists {
     struct keyed *rows, *ids;
     uint32_t *row_numbers, *id_numbers;
@@ -310,7 +310,7 @@ enum ar_status ar_common_functions(struct ar_common *out, const struct ar_profil
     return status;
 }
 
-/* ---- call paths ------------------------------------------------------------------------------- */
+/* ---- call paths ----------------------------------------------------------------------------- */
 
 struct paths {
     struct ar_common *c;

@@ -2,18 +2,21 @@
 /*
  * common: which functions, and which call paths, of several runs are the same.
  *
- * A program changes between runs. A function is the same if it is of the same kind, has the same name,
- * and is in a file of the same name. Where that leaves several (many a module has a `<lambda>`, every package an
- * `__init__.py`), those go together whose directories agree furthest from the file upwards, and then
- * those whose lines are nearest. MPI functions are known without the ending of their large-count form.
+ * A program changes between runs. A function is the same if it is of the same kind, has the same
+ * name, and is in a file of the same name. Where that leaves several (many a module has a
+ * `<lambda>`, every package an `__init__.py`), those go together whose directories agree furthest
+ * from the file upwards, and then those whose lines are nearest. MPI functions are known without
+ * the ending of their large-count form.
  *
- * A call path is the same if its parent is and its function; calls of MPI, which have a line, go together by
- * how far that is from the beginning of the function they are in: a function that moved took its lines along.
+ * A call path is the same if its parent is and its function; calls of MPI, which have a line, go
+ * together by how far that is from the beginning of the function they are in: a function that moved
+ * took its lines along.
  *
- * Each is a row, known by one run that has it: the last. Rows are in no order, but a path's parent comes first.
+ * Each is a row, known by one run that has it: the last. Rows are in no order, but a path's parent
+ * comes first.
  *
- * Life cycle: built from profiles, which must outlive it and stay as they are. Threads: read-only once
- * built. Cost: n log n; of those that share their names, the product of their numbers.
+ * Life cycle: built from profiles, which must outlive it and stay as they are. Threads: read-only
+ * once built. Cost: n log n; of those that share their names, the product of their numbers.
  *
  *     struct ar_common functions;
  *     if (ar_common_functions(&functions, profiles, n_runs) < 0) ...

@@ -10,7 +10,7 @@
 #define SMALL_RANK 0.1   /* of the mean: what a rank with less did is not worth a ratio */
 #define MAD_TO_SD 1.4826 /* of the normal distribution */
 
-/* ---- statistics ------------------------------------------------------------------------------- */
+/* ---- statistics ----------------------------------------------------------------------------- */
 
 /* Hoare's selection: the k-th smallest, in linear time on average. */
 static double select_kth(double *values, size_t n, size_t k)
@@ -110,7 +110,7 @@ static double welch_noise(struct sample a, struct sample b)
     return student_t(degrees) * sqrt(error_a + error_b);
 }
 
-/* ---- ranks of two runs ------------------------------------------------------------------------ */
+/* ---- ranks of two runs ---------------------------------------------------------------------- */
 
 /* What reads the values of ranks; only where there is one run a side. */
 struct reader {
@@ -211,7 +211,7 @@ static double noise_of_ranks(struct building *m, const double *base, const doubl
                      error_of_ranks(m, now, n_ranks_of(m, 1)));
 }
 
-/* ---- changes ---------------------------------------------------------------------------------- */
+/* ---- changes -------------------------------------------------------------------------------- */
 
 static double least_noise(const struct building *m, const struct ar_change *change)
 {
@@ -259,7 +259,7 @@ static bool reads_ranks(const struct building *m)
     return m->d->noise == AR_NOISE_OF_PAIRS || m->d->noise == AR_NOISE_OF_RANKS;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run -------------------------------------------------------------------------------- */
 
 static double wall_of(const struct ar_summary *s)
 {
@@ -294,7 +294,7 @@ static struct ar_change compare_runs(struct building *m, bool of_mpi)
     return change;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 enum figure { FIGURE_TIME, FIGURE_SELF, FIGURE_CALLS };
 
@@ -417,7 +417,7 @@ void ar_diff_sort(struct ar_diff_table *table, bool inclusive)
         qsort(table->rows, table->n_rows, sizeof *table->rows, inclusive ? by_time : by_self);
 }
 
-/* ---- all together ----------------------------------------------------------------------------- */
+/* ---- all together --------------------------------------------------------------------------- */
 
 bool ar_diff_needs_values(size_t n_base, size_t n_runs)
 {

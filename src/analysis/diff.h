@@ -2,24 +2,26 @@
 /*
  * diff: what got slower or faster between runs of a program.
  *
- * Two sides, the base and what is compared with it, of one run each, or of several that should be alike. Times are
- * means over ranks, and over a side's runs, so that runs on different numbers of ranks can be held against
- * each other. Functions and call paths are matched as analysis/common.h says.
+ * Two sides, the base and what is compared with it, of one run each, or of several that should be
+ * alike. Times are means over ranks, and over a side's runs, so that runs on different numbers of
+ * ranks can be held against each other. Functions and call paths are matched as analysis/common.h
+ * says.
  *
  * A change counts if it is larger than the noise. What that is depends on what is known:
  *
- *     several runs on a side         Student's t at 95 % of the runs' means (Welch's test); a side of one run
- *                                    is taken to vary as the other does
- *     one each, the same ranks       how much the ranks' relative changes differ from each other: twice the
- *                                    error of their mean, from the median distance to the median, so
- *                                    that one rank that got slower is no noise
- *     one each, other ranks          the same of the ranks' times on either side
- *     one process each               nothing: then only what follows
+ *     several runs on a side     Student's t at 95 % of the runs' means (Welch's test); a side of
+ *                                one run is taken to vary as the other does
+ *     one each, the same ranks   how much the ranks' relative changes differ from each other: twice
+ *                                the error of their mean, from the median distance to the median, so
+ *                                that one rank that got slower is no noise
+ *     one each, other ranks      the same of the ranks' times on either side
+ *     one process each           nothing: then only what follows
  *
- * but it is never less than 0.1 % of the run's time, and with one run a side never less than 2 % of the time itself.
+ * but it is never less than 0.1 % of the run's time, and with one run a side never less than 2 % of
+ * the time itself.
  *
- * Life cycle: built from summaries, which must outlive it, base first; where there is one run a side these must still
- * have their values. Threads: read-only once built. Cost: rows times ranks.
+ * Life cycle: built from summaries, which must outlive it, base first; where there is one run a
+ * side these must still have their values. Threads: read-only once built. Cost: rows times ranks.
  *
  *     struct ar_diff d;
  *     if (ar_diff_build(&d, runs, n_base, n_runs, false) < 0) ...

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- from the times of ranks ------------------------------------------------------------------ */
+/* ---- from the times of ranks ---------------------------------------------------------------- */
 
 /* Within estimates and rounding there may be more MPI than there is time. */
 static uint64_t computing_of(const struct ar_rank_time *rank)
@@ -62,7 +62,7 @@ struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const ui
     return e;
 }
 
-/* ---- from a profile --------------------------------------------------------------------------- */
+/* ---- from a profile ------------------------------------------------------------------------- */
 
 struct building {
     const struct ar_by_function *b;

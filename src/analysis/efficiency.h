@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * efficiency: how much of the ranks' time is computing, and where the rest goes, as the POP centre of
- * excellence defines it (co-design.pop-coe.eu/metrics).
+ * efficiency: how much of the ranks' time is computing, and where the rest goes, as the POP centre
+ * of excellence defines it (co-design.pop-coe.eu/metrics).
  *
- *     computing         a rank's time less its time within MPI; what mpi4py pickles is computing, since
- *                       no rank waits in it and nothing is moved
+ *     computing         a rank's time less its time within MPI; what mpi4py pickles is computing,
+ *                       since no rank waits in it and nothing is moved
  *     load balance      mean computing / most computing
  *     communication     most computing / wall time, that of the rank that took longest
  *     parallel          load balance x communication, which is mean computing / wall time
  *     serialisation     most computing / wall time on a network that takes no time
  *     transfer          wall time on such a network / wall time; these two make up communication
  *
- * The last two need to know how long each rank waited for others (analysis/waits.h): on a network that
- * takes no time a rank's wall time would be its computing and its waiting. All are between 0 and 1.
+ * The last two need to know how long each rank waited for others (analysis/waits.h): on a network
+ * that takes no time a rank's wall time would be its computing and its waiting. All are between 0
+ * and 1.
  *
- * Times are those of ranks' main threads: what other threads and children do goes on beside them. Of a
- * function or region, with all that it calls, the wall time is that of the rank that has most of it; a
- * rank that never was there computed for 0. A profile of caller pairs tells this of the run only.
+ * Times are those of ranks' main threads: what other threads and children do goes on beside them.
+ * Of a function or region, with all that it calls, the wall time is that of the rank that has most
+ * of it; a rank that never was there computed for 0. A profile of caller pairs tells this of the
+ * run only.
  *
  * Life cycle: built from sums by function, whose profile and totals must outlive the building only.
- * Threads: read-only once built. Cost: linear in nodes and in the values of time, but that those of MPI
- * calls are read once for each different function above them. Memory: functions and ranks.
+ * Threads: read-only once built. Cost: linear in nodes and in the values of time, but that those of
+ * MPI calls are read once for each different function above them. Memory: functions and ranks.
  *
  *     struct ar_efficiencies e;
  *     if (ar_efficiencies_build(&e, &by_function) < 0) ...

@@ -23,7 +23,7 @@ static int smaller_first(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* ---- where to cut ----------------------------------------------------------------------------- */
+/* ---- where to cut --------------------------------------------------------------------------- */
 
 /* Between the sorted value `at` and the one before it. */
 struct gap {
@@ -93,7 +93,7 @@ static size_t most_cuts(size_t n_values, size_t n_classes_left)
     return (n_classes < n_classes_left ? n_classes : n_classes_left) - 1;
 }
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/* ---- classes -------------------------------------------------------------------------------- */
 
 static void add_class(struct ar_imbalance *im, const struct ranked *first, size_t n)
 {
@@ -179,7 +179,7 @@ size_t ar_imbalance_largest(const struct ar_imbalance *im)
     return largest;
 }
 
-/* ---- sets of ranks in words ------------------------------------------------------------------- */
+/* ---- sets of ranks in words ----------------------------------------------------------------- */
 
 /* The same distance between all of them, if it is more than 1; or 0. */
 static uint32_t stride_of(const uint32_t *ranks, size_t n)

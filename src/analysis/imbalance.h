@@ -2,10 +2,11 @@
 /*
  * imbalance: which ranks have how much of something, and which of them are alike.
  *
- * Ranks are put into a few classes by their values: at most four, and no more than half as many as there are
- * ranks. Whoever has 0 is a class. The others are cut where a gap between neighbouring values, in their
- * order, is a fifth of the larger value and three times any gap within a class: so noise makes no
- * classes, nor does work that grows evenly from rank to rank. Where there is no such gap all of them are one.
+ * Ranks are put into a few classes by their values: at most four, and no more than half as many as
+ * there are ranks. Whoever has 0 is a class. The others are cut where a gap between neighbouring
+ * values, in their order, is a fifth of the larger value and three times any gap within a class: so
+ * noise makes no classes, nor does work that grows evenly from rank to rank. Where there is no such
+ * gap all of them are one.
  *
  * Cost: n log n. Threads: a result is read-only; building needs nothing shared.
  *
@@ -45,8 +46,9 @@ void ar_imbalance_free(struct ar_imbalance *im);
 size_t ar_imbalance_largest(const struct ar_imbalance *im);
 
 /*
- * Numbers of ranks, which are in order, in few words: "0-3,8", "every 8th from 0", "every 2nd from 1 to 9".
- * What does not fit into `n_most` characters ends in "..". `n_all`: how many ranks there are, which says where "every 8th" ends by itself.
+ * Numbers of ranks, which are in order, in few words: "0-3,8", "every 8th from 0", "every 2nd from
+ * 1 to 9". What does not fit into `n_most` characters ends in "..". `n_all`: how many ranks there
+ * are, which says where "every 8th" ends by itself.
  */
 void ar_rank_set_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, uint32_t n_all,
                       size_t n_most);

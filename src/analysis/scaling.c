@@ -10,7 +10,7 @@
 #define WORTH_A_LOOK 0.001 /* of the wall time: what never has as much is left out */
 #define NO_TIME_NS 1.0     /* instead of 0, of which there are no powers */
 
-/* ---- points ----------------------------------------------------------------------------------- */
+/* ---- points --------------------------------------------------------------------------------- */
 
 static int fewer_ranks_first(const void *a, const void *b)
 {
@@ -60,13 +60,14 @@ static void measure_points(struct ar_scaling *s)
     }
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 struct ar_function_sums ar_scaling_sums(const struct ar_scaling *s, uint32_t row, size_t point)
 {
+    const struct ar_function_sums none = {0};
     uint32_t id = ar_common_id(&s->common, point, row);
 
-    return id == AR_NO_ID ? (struct ar_function_sums){0} : s->points[point].run->f.sums[id];
+    return id == AR_NO_ID ? none : s->points[point].run->f.sums[id];
 }
 
 static double most_ns(const struct ar_scaling *s, uint32_t row, size_t point)
@@ -184,7 +185,7 @@ static void judge_functions(struct ar_scaling *s)
     qsort(s->functions, s->n_functions, sizeof *s->functions, loses_more_first);
 }
 
-/* ---- all together ----------------------------------------------------------------------------- */
+/* ---- all together --------------------------------------------------------------------------- */
 
 static enum ar_status match(struct ar_scaling *s)
 {

@@ -2,17 +2,18 @@
 /*
  * scaling: how a program behaves on more and more ranks.
  *
- * Runs are put in order of their numbers of ranks, and held against the smallest. Strong scaling: all runs solve the same
- * problem, and n times the ranks should take an n-th of the time. Weak scaling: the problem grows with the ranks,
- * and all runs should take the same time.
+ * Runs are put in order of their numbers of ranks, and held against the smallest. Strong scaling:
+ * all runs solve the same problem, and n times the ranks should take an n-th of the time. Weak
+ * scaling: the problem grows with the ranks, and all runs should take the same time.
  *
- *     speed-up              wall time of the smallest run / wall time; weak: times the ratio of ranks
- *     computation scaling   strong: computing of all ranks there / computing of all ranks here; weak: means
+ *     speed-up              wall time of the smallest run / wall time; weak: times the ranks' ratio
+ *     computation scaling   computing of all ranks there / computing of all ranks here; weak: means
  *     global efficiency     parallel efficiency x computation scaling
  *
- * Each function gets a verdict, from its self time on the rank that has most of it, which is what the others
- * wait for. Between two runs that time falls with a power of the number of ranks: 1 is perfect, 0 is constant, and
- * less than 0 is growing; for weak scaling one is added. From 0.7 on it scales, below 0.2 it does not at all.
+ * Each function gets a verdict, from its self time on the rank that has most of it, which is what
+ * the others wait for. Between two runs that time falls with a power of the number of ranks: 1 is
+ * perfect, 0 is constant, and less than 0 is growing; for weak scaling one is added. From 0.7 on it
+ * scales, below 0.2 it does not at all.
  *
  * Life cycle: built from summaries, which must outlive it. Values of single ranks are not needed.
  * Threads: read-only once built. Cost: functions times runs.

@@ -3,11 +3,11 @@
  * summary: a run to be held against others: its tree, folded, its figures by node and by function,
  * and its efficiencies.
  *
- * Values of single ranks may be forgotten once that is built: what is left has the size of the tree, however
- * many ranks there were, so that many runs fit into memory.
+ * Values of single ranks may be forgotten once that is built: what is left has the size of the
+ * tree, however many ranks there were, so that many runs fit into memory.
  *
- * Life cycle: ar_summary_load or ar_summary_take, then ar_summary_free, which accepts a zeroed one. It points into itself
- * and must stay where it is. Threads: read-only once built.
+ * Life cycle: ar_summary_load or ar_summary_take, then ar_summary_free, which accepts a zeroed one.
+ * It points into itself and must stay where it is. Threads: read-only once built.
  *
  *     struct ar_summary s;
  *     if (ar_summary_load(&s, "heat.allranks", &err) < 0) ...

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allranks diff: what got slower or faster between runs. All fits 80 columns and 24 lines unless more
- * is asked for; what is no more than noise is not shown as a change.
+ * allranks diff: what got slower or faster between runs. All fits 80 columns and 24 lines unless
+ * more is asked for; what is no more than noise is not shown as a change.
  */
 #include "analysis/mpi_class.h"
 #include "cli/commands.h"
@@ -60,7 +60,7 @@ struct command {
     const char *unit;
 };
 
-/* ---- head ------------------------------------------------------------------------------------- */
+/* ---- head ----------------------------------------------------------------------------------- */
 
 static const char *show_signed(const struct command *c, double ns)
 {
@@ -174,7 +174,7 @@ static void print_head(struct command *c)
     print_noise(c);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 #define NUMBER_COLUMNS 35   /* base, now, change, percent */
 #define FUNCTION_COLUMNS 18 /* the other change, calls */
@@ -383,7 +383,7 @@ static int print_regions(struct command *c)
     return AR_EXIT_OK;
 }
 
-/* ---- conditions ------------------------------------------------------------------------------- */
+/* ---- conditions ----------------------------------------------------------------------------- */
 
 static const char *name_of(const struct command *c, size_t i)
 {
@@ -437,7 +437,7 @@ static int check_conditions(struct command *c)
     return AR_EXIT_OK;
 }
 
-/* ---- command ---------------------------------------------------------------------------------- */
+/* ---- command -------------------------------------------------------------------------------- */
 
 static int print_screen(struct command *c)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- paths ------------------------------------------------------------------------------------ */
+/* ---- paths ---------------------------------------------------------------------------------- */
 
 #define MOST_DEPTH 64 /* of which names are shown; recursion goes deeper */
 
@@ -36,7 +36,7 @@ void ar_diff_path(const struct ar_profile *p, uint32_t node, struct ar_bytes *ou
     ar_bytes_u8(out, '\0');
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void put_run(struct ar_json *j, const struct ar_summary *s)
 {
@@ -212,7 +212,7 @@ int ar_diff_json(const struct ar_diff *d, const struct ar_fail_if *conditions,
     return status;
 }
 
-/* ---- CSV -------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------ */
 
 static void put_calls(struct ar_sheet *sheet, double calls)
 {

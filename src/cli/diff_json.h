@@ -4,7 +4,7 @@
 
 #include "cli/fail_if.h"
 
-/* `conditions` and `verdicts` are `n` of each. Both print to standard output and return an exit status. */
+/* There are `n` conditions and verdicts. Both print to standard output; return an exit status. */
 int ar_diff_json(const struct ar_diff *d, const struct ar_fail_if *conditions,
                  const struct ar_fail_verdict *verdicts, size_t n);
 /* Of call paths where they were compared, else of functions. */

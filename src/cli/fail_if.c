@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static const char *skip_blanks(const char *at)
 {
@@ -75,7 +75,7 @@ enum ar_status ar_fail_if_parse(struct ar_fail_if *out, const char *text, struct
     return AR_OK;
 }
 
-/* ---- checking --------------------------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------------------- */
 
 /* By how many times the amount it grew; what was not there before grew endlessly. */
 static double excess(const struct ar_fail_if *f, const struct ar_change *change)

@@ -6,8 +6,9 @@
  *     WHAT        total | mpi | [self of] [region] NAME
  *     AMOUNT      a number and one of % s ms us
  *
- * It holds if WHAT has grown by more than AMOUNT, of the base if that is in percent, and by more than the noise.
- * NAME is a function as in analysis/match.h, with what it calls, or without for "self of"; of several that fit, one is enough.
+ * It holds if WHAT has grown by more than AMOUNT, of the base if that is in percent, and by more
+ * than the noise. NAME is a function as in analysis/match.h, with what it calls, or without for
+ * "self of"; of several that fit, one is enough.
  *
  *     struct ar_fail_if f;
  *     if (ar_fail_if_parse(&f, "solve > 0.2s", &err) < 0) ...

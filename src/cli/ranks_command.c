@@ -3,7 +3,7 @@
  * allranks ranks: functions across ranks. Without a name those that differ most between ranks; with
  * one also what each rank has. All fits 80 columns and 24 lines unless more is asked for.
  */
-#include "analysis/by_function.h"
+#include "analysis/efficiency.h"
 #include "analysis/fold.h"
 #include "analysis/imbalance.h"
 #include "analysis/load.h"
@@ -11,6 +11,7 @@
 #include "analysis/mpi_class.h"
 #include "analysis/place.h"
 #include "cli/commands.h"
+#include "cli/efficiency_text.h"
 #include "cli/mpi_text.h"
 #include "cli/options.h"
 #include "cli/report_json.h"
@@ -51,6 +52,7 @@ struct command {
     struct ar_profile p; /* call sites folded */
     struct ar_totals t;
     struct ar_by_function f;
+    struct ar_efficiencies e;
     bool *only; /* by node */
     const char *path;
     struct ar_wanted wanted;
@@ -167,7 +169,7 @@ static enum ar_status find_functions(struct command *c)
     for (uint32_t i = 0; i < c->p.n_nodes; i++)
         c->only[i] = node_fits(c, i);
     if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 ||
-        ar_shares_open(&c->reading, &c->f) < 0)
+        ar_efficiencies_build(&c->e, &c->f) < 0 || ar_shares_open(&c->reading, &c->f) < 0)
         return AR_NOMEM;
     list_functions(c);
     return AR_OK;
@@ -244,6 +246,8 @@ static void print_head(const struct command *c)
                  : ar_show_items(c->p.n_roots, "process", "processes"),
            ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
            ar_show_duration(c->t.mean_wall_ns));
+    if (c->p.n_roots > 1 && c->e.run.wall_ns > 0)
+        printf("%s\n", ar_show_efficiency(&c->e.run));
 }
 
 static void print_functions(const struct command *c)
@@ -251,7 +255,7 @@ static void print_functions(const struct command *c)
     int n_extreme = extreme_columns(c) > 12 ? extreme_columns(c) : 12;
     size_t n_numbers = NUMBER_COLUMNS + 2 * (size_t)(n_extreme + 1), i = 0;
     size_t n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
-    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 6 : c->n_rows;
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 7 : c->n_rows;
 
     printf("\n%s", ar_bold());
     ar_print_fit(c->inclusive ? "Functions, with what they call" : "Functions, self time", n_label,
@@ -456,7 +460,7 @@ static enum ar_status print_classes(const struct command *c)
     enum ar_status status = ranks ? find_classes(c, &im) : AR_NOMEM;
 
     if (status == AR_OK) {
-        int n = printf(" %-20s most by mean %.2f", c->inclusive ? "total, ranks" : "self, ranks",
+        int n = printf(" %-20s most/mean %.2f", c->inclusive ? "total, ranks" : "self, ranks",
                        im.max_over_mean);
 
         if (im.n_classes > 1)
@@ -482,7 +486,18 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
     print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
     if (c->p.n_roots > 1 && print_classes(c) < 0)
         return ar_complain("out of memory");
+    if (c->p.n_roots > 1 && c->e.functions[function].wall_ns > 0 &&
+        c->p.functions[function].kind != AR_FUNCTION_MPI)
+        printf(" %s\n", ar_show_efficiency(&c->e.functions[function]));
     return print_shares(c, n_most);
+}
+
+/* Of a screen, what is left when each of so many functions has said all else in up to eleven lines. */
+static size_t rows_of_ranks(size_t n_functions)
+{
+    size_t n_lines = (SCREEN_ROWS - 2) / n_functions;
+
+    return n_lines > 13 ? n_lines - 11 : 2;
 }
 
 static int print_matches(struct command *c)
@@ -496,7 +511,7 @@ static int print_matches(struct command *c)
         return status;
     }
     if (c->n_rows == DEFAULT_ROWS)
-        n_most = SCREEN_ROWS / n > 12 ? SCREEN_ROWS / n - 11 : 2;
+        n_most = rows_of_ranks(n);
     for (size_t i = 0; i < n && status == AR_EXIT_OK; i++)
         status = print_function(c, c->functions[i], c->all ? 0 : n_most);
     return status;
@@ -568,6 +583,7 @@ static void put_function(struct ar_json *j, struct command *c, uint32_t function
     ar_json_spread(j, "calls", &c->p, &sums->calls);
     ar_json_spread(j, "time_ns", &c->p, &sums->time);
     ar_json_spread(j, "self_ns", &c->p, &sums->self);
+    ar_json_efficiency(j, "efficiency", &c->e.functions[function]);
     if (c->wanted.text) {
         put_shares(j, c, function);
         put_classes(j, c);
@@ -586,6 +602,7 @@ static int print_json(struct command *c)
     ar_json_facts(&j, &c->p);
     ar_json_integer(&j, "ranks", c->p.n_roots);
     ar_json_number(&j, "wall_ns", c->t.mean_wall_ns);
+    ar_json_efficiency(&j, "efficiency", &c->e.run);
     ar_json_open(&j, "functions", '[');
     for (size_t i = 0; i < c->n_functions; i++)
         put_function(&j, c, c->functions[i]);
@@ -726,6 +743,7 @@ int ar_command_ranks(int argc, char **argv)
     else
         status = show(&c);
     ar_shares_close(&c.reading);
+    ar_efficiencies_free(&c.e);
     ar_by_function_free(&c.f);
     ar_totals_free(&c.t);
     free(c.only);

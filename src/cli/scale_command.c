@@ -50,7 +50,7 @@ struct command {
     const char *unit;
 };
 
-/* ---- runs ------------------------------------------------------------------------------------- */
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 static const char *show_percent(double share)
 {
@@ -92,7 +92,7 @@ static void print_points(const struct command *c)
     }
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static const char *show_verdict(const struct command *c, const struct ar_scaling_function *f)
 {
@@ -187,7 +187,7 @@ static void print_functions(const struct command *c)
                ar_show_items(c->s.n_functions - i, "more function", "more functions"), ar_plain());
 }
 
-/* ---- for programs ----------------------------------------------------------------------------- */
+/* ---- for programs --------------------------------------------------------------------------- */
 
 static void put_point(struct ar_json *j, const struct ar_scaling_point *point)
 {
@@ -336,7 +336,7 @@ static int print_functions_sheet(const struct command *c)
     return ar_sheet_print(&sheet);
 }
 
-/* ---- command ---------------------------------------------------------------------------------- */
+/* ---- command -------------------------------------------------------------------------------- */
 
 static int show(struct command *c)
 {

@@ -128,8 +128,8 @@ static void test_one_process(void)
 }
 
 /*
- * 1000, 1010, 1020 and 1040, 1050, 1060: means 1010 and 1050, variances 100 each, so that the error of the difference is
- * sqrt(200 / 3), with 4 degrees of freedom t = 2.78: noise 22.7.
+ * 1000, 1010, 1020 and 1040, 1050, 1060: means 1010 and 1050, variances 100 each, so that the error
+ * of the difference is sqrt(200 / 3), with 4 degrees of freedom t = 2.78: noise 22.7.
  */
 static void test_several_runs(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Times whose ratios are arithmetic; then the same of a profile, with threads, children and recursion. */
+/* Times whose ratios are arithmetic; then those of a profile, with threads and recursion. */
 #include "analysis/efficiency.h"
 
 #include "failing_alloc.h"
@@ -49,7 +49,7 @@ static void test_nothing(void)
            "nobody computes: all alike, and it is all communication");
 }
 
-/* ---- of a profile ----------------------------------------------------------------------------- */
+/* ---- of a profile --------------------------------------------------------------------------- */
 
 static struct ar_profile profile;
 static struct ar_totals totals;
