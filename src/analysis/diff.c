@@ -87,27 +87,19 @@ static struct sample sample_of(const double *values, size_t n)
     return s;
 }
 
-/* Of the difference of two means. One that stands alone is taken to vary as the others do. */
-static double welch_noise(struct sample a, struct sample b)
+/*
+ * Of the difference of two means. Both sides are taken to vary alike: what makes runs of a program
+ * differ is the machine, and of two or three runs each no more can be told. So a run may also stand
+ * alone.
+ */
+static double student_noise(struct sample a, struct sample b)
 {
-    double error_a, error_b, degrees;
+    double degrees = (double)(a.n + b.n) - 2;
+    double squares = a.variance * ((double)a.n - 1) + b.variance * ((double)b.n - 1);
 
-    if (a.n == 1 && b.n == 1)
+    if (degrees < 1)
         return 0;
-    if (a.n == 1)
-        a.variance = b.variance;
-    if (b.n == 1)
-        b.variance = a.variance;
-    error_a = a.variance / (double)a.n;
-    error_b = b.variance / (double)b.n;
-    if (error_a + error_b <= 0)
-        return 0;
-    if (a.n == 1 || b.n == 1)
-        degrees = (double)(a.n + b.n - 2);
-    else
-        degrees = (error_a + error_b) * (error_a + error_b) /
-                  (error_a * error_a / (double)(a.n - 1) + error_b * error_b / (double)(b.n - 1));
-    return student_t(degrees) * sqrt(error_a + error_b);
+    return student_t(degrees) * sqrt(squares / degrees * (1 / (double)a.n + 1 / (double)b.n));
 }
 
 /* ---- ranks of two runs ---------------------------------------------------------------------- */
@@ -238,7 +230,7 @@ static struct ar_change change_of(const struct building *m)
     struct sample now = sample_of(m->means + m->d->n_base, m->d->n_runs - m->d->n_base);
     struct ar_change change = {.base = base.mean, .now = now.mean};
 
-    decide(m, &change, m->d->noise == AR_NOISE_OF_RUNS ? welch_noise(base, now) : 0);
+    decide(m, &change, m->d->noise == AR_NOISE_OF_RUNS ? student_noise(base, now) : 0);
     return change;
 }
 

@@ -9,8 +9,8 @@
  *
  * A change counts if it is larger than the noise. What that is depends on what is known:
  *
- *     several runs on a side     Student's t at 95 % of the runs' means (Welch's test); a side of
- *                                one run is taken to vary as the other does
+ *     several runs on a side     Student's t at 95 %, of the runs' means; both sides are taken to vary
+ *                                alike, so that one of them may be a single run
  *     one each, the same ranks   how much the ranks' relative changes differ from each other: twice
  *                                the error of their mean, from the median distance to the median, so
  *                                that one rank that got slower is no noise

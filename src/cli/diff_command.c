@@ -98,10 +98,13 @@ static bool ranks_are_equal(const struct command *c)
     return true;
 }
 
-/* "4 ranks", or of several runs "4-8 ranks". */
-static void print_ranks(const struct command *c, size_t first, size_t end)
+/* "4 ranks", or of several runs "4-8 ranks"; a program that runs alone is a process. */
+static void show_ranks(const struct command *c, size_t first, size_t end, char *text, size_t n_text)
 {
+    const struct ar_profile *p = &c->runs[first].p;
+    bool ranks = p->n_processes && p->processes[0].world_rank != AR_RANK_NONE;
     size_t least = SIZE_MAX, most = 0;
+    char from[32] = "";
 
     for (size_t i = first; i < end; i++) {
         size_t n = c->runs[i].p.n_roots;
@@ -110,27 +113,32 @@ static void print_ranks(const struct command *c, size_t first, size_t end)
         most = n > most ? n : most;
     }
     if (least != most)
-        printf("%zu-", least);
-    printf("%s", ar_show_items(most, "rank", "ranks"));
+        snprintf(from, sizeof from, "%s-", ar_show_count(least));
+    snprintf(text, n_text, "%s%s", from,
+             ranks ? ar_show_items(most, "rank", "ranks")
+                   : ar_show_items(most, "process", "processes"));
 }
 
+/* The path has what room is left of the line. */
 static void print_side(struct command *c, const char *name, size_t first, size_t end, double wall,
                        double mpi)
 {
-    char more[32] = "";
+    char more[32] = "", in_mpi[48] = "", ranks[64], rest[256];
     const char *path = c->runs[first].path;
-    size_t n_path = ar_count_characters(path, 34);
+    size_t n_path = ar_count_characters(path, 60), n_rest;
 
     if (end - first > 1)
         snprintf(more, sizeof more, " and %zu more", end - first - 1);
+    if (mpi > 0 && wall > 0)
+        snprintf(in_mpi, sizeof in_mpi, "   in MPI %s", ar_show_share(mpi / wall));
+    show_ranks(c, first, end, ranks, sizeof ranks);
+    snprintf(rest, sizeof rest, "%s   %s   %s%s", more, ranks, ar_show_duration(wall), in_mpi);
+    n_rest = 6 + strlen(rest);
+    if (n_path + n_rest > c->n_columns)
+        n_path = c->n_columns > n_rest + 8 ? c->n_columns - n_rest : 8;
     printf("%s%-4s%s  ", ar_bold(), name, ar_plain());
     ar_print_fit(path, n_path, AR_KEEP_END);
-    printf("%s   ", more);
-    print_ranks(c, first, end);
-    printf("   %s", ar_show_duration(wall));
-    if (mpi > 0 && wall > 0)
-        printf("   in MPI %s", ar_show_share(mpi / wall));
-    printf("\n");
+    printf("%s\n", rest);
     c->n_lines++;
 }
 
@@ -150,7 +158,7 @@ static void print_noise(struct command *c)
                                         "noise is not known with one process a side"};
 
     if (texts[c->d.noise]) {
-        printf("%s%s; several runs a side tell more (--help)%s\n", ar_dim(), texts[c->d.noise],
+        printf("%s%s; several runs tell more (--help)%s\n", ar_dim(), texts[c->d.noise],
                ar_plain());
         c->n_lines++;
     }

@@ -145,7 +145,7 @@ static void test_several_runs(void)
     tap_ok(diff.noise == AR_NOISE_OF_RUNS && is_near(change->base, 1010) &&
                is_near(change->now, 1050) && is_near(change->noise, 2.78 * sqrt(200.0 / 3)) &&
                change->counts,
-           "several runs: Welch's test");
+           "several runs: Student's t");
     end();
     for (size_t i = 0; i < 3; i++)
         add_run(&far[i], 1);
