@@ -127,14 +127,18 @@ static size_t n_ranks_of(const struct building *m, int side)
     return m->d->runs[side].p.n_roots;
 }
 
-static enum ar_status open_reader(struct reader *r, const struct ar_summary *s)
+static enum ar_status open_reader(struct reader *r, const struct ar_summary *s, bool reads_values)
 {
     size_t n = s->p.n_roots + 1;
 
-    r->shares = malloc((s->p.n_processes + 1) * sizeof *r->shares);
-    r->time = malloc(n * sizeof *r->time);
-    r->self = malloc(n * sizeof *r->self);
-    if (!r->shares || !r->time || !r->self || ar_shares_open(&r->functions, &s->f) < 0 ||
+    r->time = calloc(n, sizeof *r->time);
+    r->self = calloc(n, sizeof *r->self);
+    r->shares = calloc(s->p.n_processes + 1, sizeof *r->shares);
+    if (!r->shares || !r->time || !r->self)
+        return AR_NOMEM;
+    if (!reads_values)
+        return AR_OK;
+    if (ar_shares_open(&r->functions, &s->f) < 0 ||
         ar_rows_open(&r->times, &s->p, AR_METRIC_TIME) < 0)
         return AR_NOMEM;
     return ar_selves_open(&r->selves, &s->t, &s->p);
@@ -429,7 +433,7 @@ static enum ar_diff_noise kind_of_noise(const struct ar_diff *d)
 
 static enum ar_status match(struct ar_diff *d, bool with_paths)
 {
-    const struct ar_profile **profiles = malloc((d->n_runs + 1) * sizeof *profiles);
+    const struct ar_profile **profiles = malloc((d->n_runs + 1) * sizeof(void *));
     enum ar_status status = AR_NOMEM;
 
     for (size_t i = 0; i < d->n_runs && profiles; i++)
@@ -453,11 +457,11 @@ static enum ar_status start(struct building *m)
             n_most = m->d->runs[i].p.n_roots;
     }
     m->scratch = malloc((n_most + 1) * sizeof *m->scratch);
-    m->means = malloc((m->d->n_runs + 1) * sizeof *m->means);
+    m->means = calloc(m->d->n_runs + 1, sizeof *m->means);
     if (!m->scratch || !m->means)
         return AR_NOMEM;
-    for (int side = 0; side < 2 && status == AR_OK && reads_ranks(m); side++)
-        status = open_reader(&m->readers[side], &m->d->runs[side]);
+    for (int side = 0; side < 2 && status == AR_OK; side++)
+        status = open_reader(&m->readers[side], &m->d->runs[side], reads_ranks(m));
     return status;
 }
 

@@ -163,6 +163,22 @@ enum ar_status ar_imbalance_build(struct ar_imbalance *out, const uint64_t *valu
     return AR_OK;
 }
 
+enum ar_status ar_imbalance_of_row(struct ar_imbalance *out, const struct ar_profile *p,
+                                   struct ar_row row)
+{
+    uint64_t *values = calloc(p->n_roots + 1, sizeof *values);
+    enum ar_status status;
+
+    *out = (struct ar_imbalance){0};
+    if (!values)
+        return AR_NOMEM;
+    for (size_t i = 0; i < row.n; i++)
+        values[ar_profile_root(p, row.values[i].location)] += row.values[i].value;
+    status = ar_imbalance_build(out, values, p->n_roots);
+    free(values);
+    return status;
+}
+
 void ar_imbalance_free(struct ar_imbalance *im)
 {
     free(im->class_of);

@@ -17,11 +17,7 @@
  */
 #pragma once
 
-#include "base/bytes.h"
-#include "base/status.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "format/rows.h"
 
 #define AR_MOST_CLASSES 4
 
@@ -41,6 +37,9 @@ struct ar_imbalance {
 
 AR_MUST_CHECK enum ar_status ar_imbalance_build(struct ar_imbalance *out, const uint64_t *values,
                                                 size_t n_ranks);
+/* Of a node: its row of time, or of self time; threads and children count for their rank. */
+AR_MUST_CHECK enum ar_status ar_imbalance_of_row(struct ar_imbalance *out,
+                                                 const struct ar_profile *p, struct ar_row row);
 void ar_imbalance_free(struct ar_imbalance *im);
 /* The class that most ranks are in: "the others". */
 size_t ar_imbalance_largest(const struct ar_imbalance *im);

@@ -189,7 +189,7 @@ static void judge_functions(struct ar_scaling *s)
 
 static enum ar_status match(struct ar_scaling *s)
 {
-    const struct ar_profile **profiles = malloc((s->n_points + 1) * sizeof *profiles);
+    const struct ar_profile **profiles = malloc((s->n_points + 1) * sizeof(void *));
     enum ar_status status = AR_NOMEM;
 
     for (size_t i = 0; i < s->n_points && profiles; i++)

@@ -482,9 +482,6 @@ static int load(struct command *c, char *const *paths, size_t n)
 {
     struct ar_error err;
 
-    c->runs = calloc(n, sizeof *c->runs);
-    if (!c->runs)
-        return ar_complain("out of memory");
     for (; c->n_runs < n; c->n_runs++) {
         struct ar_summary *s = &c->runs[c->n_runs];
 
@@ -546,17 +543,24 @@ int ar_command_diff(int argc, char **argv)
 {
     struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &c);
+    struct ar_summary *runs;
+    size_t n;
 
     if (status >= 0)
         return status;
-    status = load(&c, argv + optind, (size_t)(argc - optind));
+    n = (size_t)(argc - optind);
+    runs = calloc(n, sizeof *runs);
+    if (!runs)
+        return ar_complain("out of memory");
+    c.runs = runs;
+    status = load(&c, argv + optind, n);
     if (status < 0)
         status = ar_diff_build(&c.d, c.runs, c.n_base, c.n_runs, c.paths) < 0
                      ? ar_complain("out of memory")
                      : show(&c);
     ar_diff_free(&c.d);
     for (size_t i = 0; i < c.n_runs; i++)
-        ar_summary_free(&c.runs[i]);
-    free(c.runs);
+        ar_summary_free(&runs[i]);
+    free(runs);
     return status;
 }

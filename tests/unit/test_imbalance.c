@@ -4,6 +4,7 @@
 
 #include "dice.h"
 #include "failing_alloc.h"
+#include "sample_profile.h"
 #include "tap.h"
 
 #include <math.h>
@@ -76,6 +77,36 @@ static void test_figures(void)
     ar_imbalance_free(&im);
 }
 
+/* Rank 1 has two threads of 15 each, rank 2 has nothing. */
+static void test_row(void)
+{
+    struct ar_profile p;
+    struct ar_rows rows;
+    struct ar_imbalance im;
+    uint32_t node;
+
+    sample_start(&p);
+    node = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "f", 1), 0);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        uint32_t process = sample_rank(&p, rank);
+        uint32_t here = sample_thread(&p, process, 0), there = sample_thread(&p, process, 1);
+
+        if (rank != 2)
+            sample_value(&p, AR_METRIC_TIME, node, here, rank == 1 ? 15 : 10);
+        if (rank == 1)
+            sample_value(&p, AR_METRIC_TIME, node, there, 15);
+    }
+    sample_must(ar_profile_sort(&p));
+    sample_must(ar_rows_open(&rows, &p, AR_METRIC_TIME));
+    sample_must(ar_imbalance_of_row(&im, &p, ar_rows_get(&rows, node)));
+    tap_ok(im.n_ranks == 4 && im.n_classes == 3 && im.classes[0].most == 30 &&
+               im.class_of[1] == 0 && im.class_of[0] == 1 && im.class_of[2] == 2,
+           "a node's row: threads count for their rank, and who is not there has 0");
+    ar_imbalance_free(&im);
+    ar_rows_close(&rows);
+    ar_profile_free(&p);
+}
+
 static bool reads(const char *expected, const uint32_t *ranks, size_t n, uint32_t n_all,
                   size_t n_most)
 {
@@ -124,6 +155,7 @@ int main(void)
     test_classes();
     test_few();
     test_figures();
+    test_row();
     test_words();
     test_no_memory();
     return tap_done();
