@@ -397,8 +397,9 @@ static enum ar_status read_at_rest(struct ar_live *out, int fd, const struct ar_
     out->is_at_rest = true;
     out->n_bytes = n_bytes;
     out->bytes = malloc(n_bytes);
-    status = out->bytes ? ar_file_read_on(fd, out->bytes, n_bytes, path, err)
-                        : no_memory(n_bytes, path, err);
+    if (!out->bytes)
+        return no_memory(n_bytes, path, err);
+    status = ar_file_read_on(fd, out->bytes, n_bytes, path, err);
     if (status == AR_OK)
         status = list_extents(out->bytes, AR_LIVE_HEADER_BYTES, n_bytes, &list, path, err);
     free(list.items);
