@@ -13,15 +13,15 @@ static uint64_t computing_of(const struct ar_rank_time *rank)
 }
 
 /* Nobody can have waited for longer than it was in MPI. */
-static double ideal_wall_of(const struct ar_rank_time *rank, uint64_t waiting_ns)
+static double ideal_wall_of(const struct ar_rank_time *rank, double waiting_ns)
 {
-    uint64_t most = rank->wall_ns - computing_of(rank);
+    double most_ns = (double)(rank->wall_ns - computing_of(rank));
 
-    return (double)computing_of(rank) + (double)(waiting_ns < most ? waiting_ns : most);
+    return (double)computing_of(rank) + (waiting_ns < most_ns ? waiting_ns : most_ns);
 }
 
 static void split(struct ar_efficiency *e, const struct ar_rank_time *ranks,
-                  const uint64_t *waiting_ns, size_t n_ranks)
+                  const double *waiting_ns, size_t n_ranks)
 {
     double ideal_ns = 0;
 
@@ -35,7 +35,7 @@ static void split(struct ar_efficiency *e, const struct ar_rank_time *ranks,
     e->transfer = ideal_ns / e->wall_ns;
 }
 
-struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const uint64_t *waiting_ns,
+struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const double *waiting_ns,
                                       size_t n_ranks)
 {
     struct ar_efficiency e = {0};

@@ -56,7 +56,7 @@ struct ar_efficiencies {
 };
 
 /* From any such times; `waiting_ns` is by rank, or NULL where it is not known. */
-struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const uint64_t *waiting_ns,
+struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const double *waiting_ns,
                                       size_t n_ranks);
 
 AR_MUST_CHECK enum ar_status ar_efficiencies_build(struct ar_efficiencies *out,

@@ -6,19 +6,14 @@
 
 #include <stdlib.h>
 
-/* Messages and waits, which can be most of a run, are not looked at here. */
+/* Messages, which can be most of a run, are not looked at here. */
 static void drop_messages(struct ar_profile *p)
 {
     free(p->traffic);
     free(p->completed);
-    free(p->syncs);
-    free(p->parts);
     p->traffic = NULL;
     p->completed = NULL;
-    p->syncs = NULL;
-    p->parts = NULL;
-    p->n_traffic = p->n_completed = p->n_syncs = p->n_parts = 0;
-    p->cap_traffic = p->cap_completed = p->cap_syncs = p->cap_parts = 0;
+    p->n_traffic = p->n_completed = p->cap_traffic = p->cap_completed = 0;
 }
 
 static enum ar_status build(struct ar_summary *s)

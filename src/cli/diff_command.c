@@ -50,9 +50,9 @@ struct command {
     struct ar_summary *runs;
     size_t n_base, n_runs;
     struct ar_diff d;
-    struct ar_fail_if conditions[32];
-    struct ar_fail_verdict verdicts[32];
-    struct ar_texts fail_if;
+    struct ar_words fail_if;
+    struct ar_fail_if conditions[AR_MOST_WORDS];
+    struct ar_fail_verdict verdicts[AR_MOST_WORDS];
     bool paths, inclusive, csv, json;
     size_t n_rows, n_columns;
     size_t n_lines; /* printed so far */
@@ -125,7 +125,7 @@ static void print_side(struct command *c, const char *name, size_t first, size_t
 {
     char more[32] = "", in_mpi[48] = "", ranks[64], rest[256];
     const char *path = c->runs[first].path;
-    size_t n_path = ar_count_characters(path, 60), n_rest;
+    size_t n_path = strlen(path), n_rest;
 
     if (end - first > 1)
         snprintf(more, sizeof more, " and %zu more", end - first - 1);
@@ -513,7 +513,7 @@ static int parse(int argc, char **argv, struct command *c)
     const struct ar_option options[] = {
         {.name = "paths", .kind = AR_OPTION_FLAG, .to = &c->paths},
         {.name = "inclusive", .kind = AR_OPTION_FLAG, .to = &c->inclusive},
-        {.name = "fail-if", .kind = AR_OPTION_TEXTS, .to = &c->fail_if},
+        {.name = "fail-if", .kind = AR_OPTION_LIST, .to = &c->fail_if},
         {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
         {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
         {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},

@@ -21,6 +21,16 @@ static int set_count(const struct ar_option *o)
     return -1;
 }
 
+static int add_word(const struct ar_option *o)
+{
+    struct ar_words *words = o->to;
+
+    if (words->n == AR_MOST_WORDS)
+        return ar_complain("--%s %s: no more than %d of these", o->name, optarg, AR_MOST_WORDS);
+    words->items[words->n++] = optarg;
+    return -1;
+}
+
 /* "path, function or class" */
 static void list_choices(const struct ar_option *o, char *text, size_t n_text)
 {
@@ -48,16 +58,6 @@ static int set_choice(const struct ar_option *o)
     return ar_complain("--%s %s: not one of %s", o->name, optarg, words);
 }
 
-static int add_text(const struct ar_option *o)
-{
-    struct ar_texts *texts = o->to;
-
-    if (texts->n == sizeof texts->items / sizeof *texts->items)
-        return ar_complain("--%s: given more than %zu times", o->name, texts->n);
-    texts->items[texts->n++] = optarg;
-    return -1;
-}
-
 static int set(const struct ar_option *o)
 {
     switch (o->kind) {
@@ -67,8 +67,8 @@ static int set(const struct ar_option *o)
     case AR_OPTION_TEXT:
         *(const char **)o->to = optarg;
         return -1;
-    case AR_OPTION_TEXTS:
-        return add_text(o);
+    case AR_OPTION_LIST:
+        return add_word(o);
     case AR_OPTION_COUNT:
         return set_count(o);
     case AR_OPTION_CHOICE:

@@ -20,13 +20,16 @@ enum ar_option_kind {
     AR_OPTION_FLAG,   /* bool: true where it is given */
     AR_OPTION_COUNT,  /* size_t */
     AR_OPTION_TEXT,   /* const char * */
-    AR_OPTION_TEXTS,  /* struct ar_texts: may be given again and again */
+    AR_OPTION_LIST,   /* struct ar_words: one more each time it is given */
     AR_OPTION_CHOICE, /* int: index of the word among `choices` */
     AR_OPTION_MAYBE,  /* the same, where --name alone is the first of them */
 };
 
-struct ar_texts {
-    const char *items[32];
+#define AR_MOST_WORDS 64
+
+/* What an option was given, as often as it was. */
+struct ar_words {
+    const char *items[AR_MOST_WORDS];
     size_t n;
 };
 

@@ -29,7 +29,7 @@ static void test_split(void)
 {
     /* Without transfer ranks take 60 + 30, 30 + 70, 60 + 50, 90 + 10: at most 110 of 120. */
     const struct ar_rank_time ranks[] = {{100, 40}, {100, 70}, {120, 60}, {110, 20}};
-    const uint64_t waiting[] = {30, 1000, 50, 10}; /* 1000: more than there was */
+    const double waiting[] = {30, 1000, 50, 10}; /* 1000: more than there was */
     struct ar_efficiency e = ar_efficiency_of(ranks, waiting, 4);
 
     tap_ok(e.is_split && is_near(e.transfer, 110.0 / 120), "transfer is what the network took");
