@@ -66,8 +66,9 @@ static void print_head(const struct command *c)
 {
     const char *program = ar_file_name(ar_profile_fact_text(&c->s.points[0].run->p, "program"));
 
+    program = *program ? program : ar_file_name(c->runs[0].path);
     printf("%s", ar_bold());
-    ar_print_fit(*program ? program : ar_file_name(c->runs[0].path), 30, AR_KEEP_START);
+    ar_print_fit(program, strlen(program) < 30 ? strlen(program) : 30, AR_KEEP_START);
     printf("%s   %s   %s scaling", ar_plain(), ar_show_items(c->s.n_points, "run", "runs"),
            c->weak ? "weak" : "strong");
     if (c->s.n_left_out)
