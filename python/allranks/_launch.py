@@ -76,7 +76,7 @@ options:
 """
 
 # `install-shims` is done here, what is in C by the command.
-COMMANDS = ("report", "mpi", "waits", "ranks", "where", "top", "info", "export", "merge", "recover", "clean")
+COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "export", "merge", "recover", "clean")
 BUILTINS = ("none", "costly", "all")  # in the order of enum ar_builtins
 CALIBRATION_CALLS = 200
 CALIBRATION = f"""\

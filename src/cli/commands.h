@@ -10,6 +10,8 @@ int ar_command_report(int argc, char **argv);
 int ar_command_mpi(int argc, char **argv);
 int ar_command_ranks(int argc, char **argv);
 int ar_command_waits(int argc, char **argv);
+int ar_command_diff(int argc, char **argv);
+int ar_command_scale(int argc, char **argv);
 int ar_command_where(int argc, char **argv);
 int ar_command_top(int argc, char **argv);
 int ar_command_info(int argc, char **argv);

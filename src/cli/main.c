@@ -17,6 +17,8 @@ static const struct {
     {"mpi", ar_command_mpi, "what MPI costs, where, and who talks to whom"},
     {"waits", ar_command_waits, "who waited for whom, and which line made them wait"},
     {"ranks", ar_command_ranks, "a function across ranks: least, most, mean, which rank"},
+    {"diff", ar_command_diff, "what got slower or faster between runs, and whether that is noise"},
+    {"scale", ar_command_scale, "runs on more and more ranks: what scales, and what stops"},
     {"where", ar_command_where, "where every process and thread is now, or was when it died"},
     {"top", ar_command_top, "a running job, live: its processes and hot functions"},
     {"info", ar_command_info, "what a file holds, how it was made, what was lost"},

@@ -3,12 +3,14 @@
  * allranks ranks: functions across ranks. Without a name those that differ most between ranks; with
  * one also what each rank has. All fits 80 columns and 24 lines unless more is asked for.
  */
-#include "analysis/by_function.h"
+#include "analysis/efficiency.h"
 #include "analysis/fold.h"
+#include "analysis/imbalance.h"
 #include "analysis/match.h"
 #include "analysis/mpi_class.h"
 #include "analysis/place.h"
 #include "cli/commands.h"
+#include "cli/efficiency_text.h"
 #include "cli/mpi_text.h"
 #include "cli/options.h"
 #include "cli/report_json.h"
@@ -50,6 +52,7 @@ struct command {
     struct ar_profile p; /* call sites folded */
     struct ar_totals t;
     struct ar_by_function f;
+    struct ar_efficiencies e;
     bool *only; /* by node */
     const char *path;
     struct ar_wanted wanted;
@@ -143,7 +146,7 @@ static enum ar_status find_functions(struct command *c)
     for (uint32_t i = 0; i < c->p.n_nodes; i++)
         c->only[i] = ar_wanted_node(&c->wanted, &c->p, i);
     if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 ||
-        ar_shares_open(&c->reading, &c->f) < 0)
+        ar_efficiencies_build(&c->e, &c->f) < 0 || ar_shares_open(&c->reading, &c->f) < 0)
         return AR_NOMEM;
     list_functions(c);
     return AR_OK;
@@ -221,6 +224,8 @@ static void print_head(struct command *c)
            ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
            ar_show_duration(c->t.mean_wall_ns));
     c->n_lines = 1 + ar_print_selection(&c->selection);
+    if (c->p.n_roots > 1 && c->e.run.wall_ns > 0)
+        c->n_lines += (size_t)printf("%s\n", ar_show_efficiency(&c->e.run)) > 0;
 }
 
 static void print_functions(const struct command *c)
@@ -325,6 +330,127 @@ static int print_shares(struct command *c, size_t n_most)
     return AR_EXIT_OK;
 }
 
+/* ---- classes of ranks ------------------------------------------------------------------------- */
+
+static enum ar_status find_classes(const struct command *c, struct ar_imbalance *im)
+{
+    uint64_t *values = malloc((c->p.n_roots + 1) * sizeof *values);
+    enum ar_status status = AR_NOMEM;
+
+    for (uint32_t i = 0; i < c->p.n_roots && values; i++)
+        values[i] = share_ns(c, i);
+    if (values)
+        status = ar_imbalance_build(im, values, c->p.n_roots);
+    free(values);
+    return status;
+}
+
+/* Numbers of a class's ranks; of processes without a rank, where they are in the run. */
+static size_t list_ranks(const struct command *c, const struct ar_imbalance *im, size_t class,
+                         uint32_t *ranks)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < c->p.n_roots; i++)
+        if (im->class_of[i] == class)
+            ranks[n++] =
+                c->p.processes[i].world_rank == AR_RANK_NONE ? i : c->p.processes[i].world_rank;
+    return n;
+}
+
+static uint32_t world_size(const struct command *c)
+{
+    const struct ar_process *last = &c->p.processes[c->p.n_roots - 1];
+
+    return last->world_rank == AR_RANK_NONE ? (uint32_t)c->p.n_roots : last->world_rank + 1;
+}
+
+/* "rank 3", "ranks 20-31", "every 8th from 0"; the class that most are in is "28 others". */
+static void put_class_name(struct ar_bytes *out, const struct command *c,
+                           const struct ar_imbalance *im, size_t class, const uint32_t *ranks,
+                           size_t n)
+{
+    struct ar_bytes set = {0};
+    char text[64];
+
+    ar_rank_set_text(&set, ranks, n, world_size(c), 24);
+    if (class == ar_imbalance_largest(im) && n > 2)
+        snprintf(text, sizeof text, "%zu others", n);
+    else if (set.bad || set.data[0] == 'e')
+        snprintf(text, sizeof text, "%.*s", (int)set.n, set.bad ? "" : (const char *)set.data);
+    else
+        snprintf(text, sizeof text, "%s %.*s", n == 1 ? "rank" : "ranks", (int)set.n,
+                 (const char *)set.data);
+    ar_bytes_put(out, text, strlen(text));
+    ar_bytes_free(&set);
+}
+
+/* "4.077", "0.950-1.050", "nothing" */
+static void put_class_times(struct ar_bytes *out, const struct command *c,
+                            const struct ar_rank_class *class)
+{
+    const char *least = ar_show_time((double)class->least, c->unit_ns);
+    const char *most = ar_show_time((double)class->most, c->unit_ns);
+    char text[64];
+
+    if (class->most == 0)
+        snprintf(text, sizeof text, ": nothing");
+    else if (strcmp(least, most) == 0)
+        snprintf(text, sizeof text, ": %s", most);
+    else
+        snprintf(text, sizeof text, ": %s-%s", least, most);
+    ar_bytes_put(out, text, strlen(text));
+}
+
+#define CLASS_INDENT 22
+
+/* One after the other, and a new line where there is no room. */
+static enum ar_status print_class_texts(const struct command *c, const struct ar_imbalance *im,
+                                        uint32_t *ranks, size_t n_used)
+{
+    for (size_t i = 0; i < im->n_classes; i++) {
+        struct ar_bytes text = {0};
+        size_t n = list_ranks(c, im, i, ranks);
+
+        put_class_name(&text, c, im, i, ranks, n);
+        put_class_times(&text, c, &im->classes[i]);
+        if (text.bad) {
+            ar_bytes_free(&text);
+            return AR_NOMEM;
+        }
+        if (n_used + 3 + text.n > c->n_columns) {
+            printf(",\n%*s", CLASS_INDENT, "");
+            n_used = CLASS_INDENT;
+        } else {
+            n_used += (size_t)printf(i == 0 ? "; " : ", ");
+        }
+        n_used += (size_t)printf("%.*s", (int)text.n, (const char *)text.data);
+        ar_bytes_free(&text);
+    }
+    printf("\n");
+    return AR_OK;
+}
+
+static enum ar_status print_classes(const struct command *c)
+{
+    struct ar_imbalance im = {0};
+    uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
+    enum ar_status status = ranks ? find_classes(c, &im) : AR_NOMEM;
+
+    if (status == AR_OK) {
+        int n = printf(" %-20s most/mean %.2f", c->inclusive ? "total, ranks" : "self, ranks",
+                       im.max_over_mean);
+
+        if (im.n_classes > 1)
+            status = print_class_texts(c, &im, ranks, (size_t)n);
+        else
+            printf("; no groups of ranks\n");
+    }
+    ar_imbalance_free(&im);
+    free(ranks);
+    return status;
+}
+
 static int print_function(struct command *c, uint32_t function, size_t n_most)
 {
     const struct ar_function_sums *sums = sums_of(c, function);
@@ -336,7 +462,20 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
     print_calls(c, &sums->calls);
     print_spread(c, c->unit_ns == 1e9 ? "total, seconds" : "total, milliseconds", &sums->time);
     print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
+    if (c->p.n_roots > 1 && print_classes(c) < 0)
+        return ar_complain("out of memory");
+    if (c->p.n_roots > 1 && c->e.functions[function].wall_ns > 0 &&
+        c->p.functions[function].kind != AR_FUNCTION_MPI)
+        printf(" %s\n", ar_show_efficiency(&c->e.functions[function]));
     return print_shares(c, n_most);
+}
+
+/* Of a screen, what is left when each of so many functions has said all else in up to eleven lines. */
+static size_t rows_of_ranks(size_t n_functions)
+{
+    size_t n_lines = (SCREEN_ROWS - 2) / n_functions;
+
+    return n_lines > 13 ? n_lines - 11 : 2;
 }
 
 static int print_matches(struct command *c)
@@ -350,7 +489,7 @@ static int print_matches(struct command *c)
         return status;
     }
     if (c->n_rows == DEFAULT_ROWS)
-        n_most = SCREEN_ROWS / n > 10 ? SCREEN_ROWS / n - 8 - c->n_lines : 3;
+        n_most = rows_of_ranks(n);
     for (size_t i = 0; i < n && status == AR_EXIT_OK; i++)
         status = print_function(c, c->functions[i], c->all ? 0 : n_most);
     return status;
@@ -377,6 +516,37 @@ static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
     ar_json_close(j, ']');
 }
 
+/* Of the time that was asked about, as on the screen. */
+static void put_classes(struct ar_json *j, const struct command *c)
+{
+    struct ar_imbalance im;
+    uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
+
+    if (!ranks || find_classes(c, &im) < 0) {
+        j->out->bad = true;
+        free(ranks);
+        return;
+    }
+    ar_json_number(j, "max_over_mean", im.max_over_mean);
+    ar_json_open(j, "classes", '[');
+    for (size_t i = 0; i < im.n_classes; i++) {
+        size_t n = list_ranks(c, &im, i, ranks);
+
+        ar_json_open(j, NULL, '{');
+        ar_json_number(j, "mean_ns", im.classes[i].mean);
+        ar_json_integer(j, "min_ns", im.classes[i].least);
+        ar_json_integer(j, "max_ns", im.classes[i].most);
+        ar_json_open(j, "ranks", '[');
+        for (size_t k = 0; k < n; k++)
+            ar_json_integer(j, NULL, ranks[k]);
+        ar_json_close(j, ']');
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+    ar_imbalance_free(&im);
+    free(ranks);
+}
+
 static void put_function(struct ar_json *j, struct command *c, uint32_t function)
 {
     const struct ar_function *f = &c->p.functions[function];
@@ -391,8 +561,11 @@ static void put_function(struct ar_json *j, struct command *c, uint32_t function
     ar_json_spread(j, "calls", &c->p, &sums->calls);
     ar_json_spread(j, "time_ns", &c->p, &sums->time);
     ar_json_spread(j, "self_ns", &c->p, &sums->self);
-    if (c->wanted.text)
+    ar_json_efficiency(j, "efficiency", &c->e.functions[function]);
+    if (c->wanted.text) {
         put_shares(j, c, function);
+        put_classes(j, c);
+    }
     ar_json_close(j, '}');
 }
 
@@ -408,6 +581,7 @@ static int print_json(struct command *c)
     ar_json_selection(&j, &c->selection);
     ar_json_integer(&j, "ranks", c->p.n_roots);
     ar_json_number(&j, "wall_ns", c->t.mean_wall_ns);
+    ar_json_efficiency(&j, "efficiency", &c->e.run);
     ar_json_open(&j, "functions", '[');
     for (size_t i = 0; i < c->n_functions; i++)
         put_function(&j, c, c->functions[i]);
@@ -518,6 +692,7 @@ int ar_command_ranks(int argc, char **argv)
     else
         status = show(&c);
     ar_shares_close(&c.reading);
+    ar_efficiencies_free(&c.e);
     ar_by_function_free(&c.f);
     ar_totals_free(&c.t);
     free(c.only);

@@ -13,6 +13,8 @@ from readings import counts_by_name
 OPTIONS_OF = {
     "run": ["--output", "--quiet", "--live-dir", "--max-size", "--version", "-m", "-c", "--as"],
     "report": ["--rows", "--min", "--json", "--csv", "--tree", "--functions", "--callers", "--sort", "--depth", "--ranks", "--region"],
+    "diff": ["--paths", "--inclusive", "--fail-if", "--rows", "--csv", "--json", "'total > 5%'"],
+    "scale": ["--weak", "--rows", "--functions", "--csv", "--json"],
     "info": ["--json"],
     "export": ["--format", "--rank", "--output", "pstats"],
     "merge": ["--output"],
@@ -71,6 +73,8 @@ def test_wrong_words_to_run_are_one_line(python: Sandbox, words: tuple):
     ("report", "--min", "x", "y"), ("report", "--sort", "x", "y"), ("report", "--tree", "x", "y"), ("info",), ("export", "x"), ("export", "-f", "pstats"),
     ("export", "x", "-f", "nonsense"), ("export", "x", "-f", "pstats", "--rank", "-1"),
     ("export", "x", "-f", "pstats", "--rank", "one"), ("merge",), ("merge", "x"), ("merge", "-o", "x"),
+    ("diff",), ("diff", "x"), ("diff", "x", "y", "z"), ("diff", "x", "--"), ("diff", "--", "x"), ("diff", "x", "y"),
+    ("diff", "--fail-if", "total", "x", "y"), ("diff", "--fail-if", "total > 5", "x", "y"), ("scale", "x"), ("scale", "x", "y"),
 ])  # fmt: skip
 def test_wrong_words_are_one_line(python: Sandbox, words: tuple):
     assert_one_line_of_error(python.allranks(*words))

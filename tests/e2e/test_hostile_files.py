@@ -34,6 +34,8 @@ READERS = {
     "mpi": ("mpi", "-n", "0"),
     "mpi --json": ("mpi", "--json"),
     "ranks": ("ranks", "--all"),
+    "diff": ("diff", "--paths", "-n", "0", "{}"),
+    "diff --json": ("diff", "--json", "--paths", "{}"),
     "info": ("info",),
     "info --json": ("info", "--json"),
     "info --check": ("info", "--check"),

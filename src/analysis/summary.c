@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/summary.h"
+
+#include "analysis/fold.h"
+#include "analysis/load.h"
+
+#include <stdlib.h>
+
+/* Messages, which can be most of a run, are not looked at here. */
+static void drop_messages(struct ar_profile *p)
+{
+    free(p->traffic);
+    free(p->completed);
+    p->traffic = NULL;
+    p->completed = NULL;
+    p->n_traffic = p->n_completed = p->cap_traffic = p->cap_completed = 0;
+}
+
+static enum ar_status build(struct ar_summary *s)
+{
+    enum ar_status status;
+
+    drop_messages(&s->whole);
+    status = ar_fold(&s->p, &s->whole);
+    if (status == AR_OK)
+        status = ar_totals_build(&s->t, &s->p);
+    if (status == AR_OK)
+        status = ar_by_function_build(&s->f, &s->p, &s->t);
+    if (status == AR_OK)
+        status = ar_efficiencies_build(&s->e, &s->f);
+    s->has_values = status == AR_OK;
+    return status;
+}
+
+enum ar_status ar_summary_take(struct ar_summary *out, struct ar_profile *p)
+{
+    enum ar_status status;
+
+    *out = (struct ar_summary){.whole = *p};
+    *p = (struct ar_profile){0};
+    status = build(out);
+    if (status < 0)
+        ar_summary_free(out);
+    return status;
+}
+
+enum ar_status ar_summary_load(struct ar_summary *out, const char *path, struct ar_error *err)
+{
+    struct ar_profile p;
+    enum ar_status status = ar_load_packed(&p, path, err);
+
+    if (status < 0)
+        return status;
+    status = ar_summary_take(out, &p);
+    out->path = path;
+    return status < 0 ? ar_fail(err, status, "out of memory") : AR_OK;
+}
+
+void ar_summary_forget_values(struct ar_summary *s)
+{
+    ar_profile_free(&s->whole);
+    s->whole = (struct ar_profile){0};
+    s->p.rows_of = NULL;
+    for (int m = 0; m < AR_N_METRICS; m++) {
+        free(s->p.metrics[m].values);
+        s->p.metrics[m] = (struct ar_metric){.sorted = true};
+    }
+    s->has_values = false;
+}
+
+void ar_summary_free(struct ar_summary *s)
+{
+    ar_efficiencies_free(&s->e);
+    ar_by_function_free(&s->f);
+    ar_totals_free(&s->t);
+    ar_profile_free(&s->p);
+    ar_profile_free(&s->whole);
+    *s = (struct ar_summary){0};
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/diff_json.h"
+
+#include "analysis/place.h"
+#include "cli/report_json.h"
+#include "cli/screen.h"
+#include "cli/sheet.h"
+
+#include <string.h>
+
+/* ---- paths ---------------------------------------------------------------------------------- */
+
+#define MOST_DEPTH 64 /* of which names are shown; recursion goes deeper */
+
+/* The node and those above it, but for the root, which is nobody. */
+static size_t list_path(const struct ar_profile *p, uint32_t node, uint32_t *nodes)
+{
+    size_t n = 0;
+
+    for (; node != 0 && node != AR_NO_ID && n < MOST_DEPTH; node = p->nodes[node].parent)
+        nodes[n++] = node;
+    return n;
+}
+
+void ar_diff_path(const struct ar_profile *p, uint32_t node, struct ar_bytes *out)
+{
+    uint32_t nodes[MOST_DEPTH];
+
+    for (size_t n = list_path(p, node, nodes); n-- > 0;) {
+        const char *name = ar_show_name(p, nodes[n], SIZE_MAX);
+
+        ar_bytes_put(out, name, strlen(name));
+        if (n)
+            ar_bytes_put(out, " > ", 3);
+    }
+    ar_bytes_u8(out, '\0');
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void put_run(struct ar_json *j, const struct ar_summary *s)
+{
+    ar_json_open(j, NULL, '{');
+    ar_json_text(j, "path", s->path);
+    ar_json_facts(j, &s->p);
+    ar_json_integer(j, "ranks", s->p.n_roots);
+    ar_json_number(j, "wall_ns", s->t.mean_wall_ns);
+    ar_json_number(j, "mpi_ns", s->t.mpi_ns);
+    ar_json_close(j, '}');
+}
+
+static void put_side(struct ar_json *j, const char *key, const struct ar_diff *d, size_t first,
+                     size_t end)
+{
+    ar_json_open(j, key, '[');
+    for (size_t i = first; i < end; i++)
+        put_run(j, &d->runs[i]);
+    ar_json_close(j, ']');
+}
+
+static void put_change(struct ar_json *j, const char *key, const struct ar_change *change)
+{
+    ar_json_open(j, key, '{');
+    ar_json_number(j, "base", change->base);
+    ar_json_number(j, "now", change->now);
+    ar_json_number(j, "change", ar_change_ns(change));
+    ar_json_number(j, "noise", change->noise);
+    ar_json_bool(j, "counts", change->counts);
+    ar_json_close(j, '}');
+}
+
+/* Where a function is, of the last run of a side that has it; null where none has. */
+static void put_place(struct ar_json *j, const char *key, const struct ar_diff *d,
+                      const struct ar_common *common, uint32_t row, size_t first, size_t end)
+{
+    while (end > first && ar_common_id(common, end - 1, row) == AR_NO_ID)
+        end--;
+    if (end == first) {
+        ar_json_null(j, key);
+        return;
+    }
+
+    const struct ar_profile *p = &d->runs[end - 1].p;
+    const struct ar_function *f = &p->functions[ar_common_id(common, end - 1, row)];
+
+    ar_json_open(j, key, '{');
+    ar_json_text(j, "file", ar_strtab_text(&p->strings, f->file));
+    ar_json_integer(j, "line", f->first_line);
+    ar_json_close(j, '}');
+}
+
+static void put_identity(struct ar_json *j, const struct ar_profile *p, uint32_t function)
+{
+    const struct ar_function *f = &p->functions[function];
+
+    ar_json_text(j, "kind", ar_function_kind_name(f->kind));
+    ar_json_text(j, "name", ar_strtab_text(&p->strings, f->name));
+    ar_json_text(j, "file", ar_strtab_text(&p->strings, f->file));
+    ar_json_integer(j, "line", f->first_line);
+}
+
+static void put_figures(struct ar_json *j, const struct ar_diff_row *row)
+{
+    ar_json_open(j, "calls", '{');
+    ar_json_number(j, "base", row->base_calls);
+    ar_json_number(j, "now", row->now_calls);
+    ar_json_close(j, '}');
+    put_change(j, "time_ns", &row->time);
+    put_change(j, "self_ns", &row->self);
+}
+
+static void put_functions(struct ar_json *j, const struct ar_diff *d)
+{
+    const struct ar_common *common = &d->functions.common;
+
+    ar_json_open(j, "functions", '[');
+    for (size_t i = 0; i < d->functions.n_rows; i++) {
+        const struct ar_diff_row *row = &d->functions.rows[i];
+
+        ar_json_open(j, NULL, '{');
+        put_identity(j, &d->runs[row->run].p, row->id);
+        put_place(j, "base", d, common, row->row, 0, d->n_base);
+        put_place(j, "now", d, common, row->row, d->n_base, d->n_runs);
+        put_figures(j, row);
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+}
+
+static void put_node(struct ar_json *j, const struct ar_profile *p, uint32_t node)
+{
+    uint32_t nodes[MOST_DEPTH];
+
+    put_identity(j, p, p->nodes[node].function);
+    if (p->nodes[node].line)
+        ar_json_integer(j, "call_line", ar_place_of_call(p, node).line);
+    else
+        ar_json_null(j, "call_line");
+    ar_json_open(j, "path", '[');
+    for (size_t n = list_path(p, node, nodes); n-- > 0;)
+        ar_json_text(j, NULL, ar_show_name(p, nodes[n], SIZE_MAX));
+    ar_json_close(j, ']');
+}
+
+static void put_paths(struct ar_json *j, const struct ar_diff *d)
+{
+    ar_json_open(j, "paths", '[');
+    for (size_t i = 0; i < d->paths.n_rows; i++) {
+        const struct ar_diff_row *row = &d->paths.rows[i];
+
+        if (row->id == 0)
+            continue;
+        ar_json_open(j, NULL, '{');
+        put_node(j, &d->runs[row->run].p, row->id);
+        ar_json_bool(j, "has_base", row->has_base);
+        ar_json_bool(j, "has_now", row->has_now);
+        put_figures(j, row);
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+}
+
+static void put_conditions(struct ar_json *j, const struct ar_diff *d,
+                           const struct ar_fail_if *conditions,
+                           const struct ar_fail_verdict *verdicts, size_t n)
+{
+    ar_json_open(j, "fail_if", '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct ar_diff_row *row = verdicts[i].row;
+
+        ar_json_open(j, NULL, '{');
+        ar_json_text(j, "condition", conditions[i].text);
+        ar_json_bool(j, "holds", verdicts[i].holds);
+        ar_json_bool(j, "within_noise", verdicts[i].is_noise);
+        if (row)
+            ar_json_text(j, "function",
+                         ar_strtab_text(&d->runs[row->run].p.strings,
+                                        d->runs[row->run].p.functions[row->id].name));
+        else
+            ar_json_null(j, "function");
+        put_change(j, "change_ns", &verdicts[i].change);
+        ar_json_close(j, '}');
+    }
+    ar_json_close(j, ']');
+}
+
+int ar_diff_json(const struct ar_diff *d, const struct ar_fail_if *conditions,
+                 const struct ar_fail_verdict *verdicts, size_t n)
+{
+    static const char *const noises[] = {"runs", "pairs", "ranks", "unknown"};
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+
+    ar_json_open(&j, NULL, '{');
+    ar_json_text(&j, "schema", "allranks.diff");
+    ar_json_integer(&j, "version", 1);
+    put_side(&j, "base", d, 0, d->n_base);
+    put_side(&j, "now", d, d->n_base, d->n_runs);
+    ar_json_text(&j, "noise_from", noises[d->noise]);
+    put_change(&j, "total_ns", &d->total);
+    put_change(&j, "mpi_ns", &d->mpi);
+    put_functions(&j, d);
+    if (d->paths.common.n_rows)
+        put_paths(&j, d);
+    put_conditions(&j, d, conditions, verdicts, n);
+    ar_json_close(&j, '}');
+    ar_bytes_u8(&bytes, '\n');
+
+    int status = bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
+
+    ar_bytes_free(&bytes);
+    return status;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+static void put_calls(struct ar_sheet *sheet, double calls)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.10g", calls);
+    ar_sheet_text(sheet, text);
+}
+
+static void put_cells(struct ar_sheet *sheet, const struct ar_change *change)
+{
+    ar_sheet_number(sheet, change->base);
+    ar_sheet_number(sheet, change->now);
+    ar_sheet_number(sheet, change->noise);
+    ar_sheet_integer(sheet, change->counts);
+}
+
+static void put_path_cell(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t node)
+{
+    struct ar_bytes path = {0};
+
+    ar_diff_path(p, node, &path);
+    ar_sheet_text(sheet, path.bad ? "" : (const char *)path.data);
+    ar_bytes_free(&path);
+}
+
+static void put_sheet_row(struct ar_sheet *sheet, const struct ar_diff *d,
+                          const struct ar_diff_row *row, bool by_path)
+{
+    const struct ar_profile *p = &d->runs[row->run].p;
+    const struct ar_function *f = &p->functions[by_path ? p->nodes[row->id].function : row->id];
+
+    if (by_path)
+        put_path_cell(sheet, p, row->id);
+    ar_sheet_text(sheet, ar_strtab_text(&p->strings, f->name));
+    ar_sheet_text(sheet, ar_function_kind_name(f->kind));
+    ar_sheet_text(sheet, ar_strtab_text(&p->strings, f->file));
+    ar_sheet_integer(sheet, f->first_line);
+    put_calls(sheet, row->base_calls);
+    put_calls(sheet, row->now_calls);
+    put_cells(sheet, &row->time);
+    put_cells(sheet, &row->self);
+    ar_sheet_end_row(sheet);
+}
+
+int ar_diff_sheet(const struct ar_diff *d)
+{
+    bool by_path = d->paths.common.n_rows > 0;
+    const struct ar_diff_table *table = by_path ? &d->paths : &d->functions;
+    struct ar_sheet sheet = {0};
+
+    if (by_path)
+        ar_sheet_text(&sheet, "path");
+    ar_sheet_text(&sheet, "name");
+    ar_sheet_head(&sheet, ",kind,file,line,base_calls,now_calls,base_time_ns,now_time_ns,"
+                          "time_noise_ns,time_counts,base_self_ns,now_self_ns,self_noise_ns,"
+                          "self_counts");
+    for (size_t i = 0; i < table->n_rows; i++)
+        if (!by_path || table->rows[i].id != 0)
+            put_sheet_row(&sheet, d, &table->rows[i], by_path);
+    return ar_sheet_print(&sheet);
+}
