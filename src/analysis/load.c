@@ -99,13 +99,9 @@ static void stamp_now(struct ar_live *live)
         header->latest = now;
 }
 
-/*
- * After it was asked whether it runs: one that ends while it is read has run when it was looked at. With
- * a `find` what can be read is taken, and it says what that was.
- */
-static enum ar_status load_live_after(struct ar_profile *p, const char *path, bool runs,
-                                      struct ar_find *find, bool keep_builtins,
-                                      struct ar_error *err)
+/* With a `find` what can be read is taken, and it says what that was. */
+static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
+                                bool keep_builtins, struct ar_error *err)
 {
     struct ar_live live;
     size_t n_before = p->n_processes;
@@ -122,7 +118,7 @@ static enum ar_status load_live_after(struct ar_profile *p, const char *path, bo
         find->n_bytes_read = live.n_bytes;
     }
     live.keep_builtins = keep_builtins;
-    if (runs && live.header->state == AR_LIVE_RUNNING)
+    if (live.was_running && live.header->state == AR_LIVE_RUNNING)
         stamp_now(&live);
     status = ar_profile_add_live(p, &live, 0, err);
     if (find && status == AR_OK && p->n_processes > n_before)
@@ -134,15 +130,6 @@ static enum ar_status load_live_after(struct ar_profile *p, const char *path, bo
                 status == AR_BAD ? "damaged live file (what can be had of it: allranks recover)"
                                  : ar_status_text(status));
     return status;
-}
-
-static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
-                                bool keep_builtins, struct ar_error *err)
-{
-    struct ar_live_header header;
-    bool runs = ar_live_read_header(path, &header) && ar_live_is_running(&header);
-
-    return load_live_after(p, path, runs, find, keep_builtins, err);
 }
 
 enum ar_status ar_load_live(struct ar_profile *p, const char *path, bool keep_builtins,
@@ -206,22 +193,23 @@ static bool is_there(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* One of which the process has only just started, or has ended meanwhile, is none yet, or no more. */
+/*
+ * One of which the process has only just started, or has ended meanwhile, is none yet, or no more. If it
+ * begins between two looks, it is looked at once more.
+ */
 static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is_run,
                                  struct ar_finds *finds, struct ar_error *err)
 {
-    struct ar_live_header header;
-    bool has_header = !finds && !is_run && ar_live_read_header(path, &header);
     enum ar_status status;
 
     if (finds)
         return find_file(p, path, is_run, finds, err);
-    if (!is_run && !has_header && !ar_live_has_begun(path))
+    status = is_run ? load_run(p, path, err) : load_live(p, path, NULL, false, err);
+    if (status == AR_OK || !is_there(path))
         return AR_OK;
-    status = is_run ? load_run(p, path, err)
-                    : load_live_after(p, path, has_header && ar_live_is_running(&header), NULL,
-                                      false, err);
-    return status == AR_OK || is_there(path) ? status : AR_OK;
+    if (is_run)
+        return status;
+    return ar_live_has_begun(path) ? load_live(p, path, NULL, false, err) : AR_OK;
 }
 
 /* Live files in it, and in the directories of jobs below it; `n_files` counts them. */
@@ -241,6 +229,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
 
         snprintf(full, sizeof full, "%s/%s", path, name);
         tell((size_t)i, (size_t)n);
+        p->n_to_come = (size_t)(n - i);
         if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name))) {
             status = load_entry(p, full, is_ended_child(name), finds, err);
             ++*n_files;
@@ -250,6 +239,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         free(entries[i]);
     }
     free(entries);
+    p->n_to_come = 0;
     tell((size_t)n, (size_t)n);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "cli/screen.h"
 
 #include <getopt.h>
+#include <malloc.h>
 #include <string.h>
 
 static const struct {
@@ -61,6 +62,9 @@ int main(int argc, char **argv)
         printf("allranks %s\n", AR_PACKAGE_VERSION);
         return AR_EXIT_OK;
     }
+    /* What is freed is needed again for the next file: given back, it would have to be touched anew. */
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
     ar_load_tell = ar_progress_files;
     opterr = 0; /* commands say themselves what they do not understand */
     for (size_t i = 0; i < N_COMMANDS; i++)

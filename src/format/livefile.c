@@ -412,12 +412,19 @@ static enum ar_status read_at_rest(struct ar_live *out, int fd, const struct ar_
     return AR_OK;
 }
 
-/* One with holes may say that it is larger than all memory: of that only what is there is copied. */
-static bool is_at_rest(int fd, const struct stat *st, struct ar_live_header *header)
+static bool get_header(int fd, struct ar_live_header *header)
 {
-    return pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
-           header->state == AR_LIVE_FINISHED && header->version == AR_LIVE_VERSION &&
-           memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) == 0 &&
+    if (pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header ||
+        memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
+        return false;
+    terminate_texts(header);
+    return true;
+}
+
+/* One with holes may say that it is larger than all memory: of that only what is there is copied. */
+static bool is_at_rest(const struct stat *st, const struct ar_live_header *header)
+{
+    return header->state == AR_LIVE_FINISHED && header->version == AR_LIVE_VERSION &&
            length_is_sound(header, (size_t)st->st_size) &&
            header->n_bytes_used / 2 <= (uint64_t)st->st_blocks * 512;
 }
@@ -431,14 +438,17 @@ static enum ar_status read_file(struct ar_live *out, int fd, bool salvage, const
 
     for (int attempt = 0; attempt < 8 && grew; attempt++) {
         struct ar_live_header header;
+        bool has_header = get_header(fd, &header);
         struct stat st;
 
         ar_live_close(out);
         out->salvages = salvage;
         if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES)
             return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
-        if (!salvage && is_at_rest(fd, &st, &header))
+        if (!salvage && has_header && is_at_rest(&st, &header))
             return read_at_rest(out, fd, &header, path, err);
+        /* Asked first: one that ends while it is read has run when it was looked at. */
+        out->was_running = has_header && ar_live_is_running(&header);
 
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -512,14 +522,11 @@ bool ar_live_has_begun(const char *path)
 bool ar_live_read_header(const char *path, struct ar_live_header *out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = fd < 0 ? 0 : pread(fd, out, sizeof *out, 0);
+    bool has_header = fd >= 0 && get_header(fd, out);
 
     if (fd >= 0)
         close(fd);
-    if (n != (ssize_t)sizeof *out || memcmp(out->magic, AR_LIVE_MAGIC, sizeof out->magic) != 0)
-        return false;
-    terminate_texts(out);
-    return true;
+    return has_header;
 }
 
 bool ar_live_is_running(const struct ar_live_header *header)

@@ -393,6 +393,7 @@ struct ar_live {
     bool salvages; /* what cannot be read is left out and not a reason to refuse the rest */
     uint64_t n_bytes_left_out;
     bool is_at_rest;    /* its process has ended: nobody writes to it any more */
+    bool was_running;   /* its process ran, here, when we began to read */
     bool keep_builtins; /* those that hardly matter, too: for whoever compares two readings */
 };
 

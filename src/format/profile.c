@@ -219,11 +219,15 @@ enum ar_status ar_profile_room(struct ar_profile *p, enum ar_metric_id metric, s
 {
     struct ar_metric *m = &p->metrics[metric];
     size_t n = m->n_values + n_more, cap = 2 * m->cap > n ? 2 * m->cap : n;
+    size_t most = MOST_COPIED_BYTES / sizeof *m->values;
 
     if (n <= m->cap)
         return AR_OK;
-    if (m->cap > MOST_COPIED_BYTES / sizeof *m->values)
+    if (m->cap > most)
         return ar_grow((void **)&m->values, &m->cap, n, sizeof *m->values);
+    /* Files are much alike: room for all of them need not be made again and again. */
+    if (p->n_to_come && n_more <= most / p->n_to_come)
+        cap = m->n_values + n_more * p->n_to_come > cap ? m->n_values + n_more * p->n_to_come : cap;
 
     struct ar_value *values = ar_large_array(cap, sizeof *values);
 

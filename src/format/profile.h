@@ -194,6 +194,7 @@ struct ar_profile {
     /* Hash to id, probing on by one as in strtab. */
     struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;
     size_t n_indexed;       /* processes, the first so many of which `process_ids` has */
+    size_t n_to_come;       /* live files, this one included, as far as that is known */
     struct ar_known *known; /* functions of live files; NULL: there was one of these at most */
     uint32_t next_node;     /* the one after that which was found last */
     uint32_t *node_slots;   /* ids of nodes plus one, by their hash, at most 3/4 full */
