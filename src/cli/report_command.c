@@ -8,6 +8,7 @@
 #include "analysis/mpi_tables.h"
 #include "analysis/totals.h"
 #include "cli/commands.h"
+#include "cli/findings_text.h"
 #include "cli/options.h"
 #include "cli/report_functions.h"
 #include "cli/report_json.h"
@@ -46,6 +47,7 @@ struct report {
     bool json;
     struct ar_mpi_row *mpi; /* the longest first */
     size_t n_mpi;
+    struct ar_findings findings;
 };
 
 /* ---- head ------------------------------------------------------------------------------------ */
@@ -386,7 +388,7 @@ static void print_mpi(const struct report *r)
         print_mpi_row(r, &r->mpi[i]);
 }
 
-/* With totals, which it needs itself. */
+/* With totals, which it needs itself, and what is to be said of all of it. */
 static enum ar_status find_mpi(struct report *r)
 {
     struct ar_mpi m;
@@ -396,6 +398,8 @@ static enum ar_status find_mpi(struct report *r)
 
     enum ar_status status = ar_mpi_table(&m, AR_MPI_BY_PATH, &r->mpi, &r->n_mpi);
 
+    if (status == AR_OK)
+        status = ar_findings_find(&r->findings, &r->p, &m, r->path);
     r->t = m.t;
     m.t = (struct ar_totals){0};
     ar_mpi_close(&m);
@@ -511,21 +515,27 @@ static void choose_unit(struct report *r)
 #define HEAD_ROWS 3
 #define TITLE_ROWS 2 /* with the empty one before it */
 #define FEWEST_ROWS 3
+/* What is left beside the head and the fewest rows of the tree, with a line of what is cut. */
+#define FINDING_ROWS (SCREEN_ROWS - HEAD_ROWS - TITLE_ROWS - FEWEST_ROWS - 3)
 
 static size_t section_rows(size_t n, size_t n_most)
 {
     return n ? TITLE_ROWS + (n < n_most ? n : n_most) : 0;
 }
 
-/* One screen in all: what stands above and below the tree is taken from it, and then from tasks. */
-static void share_screen(const struct report *r, size_t n_imbalance, size_t *n_rows,
-                         size_t *n_tasks)
+/*
+ * One screen in all: what stands above and below the tree is taken from it, and then from tasks. MPI goes first,
+ * where there is no room for all.
+ */
+static void share_screen(struct report *r, size_t n_above, size_t *n_rows, size_t *n_tasks)
 {
-    size_t taken = HEAD_ROWS + section_rows(n_imbalance, n_imbalance) + TITLE_ROWS +
-                   section_rows(r->n_mpi, SHORT_MPI_ROWS) + 1 + says_cheap(r) + has_untold(r) +
+    size_t taken = HEAD_ROWS + n_above + TITLE_ROWS + 1 + says_cheap(r) + has_untold(r) +
                    (walk_tree(r, r->n_rows, false).marks != 0);
-    size_t left = SCREEN_ROWS - taken;
+    size_t left = taken + FEWEST_ROWS < SCREEN_ROWS ? SCREEN_ROWS - taken : FEWEST_ROWS;
 
+    if (section_rows(r->n_mpi, SHORT_MPI_ROWS) + FEWEST_ROWS > left)
+        r->n_mpi = 0;
+    left -= section_rows(r->n_mpi, SHORT_MPI_ROWS);
     while (*n_tasks > 1 && section_rows(*n_tasks, *n_tasks) + FEWEST_ROWS + 1 > left)
         --*n_tasks;
     left -= section_rows(*n_tasks, *n_tasks);
@@ -542,12 +552,18 @@ static int print_report(struct report *r)
     choose_unit(r);
     print_head(r);
 
-    size_t n_rows = r->n_rows, n_tasks = collect_tasks(r, tasks), n_imbalance = print_imbalance(r);
+    size_t n_rows = r->n_rows, n_tasks = collect_tasks(r, tasks);
+    size_t n_above = ar_print_findings(&r->findings, r->path, r->fits ? FINDING_ROWS : 0);
 
+    if (n_above == 0) {
+        size_t n_imbalance = print_imbalance(r);
+
+        n_above = section_rows(n_imbalance, n_imbalance);
+    }
     if (r->n_rows && n_tasks > SHORT_TASK_ROWS)
         n_tasks = SHORT_TASK_ROWS;
     if (r->fits)
-        share_screen(r, n_imbalance, &n_rows, &n_tasks);
+        share_screen(r, n_above, &n_rows, &n_tasks);
     print_tree(r, n_rows);
     print_tasks(r, tasks, n_tasks);
     print_mpi(r);
@@ -567,7 +583,7 @@ int ar_command_report(int argc, char **argv)
     if (ar_load_packed(&whole, r.path, &err) < 0)
         return ar_complain("%s", err.text);
     if (r.json)
-        status = ar_report_json(&whole);
+        status = ar_report_json(&whole, r.path);
     else if (ar_profile_of_pairs(&whole))
         status = ar_report_functions(&whole, r.path, r.n_rows, r.min_share);
     else if (ar_fold(&r.p, &whole) < 0 || find_mpi(&r) < 0)
@@ -575,6 +591,7 @@ int ar_command_report(int argc, char **argv)
     else
         status = print_report(&r);
     free(r.mpi);
+    ar_findings_free(&r.findings);
     ar_totals_free(&r.t);
     ar_profile_free(&r.p);
     ar_profile_free(&whole);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_json.h"
 
+#include "cli/findings_text.h"
 #include "cli/screen.h"
 
 #include <stdlib.h>
@@ -105,7 +106,7 @@ void ar_json_overhead(struct ar_json *j, const struct ar_totals *t)
     ar_json_integer(j, "cheap_builtins", t->n_cheap_builtins);
 }
 
-int ar_report_json(struct ar_profile *p)
+int ar_report_json(struct ar_profile *p, const char *path)
 {
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
@@ -123,6 +124,7 @@ int ar_report_json(struct ar_profile *p)
     ar_json_number(&j, "wall_ns", t.mean_wall_ns);
     ar_json_number(&j, "mpi_ns", t.mpi_ns);
     ar_json_overhead(&j, &t);
+    bytes.bad |= ar_json_findings(&j, p, path) < 0;
     put_functions(&j, p);
     ar_json_open(&j, "nodes", '[');
     for (uint32_t i = 0; i < p->n_nodes; i++)

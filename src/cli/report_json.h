@@ -14,4 +14,4 @@ void ar_json_overhead(struct ar_json *j, const struct ar_totals *t);
 void ar_json_spread(struct ar_json *j, const char *key, const struct ar_profile *p,
                     const struct ar_spread *s);
 /* Prints to standard output; returns an exit status. */
-int ar_report_json(struct ar_profile *p);
+int ar_report_json(struct ar_profile *p, const char *path);
