@@ -2,7 +2,7 @@
 /*
  * small_messages: many messages of few bytes, where fewer that are larger would do.
  *
- * Fires on lines that send or receive at least a thousand messages a rank that calls them, of a kibibyte or less
+ * Fires on lines that send or receive at least five hundred messages a rank, of a kibibyte or less
  * in the mean, if the time of all such lines, without waits for somebody who was late, is worth a sentence: up to
  * that size a message costs the same whatever is in it. Waits there that have no other cause are told with it.
  * Says how many there are, how large, and what each of them costs.
@@ -10,7 +10,7 @@
 #include "findings/findings.h"
 #include "findings/words.h"
 
-#define LEAST_MESSAGES 1000
+#define LEAST_MESSAGES 500 /* a rank */
 #define MOST_BYTES 1024
 
 struct small {
@@ -25,7 +25,7 @@ static bool is_small(const struct ar_evidence *e, const struct ar_mpi_row *row)
     uint64_t n = row->n_out > row->n_in ? row->n_out : row->n_in;
     uint64_t n_bytes = row->bytes_out > row->bytes_in ? row->bytes_out : row->bytes_in;
 
-    return n >= LEAST_MESSAGES && n_bytes <= MOST_BYTES * n && ar_is_message(e, row);
+    return n >= LEAST_MESSAGES * e->p->n_roots && n_bytes <= MOST_BYTES * n && ar_is_message(e, row);
 }
 
 static bool is_at(struct ar_place a, struct ar_place b)
