@@ -140,6 +140,13 @@ const char *ar_show_line(const struct ar_profile *p, struct ar_place place)
     return text;
 }
 
+const char *ar_show_function_line(const struct ar_profile *p, uint32_t function)
+{
+    const char *line = ar_show_line(p, ar_place_of_function(p, function));
+
+    return *line ? line : ar_function_name(p, function);
+}
+
 const char *ar_function_name(const struct ar_profile *p, uint32_t function)
 {
     return ar_strtab_text(&p->strings, p->functions[function].name);
@@ -270,7 +277,7 @@ struct ar_rank_time *ar_times_in(struct ar_evidence *e, uint32_t function)
     return times;
 }
 
-static bool is_same_place(struct ar_place a, struct ar_place b)
+bool ar_is_same_place(struct ar_place a, struct ar_place b)
 {
     return a.function == b.function && a.line == b.line;
 }
@@ -278,7 +285,7 @@ static bool is_same_place(struct ar_place a, struct ar_place b)
 bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place)
 {
     for (size_t i = 0; i < e->out->n; i++)
-        if (is_same_place(e->out->items[i].place, place))
+        if (ar_is_same_place(e->out->items[i].place, place))
             return true;
     return false;
 }
@@ -288,7 +295,7 @@ double ar_waited_at(const struct ar_evidence *e, struct ar_place place)
     double ns = 0;
 
     for (size_t i = 0; i < e->w.n_sites; i++)
-        if (is_same_place(e->w.sites[i].place, place))
+        if (ar_is_same_place(e->w.sites[i].place, place))
             ns += e->w.sites[i].waited_ns;
     return ns;
 }

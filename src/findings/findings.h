@@ -100,6 +100,8 @@ void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_
 struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t function);
 /* "halo.py:51", as commands take it; "" where it is not known. */
 const char *ar_show_line(const struct ar_profile *p, struct ar_place place);
+/* The same of a function; its name where it has no line. */
+const char *ar_show_function_line(const struct ar_profile *p, uint32_t function);
 const char *ar_function_name(const struct ar_profile *p, uint32_t function);
 
 /* The sentence of a wait, as that rule, with `more` after it; marks the story as told. */
@@ -108,6 +110,7 @@ void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *ru
 bool ar_is_point_to_point(const struct ar_story *story);
 /* That was waited for others at a line, for whatever reason. */
 double ar_waited_at(const struct ar_evidence *e, struct ar_place place);
+bool ar_is_same_place(struct ar_place a, struct ar_place b);
 /* There is a finding about that line already. */
 bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place);
 /* An import that is within no other. */

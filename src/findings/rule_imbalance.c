@@ -52,7 +52,7 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct une
         ar_show_duration(u->mean_ns), ar_show_duration(story->waited_ns),
         ar_show_share(story->waited_ns / e->all_ns), ar_show_line(e->p, site->place),
         ar_show_operation(e->p, site->node));
-    ar_finding_show(e, f, "ranks", ar_function_name(e->p, story->function));
+    ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
     ar_finding_about(e, f, &u->slowest, 1);
     story->is_told = true;
 }

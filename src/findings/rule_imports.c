@@ -6,6 +6,7 @@
  * needs some tenths of a second for it, and nobody can do much about those.
  * Says how much it is, and which import takes most of it.
  */
+#include "base/text.h"
 #include "findings/findings.h"
 #include "findings/words.h"
 
@@ -31,17 +32,14 @@ static uint32_t longest_import(const struct ar_evidence *e)
 static const char *module_name(const char *file)
 {
     char *name = ar_text_buffer();
-    const char *end = strrchr(file, '/');
-    const char *start = end ? end + 1 : file;
+    const char *end = ar_ends_with(file, "/__init__.py") ? strrchr(file, '/') : strrchr(file, '.');
+    const char *start = end;
 
-    if (strcmp(start, "__init__.py") == 0 && end) {
-        const char *slash = memrchr(file, '/', (size_t)(end - file));
-
-        start = slash ? slash + 1 : file;
-    } else {
-        end = strrchr(start, '.');
-    }
-    snprintf(name, AR_TEXT_BYTES, "%.*s", end > start ? (int)(end - start) : 0, start);
+    if (!ar_ends_with(file, ".py"))
+        start = end = "";
+    while (start > file && *end && start[-1] != '/')
+        start--;
+    snprintf(name, AR_TEXT_BYTES, "%.*s", (int)(end - start), start);
     return name;
 }
 

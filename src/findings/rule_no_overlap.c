@@ -68,8 +68,7 @@ static struct completing *completing_at(struct completing *lines, size_t *n,
     struct ar_place place = ar_place_of_call(e->p, node);
     size_t i = 0;
 
-    while (i < *n &&
-           (lines[i].place.function != place.function || lines[i].place.line != place.line))
+    while (i < *n && !ar_is_same_place(lines[i].place, place))
         i++;
     if (i == *n)
         lines[(*n)++] = (struct completing){.node = node, .place = place};

@@ -105,7 +105,7 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct hos
         ar_show_duration(host->ns / (double)host->n), ar_strtab_text(&e->p->strings, host->name),
         ar_show_ranks(e->p, f->processes, f->n_processes), ar_show_duration(others_ns),
         ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns));
-    ar_finding_show(e, f, "ranks", ar_function_name(e->p, story->function));
+    ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
     story->is_told = true;
 }
 

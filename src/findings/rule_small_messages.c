@@ -25,22 +25,22 @@ static bool is_small(const struct ar_evidence *e, const struct ar_mpi_row *row)
     uint64_t n = row->n_out > row->n_in ? row->n_out : row->n_in;
     uint64_t n_bytes = row->bytes_out > row->bytes_in ? row->bytes_out : row->bytes_in;
 
-    return n >= LEAST_MESSAGES * e->p->n_roots && n_bytes <= MOST_BYTES * n && ar_is_message(e, row);
+    return n >= LEAST_MESSAGES * e->p->n_roots && n_bytes <= MOST_BYTES * n &&
+           ar_is_message(e, row);
 }
 
-static bool is_at(struct ar_place a, struct ar_place b)
-{
-    return a.function == b.function && a.line == b.line;
-}
-
-/* Waits with a cause of their own have their own sentence. */
+/*
+ * Waits with a cause of their own have their own sentence; the function that makes the calls is none, nor is what is
+ * too short to be known.
+ */
 static double claim_waits(struct ar_evidence *e, struct ar_place place)
 {
     double ns = 0;
 
     for (size_t i = 0; i < e->n_stories; i++)
-        if (!e->stories[i].is_told && e->stories[i].function == AR_NO_ID &&
-            is_at(e->stories[i].site->place, place)) {
+        if (!e->stories[i].is_told &&
+            (e->stories[i].function == AR_NO_ID || e->stories[i].function == place.function) &&
+            ar_is_same_place(e->stories[i].site->place, place)) {
             e->stories[i].is_told = true;
             ns += e->stories[i].waited_ns;
         }
