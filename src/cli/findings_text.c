@@ -9,38 +9,39 @@
 /* Between a sentence and its command. */
 #define GAP 2
 
-/* As ar_print_wrapped does it, but for the characters themselves, which are one column each here. */
+static bool fits_behind(const char *command, size_t at, size_t n_columns)
+{
+    return at + GAP + ar_count_characters(command, SIZE_MAX) <= n_columns;
+}
+
 static size_t lines_of(const struct ar_finding *finding, size_t n_columns)
 {
-    size_t n = ar_count_characters(finding->text, SIZE_MAX) + GAP +
-               ar_count_characters(finding->command, SIZE_MAX);
+    size_t at = 0, n_lines = ar_count_wrapped(finding->text, n_columns, INDENT, &at);
 
-    return n / (n_columns - INDENT) + 2; /* lines end where words do */
+    return n_lines + !fits_behind(finding->command, at, n_columns);
 }
 
 /* At the end of the last line where there is room, else on one of its own; on the right. */
-static size_t print_command(const char *command, size_t at, size_t n_columns)
+static void print_command(const char *command, size_t at, size_t n_columns)
 {
-    size_t n = ar_count_characters(command, SIZE_MAX), n_lines = 0;
+    size_t n = ar_count_characters(command, SIZE_MAX);
 
-    if (at + GAP + n > n_columns) {
+    if (!fits_behind(command, at, n_columns)) {
         printf("\n");
         at = 0;
-        n_lines = 1;
     }
     printf("%*s%s", (int)(at + n < n_columns ? n_columns - at - n : 0), "", ar_dim());
     ar_print_text(stdout, command);
     printf("%s\n", ar_plain());
-    return n_lines;
 }
 
-static size_t print_finding(const struct ar_finding *finding, size_t number, size_t n_columns)
+static void print_finding(const struct ar_finding *finding, size_t number, size_t n_columns)
 {
-    size_t at = 0, n_lines;
+    size_t at = 0;
 
     printf("%s%2zu%s  ", ar_bold(), number, ar_plain());
-    n_lines = ar_print_wrapped(finding->text, n_columns, INDENT, &at);
-    return n_lines + print_command(finding->command, at, n_columns);
+    ar_print_wrapped(finding->text, n_columns, INDENT, &at);
+    print_command(finding->command, at, n_columns);
 }
 
 size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n_lines)
@@ -51,11 +52,13 @@ size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n
         return 0;
     printf("\n%sWhat holds it back%s\n", ar_bold(), ar_plain());
     for (; i < f->n; i++) {
+        size_t n_next = lines_of(&f->items[i], n_columns);
         bool is_last = i + 1 == f->n;
 
-        if (i && n_lines && n + lines_of(&f->items[i], n_columns) + !is_last > n_lines)
+        if (i && n_lines && n + n_next + !is_last > n_lines)
             break;
-        n += print_finding(&f->items[i], i + 1, n_columns);
+        print_finding(&f->items[i], i + 1, n_columns);
+        n += n_next;
     }
     if (i == f->n)
         return n;

@@ -231,13 +231,14 @@ void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, doubl
 }
 
 /* Returns how many characters it has. */
-static size_t print_part(const char *text, size_t n_bytes)
+static size_t print_part(const char *text, size_t n_bytes, bool is_shown)
 {
     size_t n_characters = 0;
 
     for (size_t done = 0, n; done < n_bytes; done += n, n_characters++) {
         n = character_bytes(text + done);
-        print_character(stdout, text + done, n);
+        if (is_shown)
+            print_character(stdout, text + done, n);
     }
     return n_characters;
 }
@@ -254,23 +255,32 @@ static size_t line_bytes(const char *text, size_t n_room)
     return n;
 }
 
-size_t ar_print_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last)
+static size_t wrap(const char *text, size_t n_columns, size_t indent, size_t *n_last, bool is_shown)
 {
     size_t n_lines = 0, n_room = n_columns > indent + 20 ? n_columns - indent : 20;
 
     while (*text) {
         size_t n = line_bytes(text, n_room);
 
-        if (n_lines++)
+        if (n_lines++ && is_shown)
             printf("\n%*s", (int)indent, "");
-        size_t end = indent + print_part(text, n);
-
-        if (n_last)
-            *n_last = end;
+        *n_last = indent + print_part(text, n, is_shown);
         text += n;
         while (*text == ' ')
             text++;
     }
+    return n_lines;
+}
+
+size_t ar_count_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last)
+{
+    return wrap(text, n_columns, indent, n_last, false);
+}
+
+size_t ar_print_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last)
+{
+    size_t end, n_lines = wrap(text, n_columns, indent, n_last ? n_last : &end, true);
+
     if (!n_last)
         printf("\n");
     return n_lines;

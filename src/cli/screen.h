@@ -45,6 +45,8 @@ void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep);
  * many lines that are. With `n_last` the last one is left open, and that is its end.
  */
 size_t ar_print_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last);
+/* The same, with nothing printed. */
+size_t ar_count_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last);
 
 /*
  * From the least to the most that a process has, in 20 columns; ranks are named where they differ

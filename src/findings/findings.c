@@ -386,8 +386,6 @@ static void keep_the_first(struct ar_findings *f)
 
 static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 {
-    for (size_t i = 0; i < e->p->n_roots; i++)
-        e->all_ns += (double)e->p->processes[i].wall_ns;
     if (ar_selves_open(&e->selves, e->t, e->p) < 0 || ar_waits_build(&e->w, e->p) < 0 ||
         ar_mpi_table(m, AR_MPI_BY_PATH, &e->calls, &e->n_calls) < 0 ||
         ar_mpi_requests(m, &e->requests, &e->n_requests) < 0)
@@ -403,7 +401,9 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
     enum ar_status status;
 
     *out = (struct ar_findings){0};
-    if (ar_profile_of_pairs(p))
+    for (size_t i = 0; i < p->n_roots; i++)
+        e.all_ns += (double)p->processes[i].wall_ns;
+    if (ar_profile_of_pairs(p) || e.all_ns <= 0)
         return AR_OK;
     status = gather(&e, m);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && status == AR_OK && !e.bad; i++)
