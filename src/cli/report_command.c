@@ -244,13 +244,13 @@ static uint32_t to_blame(const struct report *r, uint32_t node)
     return node;
 }
 
-/* Returns how many rows it took. */
-static size_t print_imbalance(const struct report *r)
+/* `most` of them; returns how many there are. */
+static size_t print_imbalance(const struct report *r, size_t most)
 {
     double below = 1e300;
     size_t i = 0;
 
-    for (; i < 3 && r->p.n_roots > 1; i++) {
+    for (; i < most && r->p.n_roots > 1; i++) {
         uint32_t node = next_worst(r, below);
 
         if (node == AR_NO_ID || gain_ns(r, node) < r->min_share * r->t.mean_wall_ns)
@@ -517,6 +517,7 @@ static void choose_unit(struct report *r)
 #define FEWEST_ROWS 3
 /* What is left beside the head and the fewest rows of the tree, with a line of what is cut. */
 #define FINDING_ROWS (SCREEN_ROWS - HEAD_ROWS - TITLE_ROWS - FEWEST_ROWS - 3)
+#define IMBALANCE_ROWS 3
 
 static size_t section_rows(size_t n, size_t n_most)
 {
@@ -543,6 +544,15 @@ static void share_screen(struct report *r, size_t n_above, size_t *n_rows, size_
         *n_rows = left;
 }
 
+/* Findings come first, and a table that has no room is left out. */
+static size_t imbalance_rows(const struct report *r, size_t n_findings)
+{
+    size_t left =
+        n_findings + TITLE_ROWS < FINDING_ROWS ? FINDING_ROWS - n_findings - TITLE_ROWS : 0;
+
+    return r->fits && left < IMBALANCE_ROWS ? left : IMBALANCE_ROWS;
+}
+
 static int print_report(struct report *r)
 {
     struct task_row *tasks = calloc(r->p.n_functions + 1, sizeof *tasks);
@@ -555,11 +565,9 @@ static int print_report(struct report *r)
     size_t n_rows = r->n_rows, n_tasks = collect_tasks(r, tasks);
     size_t n_above = ar_print_findings(&r->findings, r->path, r->fits ? FINDING_ROWS : 0);
 
-    if (n_above == 0) {
-        size_t n_imbalance = print_imbalance(r);
+    size_t n_imbalance = print_imbalance(r, imbalance_rows(r, n_above));
 
-        n_above = section_rows(n_imbalance, n_imbalance);
-    }
+    n_above += section_rows(n_imbalance, n_imbalance);
     if (r->n_rows && n_tasks > SHORT_TASK_ROWS)
         n_tasks = SHORT_TASK_ROWS;
     if (r->fits)

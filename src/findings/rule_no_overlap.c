@@ -124,7 +124,7 @@ void ar_rule_no_overlap(struct ar_evidence *e)
     f->place = ar_place_of_call(e->p, x.node);
     ar_finding_say(e, f,
                    "%s at %s%s moves data for %s (%s) while nothing is computed; started earlier "
-                   "and waited for later, it could be hidden",
+                   "and waited for later, it may be hidden",
                    ar_show_operation(e->p, ar_operation_of(e->p, x.node)),
                    ar_show_line(e->p, f->place), x.n_lines > 1 ? " and the like" : "",
                    ar_show_duration(x.ns), ar_show_share(x.ns / e->all_ns));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * oversubscription: more ranks on a host than processors that they may use.
+ * oversubscription: more ranks on a host than processors that they may use, and more computing than these can do.
  *
  * What a process may use is a fact of the run, "processors", as the kernel lists them; ranks that are bound to
  * different ones have different lists, and all of these together are taken for each host's. Fires where
- * a host has more ranks than that. No more can be won than the part of their computing time that they
- * would not have had to share; a rank that sleeps needs no processor, and that time is left out.
- * Says how many ranks are on how many processors.
+ * ranks of a host compute for longer, in all, than its processors had time while they ran, by so much that
+ * it is worth a sentence: that is what they waited for a turn, at least. Sleeping is no computing, nor is MPI.
+ * Says how many ranks are on how many processors, and how long they computed.
  */
 #include "findings/findings.h"
 #include "findings/words.h"
@@ -48,52 +48,84 @@ static size_t count_processors(const struct ar_profile *p)
     return n;
 }
 
-/* Over all ranks. */
-static double sleeping_ns(const struct ar_evidence *e)
-{
-    double ns = 0;
+struct host {
+    size_t n_ranks;
+    double computing_ns, wall_ns; /* in all, and of the rank that ran longest */
+};
 
-    for (uint32_t node = 1; node < e->p->n_nodes; node++)
-        if (strstr(ar_function_name(e->p, e->p->nodes[node].function), "time.sleep"))
-            ns += e->t->self[node].sum;
-    return ns;
+static void take_off_sleep(struct ar_evidence *e, struct host *hosts)
+{
+    for (uint32_t node = 1; node < e->p->n_nodes; node++) {
+        if (!strstr(ar_function_name(e->p, e->p->nodes[node].function), "time.sleep"))
+            continue;
+
+        struct ar_row row = ar_selves_get(&e->selves, node);
+
+        for (size_t i = 0; i < row.n; i++) {
+            uint32_t process = ar_profile_root(e->p, row.values[i].location);
+
+            hosts[e->p->processes[process].host].computing_ns -= (double)row.values[i].value;
+        }
+    }
 }
 
-/* The host with most ranks; string. */
-static uint32_t fullest_host(struct ar_evidence *e, size_t *n_ranks)
+/* By string. */
+static struct host *add_up(struct ar_evidence *e)
 {
-    size_t *n = calloc(e->p->strings.n_strings + 1, sizeof *n);
-    uint32_t most = 0;
+    struct host *hosts = calloc(e->p->strings.n_strings + 1, sizeof *hosts);
 
-    e->bad |= !n;
-    *n_ranks = 0;
-    for (size_t i = 0; n && i < e->p->n_roots; i++)
-        if (++n[e->p->processes[i].host] > *n_ranks) {
-            *n_ranks = n[e->p->processes[i].host];
-            most = e->p->processes[i].host;
-        }
-    free(n);
-    return most;
+    e->bad |= !hosts;
+    for (size_t i = 0; hosts && i < e->p->n_roots; i++) {
+        const struct ar_process *process = &e->p->processes[i];
+        struct host *host = &hosts[process->host];
+
+        host->n_ranks++;
+        host->computing_ns += e->w.times[i].computing_ns;
+        if ((double)process->wall_ns > host->wall_ns)
+            host->wall_ns = (double)process->wall_ns;
+    }
+    if (hosts)
+        take_off_sleep(e, hosts);
+    return hosts;
+}
+
+static double waited_for_turns_ns(const struct host *host, size_t n_processors)
+{
+    double ns = host->computing_ns - (double)n_processors * host->wall_ns;
+
+    return host->n_ranks > n_processors && ns > 0 ? ns : 0;
+}
+
+static void tell(struct ar_evidence *e, const struct host *hosts, uint32_t worst,
+                 size_t n_processors, double won_ns)
+{
+    const struct host *host = &hosts[worst];
+    struct ar_finding *f = ar_finding_add(e, "oversubscription", won_ns);
+
+    ar_finding_say(e, f,
+                   "%s share %s on %s: they compute for %s in %s, and waited %s (%s) for a turn",
+                   ar_show_items(host->n_ranks, "rank", "ranks"),
+                   ar_show_items(n_processors, "processor", "processors"),
+                   ar_strtab_text(&e->p->strings, worst), ar_show_duration(host->computing_ns),
+                   ar_show_duration(host->wall_ns), ar_show_duration(won_ns),
+                   ar_show_share(won_ns / e->all_ns));
+    ar_finding_show(e, f, "info", "");
 }
 
 void ar_rule_oversubscription(struct ar_evidence *e)
 {
-    size_t n_processors = count_processors(e->p), n_ranks;
-    uint32_t host = fullest_host(e, &n_ranks);
-    double won_ns = -sleeping_ns(e);
-    struct ar_finding *f;
+    size_t n_processors = count_processors(e->p);
+    struct host *hosts = n_processors ? add_up(e) : NULL;
+    uint32_t worst = 0;
+    double won_ns = 0;
 
-    for (size_t i = 0; i < e->p->n_roots; i++)
-        won_ns += e->w.times[i].computing_ns;
-    won_ns *= n_ranks ? 1 - (double)n_processors / (double)n_ranks : 0;
-    if (!n_processors || n_ranks <= n_processors || !ar_is_worth_saying(e, won_ns))
-        return;
-    f = ar_finding_add(e, "oversubscription", won_ns);
-    ar_finding_say(e, f,
-                   "%s share %s on %s: up to %s (%s) of their computing may be waiting for a turn",
-                   ar_show_items(n_ranks, "rank", "ranks"),
-                   ar_show_items(n_processors, "processor", "processors"),
-                   ar_strtab_text(&e->p->strings, host), ar_show_duration(won_ns),
-                   ar_show_share(won_ns / e->all_ns));
-    ar_finding_show(e, f, "info", "");
+    for (uint32_t i = 0; hosts && i < e->p->strings.n_strings; i++) {
+        won_ns += waited_for_turns_ns(&hosts[i], n_processors);
+        if (waited_for_turns_ns(&hosts[i], n_processors) >
+            waited_for_turns_ns(&hosts[worst], n_processors))
+            worst = i;
+    }
+    if (hosts && ar_is_worth_saying(e, won_ns))
+        tell(e, hosts, worst, n_processors, won_ns);
+    free(hosts);
 }

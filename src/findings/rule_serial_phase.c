@@ -14,7 +14,8 @@
 
 #define MOST_ELSEWHERE 0.1
 
-static bool is_alone(struct ar_evidence *e, const struct ar_story *story)
+/* Which part of the function's time is that of others; 1 where it has none on the late rank. */
+static double share_elsewhere(struct ar_evidence *e, const struct ar_story *story)
 {
     struct ar_rank_time *times = ar_times_in(e, story->function);
     double elsewhere_ns = 0, own_ns = times ? times[story->late].ns : 0;
@@ -22,7 +23,7 @@ static bool is_alone(struct ar_evidence *e, const struct ar_story *story)
     for (size_t i = 0; times && i < e->p->n_roots; i++)
         elsewhere_ns += i == story->late ? 0 : times[i].ns;
     free(times);
-    return own_ns > 0 && elsewhere_ns <= MOST_ELSEWHERE * (own_ns + elsewhere_ns);
+    return own_ns > 0 ? elsewhere_ns / (own_ns + elsewhere_ns) : 1;
 }
 
 static bool do_most_wait(const struct ar_evidence *e, const struct ar_wait_site *site)
@@ -37,10 +38,15 @@ void ar_rule_serial_phase(struct ar_evidence *e)
     for (size_t i = 0; i < e->n_stories; i++) {
         struct ar_story *story = &e->stories[i];
 
-        if (!story->is_told && !ar_is_point_to_point(story) && story->late != AR_NO_ID &&
-            story->function != AR_NO_ID && !story->cause.indirect && do_most_wait(e, story->site) &&
-            is_alone(e, story))
+        if (story->is_told || ar_is_point_to_point(story) || story->late == AR_NO_ID ||
+            story->function == AR_NO_ID || story->cause.indirect || !do_most_wait(e, story->site))
+            continue;
+
+        double elsewhere = share_elsewhere(e, story);
+
+        if (elsewhere <= MOST_ELSEWHERE)
             ar_tell_story(e, story, "serial_phase", ar_place_of_function(e->p, story->function),
-                          ", which no other rank does");
+                          elsewhere > 0 ? ", which others hardly do"
+                                        : ", which no other rank does");
     }
 }

@@ -390,8 +390,8 @@ int main(void)
     test_idle();
     test_hosts();
     test_processors();
-    test_imports(400, false);
-    test_imports(700, true);
+    test_imports(900, false);
+    test_imports(1100, true);
     test_order();
     test_memory();
     return tap_done();
