@@ -28,6 +28,7 @@
 #pragma once
 
 #include "analysis/place.h"
+#include "analysis/totals.h"
 
 enum ar_wait_class {
     AR_WAIT_BARRIER,
@@ -88,4 +89,7 @@ struct ar_waits {
 };
 
 AR_MUST_CHECK enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p);
+/* With totals that somebody has built already. */
+AR_MUST_CHECK enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
+                                                 const struct ar_totals *t);
 void ar_waits_free(struct ar_waits *w);

@@ -21,7 +21,8 @@
 static const char usage[] =
     "usage: allranks report [options] RUN|DIR\n"
     "\n"
-    "Show where the time goes, which ranks differ, and what MPI costs.\n"
+    "Show what holds the program back, where the time goes, which ranks differ, and what\n"
+    "MPI costs.\n"
     "\n"
     "RUN is a run file, a live file, or a file that cProfile has written, whatever its\n"
     "name; 'cpu_*.prof', in quotes, is a run of one rank a file. Files of cProfile have no\n"

@@ -386,7 +386,7 @@ static void keep_the_first(struct ar_findings *f)
 
 static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 {
-    if (ar_selves_open(&e->selves, e->t, e->p) < 0 || ar_waits_build(&e->w, e->p) < 0 ||
+    if (ar_selves_open(&e->selves, e->t, e->p) < 0 || ar_waits_build_with(&e->w, e->p, e->t) < 0 ||
         ar_mpi_table(m, AR_MPI_BY_PATH, &e->calls, &e->n_calls) < 0 ||
         ar_mpi_requests(m, &e->requests, &e->n_requests) < 0)
         return AR_NOMEM;
