@@ -368,7 +368,7 @@ def processors() -> str:
         numbers = sorted(os.sched_getaffinity(0))
     except OSError:
         return ""
-    ranges: "list[list[int]]" = []
+    ranges: list[list[int]] = []
     for number in numbers:
         if ranges and number == ranges[-1][1] + 1:
             ranges[-1][1] = number
