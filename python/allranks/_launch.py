@@ -362,6 +362,21 @@ def current_directory() -> str:
         return "."
 
 
+def processors() -> str:
+    """Those that the process may run on, as the kernel lists them: "0-3,8"; "" where it does not say."""
+    try:
+        numbers = sorted(os.sched_getaffinity(0))
+    except OSError:
+        return ""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in ranges)
+
+
 def facts_about(options: Options) -> dict[str, str]:
     program = {"module": "-m ", "code": "-c "}.get(options.kind, "") + options.target
     return {
@@ -370,6 +385,7 @@ def facts_about(options: Options) -> dict[str, str]:
         "python": sys.version.split()[0],
         "allranks": __version__,
         "directory": current_directory(),
+        "processors": processors(),
     }
 
 

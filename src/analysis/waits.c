@@ -54,6 +54,7 @@ struct turn {
 
 struct analysis {
     struct ar_profile *p;
+    const struct ar_totals *t;
     struct ar_waits *out;
     const bool *of; /* by root: whose waits count; NULL: all */
     struct reading *readings;
@@ -442,22 +443,17 @@ static void add_row(const struct ar_profile *p, struct ar_row row, double *mpi_n
 }
 
 /* In MPI, by root, of its main thread: MPI calls do not contain each other but in callbacks. */
-static enum ar_status find_mpi_times(struct ar_profile *p, double *mpi_ns)
+static enum ar_status find_mpi_times(const struct ar_profile *p, const struct ar_totals *t,
+                                     double *mpi_ns)
 {
-    struct ar_totals t;
     struct ar_selves selves;
-
-    if (ar_totals_build(&t, p) < 0)
-        return AR_NOMEM;
-
-    enum ar_status status = ar_selves_open(&selves, &t, p);
+    enum ar_status status = ar_selves_open(&selves, t, p);
 
     for (uint32_t i = 0; status == AR_OK && i < p->n_nodes; i++)
-        if (ar_totals_is_mpi(&t, p, i))
+        if (ar_totals_is_mpi(t, p, i))
             add_row(p, ar_selves_get(&selves, i), mpi_ns);
     if (status == AR_OK)
         ar_selves_close(&selves);
-    ar_totals_free(&t);
     return status;
 }
 
@@ -469,7 +465,7 @@ static double less(double a, double b)
 static enum ar_status divide_times(struct analysis *a)
 {
     double *mpi_ns = calloc(a->p->n_roots + 1, sizeof *mpi_ns);
-    enum ar_status status = mpi_ns ? find_mpi_times(a->p, mpi_ns) : AR_NOMEM;
+    enum ar_status status = mpi_ns ? find_mpi_times(a->p, a->t, mpi_ns) : AR_NOMEM;
 
     a->out->times = calloc(a->p->n_roots + 1, sizeof *a->out->times);
     if (!a->out->times)
@@ -526,7 +522,22 @@ static void release(struct analysis *a)
 
 enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p, const bool *of)
 {
-    struct analysis a = {.p = p, .out = out, .of = of};
+    struct ar_totals t;
+
+    *out = (struct ar_waits){0};
+    if (ar_totals_build(&t, p) < 0)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_waits_build_with(out, p, &t, of);
+
+    ar_totals_free(&t);
+    return status;
+}
+
+enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
+                                   const struct ar_totals *t, const bool *of)
+{
+    struct analysis a = {.p = p, .t = t, .out = out, .of = of};
 
     *out = (struct ar_waits){0};
 

@@ -28,6 +28,7 @@
 #pragma once
 
 #include "analysis/place.h"
+#include "analysis/totals.h"
 
 enum ar_wait_class {
     AR_WAIT_BARRIER,
@@ -91,4 +92,7 @@ struct ar_waits {
 /* `of`, by root: whose waits count; NULL: everybody's. */
 AR_MUST_CHECK enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p,
                                             const bool *of);
+/* With totals that somebody has built already. */
+AR_MUST_CHECK enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
+                                                 const struct ar_totals *t, const bool *of);
 void ar_waits_free(struct ar_waits *w);

@@ -164,10 +164,15 @@ static void print_builtins(const char *which, const struct ar_totals *t)
 
 static void print_facts(const struct ar_profile *p, const struct ar_totals *t)
 {
+    size_t n_processors = 0; /* lists of them */
+
     for (size_t i = 0; i < p->n_facts; i++) {
         const char *key = ar_strtab_text(&p->strings, p->facts[i].key);
         const char *value = ar_strtab_text(&p->strings, p->facts[i].value);
 
+        /* Ranks that are bound to processors have a list each: the first one's will do. */
+        if (strcmp(key, "processors") == 0 && n_processors++)
+            continue;
         ar_print_fit(key, strlen(key) < 10 ? 10 : strlen(key), AR_KEEP_START);
         printf(" ");
         ar_print_text(stdout, value);

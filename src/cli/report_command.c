@@ -6,6 +6,7 @@
 #include "analysis/callers.h"
 #include "analysis/fold.h"
 #include "cli/commands.h"
+#include "cli/findings_text.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/screen.h"
@@ -16,8 +17,9 @@
 static const char usage[] =
     "usage: allranks report [options] RUN|DIR\n"
     "\n"
-    "Show where the time goes, which ranks differ, and what MPI costs: one screen, unless\n"
-    "more is asked for. In the tree * marks the hot path: from the top always on to what\n"
+    "Show what holds the program back, where the time goes, which ranks differ, and what\n"
+    "MPI costs: one screen, unless more is asked for. In the tree * marks the hot path: from the "
+    "top always on to what\n"
     "takes longest, until a function takes more itself.\n"
     "\n"
     "RUN is a run file, a live file, or a file that cProfile has written, whatever its\n"
@@ -131,11 +133,37 @@ static enum ar_status prepare(struct ar_report *r)
     return r->sort < 0 ? AR_OK : sort_children(r);
 }
 
+/* On one screen half of it is left to the tables. Lends the totals to the tables of MPI. */
+#define FINDING_LINES 12
+
+static enum ar_status print_findings(struct ar_report *r, size_t *n_lines)
+{
+    struct ar_findings findings;
+    struct ar_mpi m;
+
+    if (ar_mpi_open_with(&m, r->p, &r->t) < 0)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_findings_find(&findings, r->p, &m, r->path);
+
+    r->t = m.t;
+    m.t = (struct ar_totals){0};
+    ar_mpi_close(&m);
+    if (status < 0)
+        return status;
+    *n_lines += ar_print_findings(&findings, r->path, r->fits ? FINDING_LINES : 0);
+    ar_findings_free(&findings);
+    return AR_OK;
+}
+
 /* Whatever is to stand between the head and the view is printed between them, and counted. */
 static int print_report(struct ar_report *r)
 {
     size_t n_lines = ar_report_head(r);
 
+    if (!r->t.of_pairs && r->tree == AR_TREE_TOP_DOWN && !r->functions &&
+        print_findings(r, &n_lines) < 0)
+        return ar_complain("out of memory");
     if (r->tree == AR_TREE_BOTTOM_UP)
         return ar_report_bottom_up(r, n_lines);
     if (r->functions || r->t.of_pairs)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_json.h"
 
+#include "cli/findings_text.h"
 #include "cli/report.h"
 #include "cli/screen.h"
 
@@ -144,13 +145,15 @@ static enum ar_status put_report(struct ar_json *j, struct ar_report *r)
         return status;
     ar_json_open(j, NULL, '{');
     put_head(j, r);
+    status = ar_json_findings(j, r->p, r->path);
     put_functions(j, r, &by);
     ar_json_open(j, "nodes", '[');
     for (uint32_t i = 0; i < r->p->n_nodes; i++)
         put_node(j, r->p, &r->t, i);
     ar_json_close(j, ']');
     put_hot_path(j, r);
-    status = ar_report_json_callers(r, j, &by);
+    if (status == AR_OK)
+        status = ar_report_json_callers(r, j, &by);
     ar_json_close(j, '}');
     ar_by_function_free(&by);
     return status;

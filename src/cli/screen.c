@@ -2,7 +2,6 @@
 #include "cli/screen.h"
 
 #include "analysis/names.h"
-#include "analysis/place.h"
 #include "cli/progress.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
@@ -16,17 +15,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#define N_BUFFERS 16
-#define BUFFER_BYTES AR_NAME_BYTES
-
-static char *next_buffer(void)
-{
-    static char buffers[N_BUFFERS][BUFFER_BYTES];
-    static int n;
-
-    return buffers[n++ % N_BUFFERS];
-}
 
 /* ---- text from files, and from the command line ----------------------------------------------- */
 
@@ -209,187 +197,6 @@ void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
     ar_bytes_free(&fitted);
 }
 
-const char *ar_show_time(double ns, double unit_ns)
-{
-    char *text = next_buffer();
-    double value = ns / unit_ns;
-    int n_decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 9999.5 ? 1 : 0;
-
-    snprintf(text, BUFFER_BYTES, "%.*f", n_decimals, value);
-    return text;
-}
-
-const char *ar_show_duration(double ns)
-{
-    static const struct {
-        double ns;
-        const char *unit;
-    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-    char *text = next_buffer();
-    size_t i = 0;
-
-    while (i < 3 && ns < units[i].ns)
-        i++;
-    double value = ns / units[i].ns;
-
-    snprintf(text, BUFFER_BYTES,
-             value < 9.995   ? "%.2f %s"
-             : value < 999.5 ? "%.1f %s"
-                             : "%.0f %s",
-             value, units[i].unit);
-    return text;
-}
-
-const char *ar_show_age(uint64_t ns)
-{
-    static const struct {
-        double below_s, unit_s;
-        const char *format;
-    } forms[] = {{9.95, 1, "%.1f s"},
-                 {600, 1, "%.0f s"},
-                 {7200, 60, "%.0f min"},
-                 {172800, 3600, "%.1f h"},
-                 {1e300, 86400, "%.1f days"}};
-    char *text = next_buffer();
-    double s = (double)ns / 1e9;
-    size_t i = 0;
-
-    while (s >= forms[i].below_s)
-        i++;
-    snprintf(text, BUFFER_BYTES, forms[i].format, s / forms[i].unit_s);
-    return text;
-}
-
-const char *ar_show_bytes(uint64_t n)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    char *text = next_buffer();
-    double value = (double)n;
-    size_t i = 0;
-
-    for (; value >= 999.5 && i < sizeof units / sizeof *units - 1; i++)
-        value /= 1000;
-    snprintf(text, BUFFER_BYTES, i == 0 ? "%.0f %s" : "%.1f %s", value, units[i]);
-    return text;
-}
-
-const char *ar_show_count(uint64_t n)
-{
-    char digits[32], *text = next_buffer(), *to = text;
-    int n_digits = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
-
-    for (int i = 0; i < n_digits; i++) {
-        if (i && (n_digits - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return text;
-}
-
-const char *ar_show_items(uint64_t n, const char *one, const char *many)
-{
-    char *text = next_buffer();
-    char count[32];
-
-    snprintf(count, sizeof count, "%s", ar_show_count(n));
-    snprintf(text, BUFFER_BYTES, "%s %s", count, n == 1 ? one : many);
-    return text;
-}
-
-const char *ar_show_share(double share)
-{
-    char *text = next_buffer();
-
-    if (share > 0 && share < 0.0005)
-        snprintf(text, BUFFER_BYTES, "< 0.1 %%");
-    else
-        snprintf(text, BUFFER_BYTES, "%.1f %%", 100 * share);
-    return text;
-}
-
-const char *ar_show_date(uint64_t real_ns)
-{
-    char *text = next_buffer();
-    time_t seconds = (time_t)(real_ns / 1000000000u);
-    struct tm tm;
-
-    if (!localtime_r(&seconds, &tm) || !strftime(text, BUFFER_BYTES, "%Y-%m-%d %H:%M:%S", &tm))
-        snprintf(text, BUFFER_BYTES, "?");
-    return text;
-}
-
-size_t ar_count_hosts(const struct ar_profile *p)
-{
-    bool *is_there = calloc(p->strings.n_strings + 1, sizeof *is_there);
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n_processes && is_there; i++) {
-        n += !is_there[p->processes[i].host];
-        is_there[p->processes[i].host] = true;
-    }
-    free(is_there);
-    return n;
-}
-
-const char *ar_show_process(const struct ar_profile *p, uint32_t process)
-{
-    char *text = next_buffer();
-    const struct ar_process *which = &p->processes[process];
-
-    if (which->root != process)
-        snprintf(text, BUFFER_BYTES, "  child");
-    else if (which->world_rank == AR_RANK_NONE)
-        snprintf(text, BUFFER_BYTES, "process");
-    else
-        snprintf(text, BUFFER_BYTES, "rank %u", which->world_rank);
-    return text;
-}
-
-const char *ar_file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-static const char *kind_word(uint32_t kind)
-{
-    switch (kind) {
-    case AR_FUNCTION_BUILTIN:
-        return "C";
-    case AR_FUNCTION_REGION:
-        return "region";
-    case AR_FUNCTION_TASK:
-        return "task";
-    case AR_FUNCTION_PROCESS:
-        return "child process";
-    default:
-        return "";
-    }
-}
-
-static bool is_known_by_its_caller(const struct ar_function *function)
-{
-    return function->kind == AR_FUNCTION_MPI || function->kind == AR_FUNCTION_OPERATION ||
-           function->kind == AR_FUNCTION_IMPORT;
-}
-
-const char *ar_show_place(const struct ar_profile *p, uint32_t node)
-{
-    const struct ar_function *function = &p->functions[p->nodes[node].function];
-    struct ar_place place = {.function = p->nodes[node].function, .line = function->first_line};
-    char *text = next_buffer();
-
-    if (is_known_by_its_caller(function))
-        place = ar_place_of_call(p, node);
-    if (*ar_place_file(p, place) && place.line)
-        snprintf(text, BUFFER_BYTES, "%s:%u", ar_file_name(ar_place_file(p, place)), place.line);
-    else
-        snprintf(text, BUFFER_BYTES, "%s", kind_word(function->kind));
-    return text;
-}
-
 const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns)
 {
     return ar_show_function(p, p->nodes[node].function, n_columns);
@@ -402,7 +209,7 @@ const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_c
 
     if (function->kind != AR_FUNCTION_BUILTIN)
         return name;
-    name = ar_plain_name(p, id, next_buffer());
+    name = ar_plain_name(p, id, ar_text_buffer());
     for (const char *dot;
          ar_count_columns(name, n_columns + 1) > n_columns && (dot = strchr(name, '.'));)
         name = dot + 1;
@@ -451,6 +258,70 @@ void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, doubl
     size_t room = RANGE_COLUMNS - 1 - (strlen(most) < RANGE_COLUMNS ? strlen(most) : 0);
 
     printf(" %*s-%s", (int)(room < LEAST_COLUMNS ? room : LEAST_COLUMNS), least, most);
+}
+
+/* Returns how many columns it takes. */
+static size_t print_part(const char *text, size_t n_bytes, bool is_shown)
+{
+    size_t n_columns = 0;
+
+    for (size_t done = 0, n; done < n_bytes; done += n) {
+        n = character_bytes(text + done);
+        n_columns += character_columns(text + done, n);
+        if (is_shown)
+            print_character(stdout, text + done, n);
+    }
+    return n_columns;
+}
+
+/* How many bytes of it go on a line: up to the last space that does, or what there is room for. */
+static size_t line_bytes(const char *text, size_t n_room)
+{
+    size_t n = 0;
+
+    for (size_t used = 0, step; text[n]; n += step) {
+        step = character_bytes(text + n);
+        used += character_columns(text + n, step);
+        if (used > n_room)
+            break;
+    }
+
+    if (text[n])
+        for (size_t k = n; k > n / 2; k--)
+            if (text[k] == ' ')
+                return k;
+    return n;
+}
+
+static size_t wrap(const char *text, size_t n_columns, size_t indent, size_t *n_last, bool is_shown)
+{
+    size_t n_lines = 0, n_room = n_columns > indent + 20 ? n_columns - indent : 20;
+
+    while (*text) {
+        size_t n = line_bytes(text, n_room);
+
+        if (n_lines++ && is_shown)
+            printf("\n%*s", (int)indent, "");
+        *n_last = indent + print_part(text, n, is_shown);
+        text += n;
+        while (*text == ' ')
+            text++;
+    }
+    return n_lines;
+}
+
+size_t ar_count_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last)
+{
+    return wrap(text, n_columns, indent, n_last, false);
+}
+
+size_t ar_print_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last)
+{
+    size_t end, n_lines = wrap(text, n_columns, indent, n_last ? n_last : &end, true);
+
+    if (!n_last)
+        printf("\n");
+    return n_lines;
 }
 
 static bool wants_colour(void)

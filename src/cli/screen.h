@@ -3,11 +3,12 @@
  * screen: how numbers, names and errors look, the same in every subcommand.
  *
  * Colour only on a terminal and never with NO_COLOR. Functions that format return one of a few
- * static buffers: use the result before asking a dozen more times.
+ * static buffers, as those of findings/words.h do, which are told here, too.
  */
 #pragma once
 
 #include "analysis/totals.h"
+#include "findings/words.h"
 
 #include <stdio.h>
 
@@ -24,24 +25,6 @@ int ar_complain_option(int c, char **argv);
 int ar_complain_runs(int n, const char *usage);
 size_t ar_screen_columns(void); /* of the terminal; 80 where there is none */
 
-/* "1.234", "107.4": for columns; in seconds for a unit of 1e9. */
-const char *ar_show_time(double ns, double unit_ns);
-const char *ar_show_duration(double ns);                                  /* "12.3 s", "4.56 ms" */
-const char *ar_show_age(uint64_t ns);                                     /* "312 s", "52 min" */
-const char *ar_show_bytes(uint64_t n);                                    /* "3.2 MB" */
-const char *ar_show_count(uint64_t n);                                    /* "12,345" */
-const char *ar_show_items(uint64_t n, const char *one, const char *many); /* "1 rank", "4 ranks" */
-const char *ar_show_share(double share);                                  /* "1.3 %", "< 0.1 %" */
-const char *ar_show_date(uint64_t real_ns);
-
-size_t ar_count_hosts(const struct ar_profile *p);
-/* "rank 3", or "process 4711" where there are no ranks. */
-const char *ar_show_process(const struct ar_profile *p, uint32_t process);
-/*
- * "solver.py:61": where a function is; for an MPI call, a method of mpi4py or an import the line that
- * made it. What has no place of its own is told by its kind: "C", "region", "task".
- */
-const char *ar_show_place(const struct ar_profile *p, uint32_t node);
 /*
  * A function's name. Those in C are known by long ones, as cProfile has them: here "list.append" is
  * shown for "method 'append' of 'list' objects", and modules are left out where there is no room.
@@ -53,11 +36,17 @@ const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_c
 void ar_print_text(FILE *to, const char *text);
 /* How wide it is, up to `most` and a column: names may be as long as a file. */
 size_t ar_count_columns(const char *text, size_t most);
-const char *ar_file_name(const char *path); /* without directories */
 /* The same in so many columns, cut or padded. */
 enum ar_keep { AR_KEEP_START, AR_KEEP_END };
 void ar_fit(struct ar_bytes *out, const char *text, size_t n_columns, enum ar_keep keep);
 void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep);
+/*
+ * Broken at spaces, the second line and those after it begin at `indent`, where the first one is. Returns how
+ * many lines that are. With `n_last` the last one is left open, and that is its end.
+ */
+size_t ar_print_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last);
+/* The same, with nothing printed. */
+size_t ar_count_wrapped(const char *text, size_t n_columns, size_t indent, size_t *n_last);
 
 /*
  * From the least to the most that a process has, in 20 columns; ranks are named where they differ

@@ -10,7 +10,7 @@
 #include "cli/screen.h"
 #include "cli/sheet.h"
 #include "cli/waits_json.h"
-#include "cli/waits_text.h"
+#include "findings/wait_words.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -50,148 +50,7 @@ struct command {
     double all_ns; /* wall time of all ranks */
 };
 
-static const struct ar_profile *profile_of(const struct command *c)
-{
-    return &c->p;
-}
-
 /* ---- in words --------------------------------------------------------------------------------- */
-
-static const char *show_ranks(const struct command *c, const struct ar_wait_share *shares, size_t n)
-{
-    uint32_t *processes = malloc((n + 1) * sizeof *processes);
-    const char *text = "";
-
-    if (processes) {
-        for (size_t i = 0; i < n; i++)
-            processes[i] = shares[i].process;
-        text = ar_show_ranks(profile_of(c), processes, n);
-    }
-    free(processes);
-    return text;
-}
-
-/* Those that have nearly all of it: of many ranks a few were late once or twice. */
-static size_t n_main(const struct ar_wait_share *shares, size_t n, double all_ns, double part)
-{
-    double sum = 0;
-    size_t i = 0;
-
-    while (i < n && (i == 0 || sum < part * all_ns))
-        sum += shares[i++].ns;
-    return i;
-}
-
-static void put_text(struct ar_bytes *out, const char *text)
-{
-    ar_bytes_put(out, text, strlen(text));
-}
-
-static void put_cause(struct ar_bytes *out, const struct command *c,
-                      const struct ar_wait_cause *cause)
-{
-    if (cause->node == AR_NO_ID) {
-        put_text(out, "something that was not recorded");
-        return;
-    }
-    put_text(out, ar_show_place(&c->p, cause->node));
-    put_text(out, " ");
-    put_text(out, ar_show_name(&c->p, cause->node, 40));
-}
-
-static uint32_t function_of(const struct command *c, const struct ar_wait_cause *cause)
-{
-    return cause->node == AR_NO_ID ? AR_NO_ID : c->p.nodes[cause->node].function;
-}
-
-/* The function that most of it was spent in, whoever did, and from wherever it was called. */
-static struct ar_wait_cause main_cause(const struct command *c, const struct ar_wait_site *site)
-{
-    struct ar_wait_cause best = {.node = AR_NO_ID};
-
-    for (size_t i = 0; i < site->n_causes; i++) {
-        struct ar_wait_cause sum = site->causes[i];
-
-        for (size_t k = i + 1; k < site->n_causes; k++)
-            if (function_of(c, &site->causes[k]) == function_of(c, &sum) &&
-                site->causes[k].indirect == sum.indirect) {
-                sum.ns += site->causes[k].ns;
-                if (site->causes[k].process != sum.process)
-                    sum.process = AR_NO_ID;
-            }
-        if (sum.ns > best.ns)
-            best = sum;
-        if (site->causes[i].ns * (double)(site->n_causes - i) < best.ns)
-            break; /* what is left is less, even together */
-    }
-    return best;
-}
-
-/* "ranks 1-7 waited 41.3 s (38 %) at solver.py:88 allreduce for rank 0, which spent it in …" */
-static void put_sentence(struct ar_bytes *out, const struct command *c,
-                         const struct ar_wait_site *site)
-{
-    size_t n_late = n_main(site->late, site->n_late, site->waited_ns, 0.9);
-    size_t n_waiting = n_main(site->waiting, site->n_waiting, site->waited_ns, 0.99);
-    const struct ar_wait_cause cause = main_cause(c, site);
-
-    put_text(out, show_ranks(c, site->waiting, n_waiting));
-    put_text(out, " waited ");
-    put_text(out, ar_show_duration(site->waited_ns));
-    put_text(out, " (");
-    put_text(out, ar_show_share(site->waited_ns / c->all_ns));
-    put_text(out, ") at ");
-    put_text(out, ar_show_place(&c->p, site->node));
-    put_text(out, " ");
-    put_text(out, ar_show_operation(&c->p, site->node));
-    put_text(out, " for ");
-    put_text(out, show_ranks(c, site->late, n_late));
-    if (cause.ns <= 0)
-        return;
-    if (cause.indirect) {
-        put_text(out, n_late == 1 ? ", which had waited for " : ", who had waited for ");
-        put_text(out, cause.process == AR_NO_ID ? "others" : ar_show_process(&c->p, cause.process));
-        put_text(out, " in ");
-        put_cause(out, c, &cause);
-        return;
-    }
-    put_text(out, n_late == 1 ? ", which spent " : ", who spent ");
-    if (cause.ns < 0.9 * site->waited_ns) {
-        put_text(out, ar_show_share(cause.ns / site->waited_ns));
-        put_text(out, " of ");
-    }
-    put_text(out, "it in ");
-    put_cause(out, c, &cause);
-}
-
-/* Broken at spaces, the second line and those after it further in. */
-static size_t print_wrapped(const char *text, size_t n_columns, size_t indent)
-{
-    size_t n_lines = 0, n_room = n_columns > indent + 20 ? n_columns - indent : 20;
-
-    while (*text) {
-        size_t n = strlen(text) <= n_room ? strlen(text) : n_room;
-
-        if (text[n])
-            for (size_t k = n; k > n_room / 2; k--)
-                if (text[k] == ' ') {
-                    n = k;
-                    break;
-                }
-        if (n_lines++)
-            printf("%*s", (int)indent, "");
-        for (size_t i = 0; i < n; i++) {
-            char one[2] = {text[i], 0};
-
-            fputs((unsigned char)one[0] < ' ' || one[0] == 127 ? "?" : one, stdout);
-        }
-        printf("\n");
-        text += n;
-        while (*text == ' ')
-            text++;
-    }
-    return n_lines;
-}
 
 static void print_head(const struct command *c)
 {
@@ -243,10 +102,11 @@ static void print_waits(const struct command *c)
 
         if (c->n_rows == DEFAULT_ROWS ? n_lines + 3 > SCREEN_LINES : c->n_rows && i >= c->n_rows)
             break;
-        put_sentence(&text, c, &c->w.sites[i]);
+        ar_put_wait(&text, &c->p, &c->w.sites[i], c->all_ns);
         ar_bytes_u8(&text, 0);
         printf("%s%3zu%s  ", ar_bold(), i + 1, ar_plain());
-        n_lines += text.bad ? 0 : print_wrapped((const char *)text.data, c->n_columns - 1, 5);
+        n_lines +=
+            text.bad ? 0 : ar_print_wrapped((const char *)text.data, c->n_columns - 1, 5, NULL);
         ar_bytes_free(&text);
     }
     if (i < n)
@@ -278,9 +138,9 @@ static void print_causes(const struct command *c, const struct ar_wait_site *sit
         const struct ar_wait_cause *cause = &site->causes[i];
         struct ar_bytes text = {0};
 
-        put_text(&text, ar_show_process(&c->p, cause->process));
-        put_text(&text, cause->indirect ? ", which they waited for: " : ": ");
-        put_cause(&text, c, cause);
+        ar_put_words(&text, ar_show_process(&c->p, cause->process));
+        ar_put_words(&text, cause->indirect ? ", which they waited for: " : ": ");
+        ar_put_cause(&text, &c->p, cause->node);
         ar_bytes_u8(&text, 0);
         printf(" ");
         if (!text.bad)
@@ -307,11 +167,11 @@ static int print_one(const struct command *c)
     struct ar_bytes text = {0};
 
     print_head(c);
-    put_sentence(&text, c, site);
+    ar_put_wait(&text, &c->p, site, c->all_ns);
     ar_bytes_u8(&text, 0);
     printf("\n");
     if (!text.bad)
-        print_wrapped((const char *)text.data, c->n_columns - 1, 0);
+        ar_print_wrapped((const char *)text.data, c->n_columns - 1, 0, NULL);
     ar_bytes_free(&text);
     print_shares(c, "Who waited", site->waiting, site->n_waiting, n_most);
     print_shares(c, "For whom", site->late, site->n_late, n_most);

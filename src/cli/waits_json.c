@@ -4,7 +4,6 @@
 #include "analysis/mpi_class.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
-#include "cli/waits_text.h"
 
 static const char *text_of(const struct ar_profile *p, uint32_t id)
 {

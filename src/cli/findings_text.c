@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/findings_text.h"
+
+#include "analysis/fold.h"
+#include "cli/screen.h"
+
+#define INDENT 4
+#define TITLE_LINES 2 /* with the empty one before it */
+/* Between a sentence and its command. */
+#define GAP 2
+
+static bool fits_behind(const char *command, size_t at, size_t n_columns)
+{
+    return at + GAP + ar_count_columns(command, SIZE_MAX) <= n_columns;
+}
+
+static size_t lines_of(const struct ar_finding *finding, size_t n_columns)
+{
+    size_t at = 0, n_lines = ar_count_wrapped(finding->text, n_columns, INDENT, &at);
+
+    return n_lines + !fits_behind(finding->command, at, n_columns);
+}
+
+/* At the end of the last line where there is room, else on one of its own; on the right. */
+static void print_command(const char *command, size_t at, size_t n_columns)
+{
+    size_t n = ar_count_columns(command, SIZE_MAX);
+
+    if (!fits_behind(command, at, n_columns)) {
+        printf("\n");
+        at = 0;
+    }
+    printf("%*s%s", (int)(at + n < n_columns ? n_columns - at - n : 0), "", ar_dim());
+    ar_print_text(stdout, command);
+    printf("%s\n", ar_plain());
+}
+
+static void print_finding(const struct ar_finding *finding, size_t number, size_t n_columns)
+{
+    size_t at = 0;
+
+    printf("%s%2zu%s  ", ar_bold(), number, ar_plain());
+    ar_print_wrapped(finding->text, n_columns, INDENT, &at);
+    print_command(finding->command, at, n_columns);
+}
+
+size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n_lines)
+{
+    size_t n_columns = ar_screen_columns() - 1, n = TITLE_LINES, i = 0;
+
+    if (f->n == 0)
+        return 0;
+    printf("\n%sWhat holds it back%s\n", ar_bold(), ar_plain());
+    for (; i < f->n; i++) {
+        size_t n_next = lines_of(&f->items[i], n_columns);
+        bool is_last = i + 1 == f->n;
+
+        if (i && n_lines && n + n_next + !is_last > n_lines)
+            break;
+        print_finding(&f->items[i], i + 1, n_columns);
+        n += n_next;
+    }
+    if (i == f->n)
+        return n;
+    printf("    %s%zu more: allranks report --rows 0 ", ar_dim(), f->n - i);
+    ar_print_text(stdout, path);
+    printf("%s\n", ar_plain());
+    return n + 1;
+}
+
+/* ---- for programs ----------------------------------------------------------------------------- */
+
+static void put_finding(struct ar_json *j, const struct ar_profile *p, const struct ar_finding *f)
+{
+    ar_json_open(j, NULL, '{');
+    ar_json_text(j, "rule", f->rule);
+    ar_json_text(j, "text", f->text);
+    ar_json_number(j, "won_ns", f->won_ns);
+    ar_json_text(j, "command", f->command);
+    if (f->place.function == AR_NO_ID) {
+        ar_json_null(j, "file");
+        ar_json_null(j, "line");
+    } else {
+        ar_json_text(j, "file", ar_place_file(p, f->place));
+        ar_json_integer(j, "line", f->place.line);
+    }
+    ar_json_open(j, "ranks", '[');
+    for (size_t i = 0; i < f->n_processes; i++)
+        if (p->processes[f->processes[i]].world_rank != AR_RANK_NONE)
+            ar_json_integer(j, NULL, p->processes[f->processes[i]].world_rank);
+    ar_json_close(j, ']');
+    ar_json_close(j, '}');
+}
+
+static enum ar_status find(struct ar_findings *f, struct ar_profile *folded, const char *path)
+{
+    struct ar_mpi m;
+    enum ar_status status = ar_mpi_open(&m, folded);
+
+    if (status < 0)
+        return status;
+    status = ar_findings_find(f, folded, &m, path);
+    ar_mpi_close(&m);
+    return status;
+}
+
+enum ar_status ar_json_findings(struct ar_json *j, const struct ar_profile *p, const char *path)
+{
+    struct ar_profile folded;
+    struct ar_findings f = {0};
+    enum ar_status status = ar_fold(&folded, p);
+
+    if (status < 0)
+        return status;
+    status = find(&f, &folded, path);
+    ar_json_open(j, "findings", '[');
+    for (size_t i = 0; i < f.n && status == AR_OK; i++)
+        put_finding(j, &folded, &f.items[i]);
+    ar_json_close(j, ']');
+    ar_findings_free(&f);
+    ar_profile_free(&folded);
+    return status;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* findings_text: what holds a program back, on the screen and in JSON. */
+#pragma once
+
+#include "export/json.h"
+#include "findings/findings.h"
+
+/*
+ * Under a title, as many as go on `n_lines`, and the first in any case; 0 lines: all of them. Returns how many
+ * lines it took, none where there is nothing to say.
+ */
+size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n_lines);
+/* The member "findings" of an object about a run, which is as it was loaded. */
+AR_MUST_CHECK enum ar_status ar_json_findings(struct ar_json *j, const struct ar_profile *p,
+                                              const char *path);

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "findings/findings.h"
+
+#include "findings/wait_words.h"
+#include "findings/words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The special before the general: what one has told the next ones leave alone. */
+static void (*const rules[])(struct ar_evidence *e) = {
+    ar_rule_io_on_one_rank,   ar_rule_pickling,    ar_rule_small_messages, ar_rule_idle_ranks,
+    ar_rule_slow_node,        ar_rule_late_sender, ar_rule_late_receiver,  ar_rule_serial_phase,
+    ar_rule_imbalance,        ar_rule_wait,        ar_rule_no_overlap,     ar_rule_imports,
+    ar_rule_oversubscription, ar_rule_overhead,
+};
+
+bool ar_is_worth_saying(const struct ar_evidence *e, double ns)
+{
+    return ns > 0 && ns >= AR_WORTH_SAYING * e->all_ns;
+}
+
+/* ---- a finding -------------------------------------------------------------------------------- */
+
+struct ar_finding *ar_finding_add(struct ar_evidence *e, const char *rule, double won_ns)
+{
+    struct ar_findings *f = e->out;
+
+    if (ar_grow((void **)&f->items, &f->cap, f->n + 1, sizeof *f->items) < 0) {
+        e->bad = true;
+        return NULL;
+    }
+    f->items[f->n] = (struct ar_finding){
+        .rule = rule,
+        .won_ns = won_ns < e->all_ns ? won_ns : e->all_ns,
+        .place = {.function = AR_NO_ID},
+    };
+    return &f->items[f->n++];
+}
+
+void ar_finding_say(struct ar_evidence *e, struct ar_finding *f, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!f)
+        return;
+    free(f->text);
+    va_start(ap, fmt);
+    if (vasprintf(&f->text, fmt, ap) < 0) {
+        f->text = NULL;
+        e->bad = true;
+    }
+    va_end(ap);
+}
+
+static bool is_plain(const char *word)
+{
+    return *word &&
+           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "_-+=:,./@%")] == '\0';
+}
+
+/* As a shell takes it for one word. */
+static void put_word(struct ar_bytes *out, const char *word)
+{
+    ar_bytes_u8(out, ' ');
+    if (is_plain(word)) {
+        ar_put_words(out, word);
+        return;
+    }
+    ar_bytes_u8(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            ar_put_words(out, "'\\''");
+        else
+            ar_bytes_u8(out, (uint8_t)*word);
+    ar_bytes_u8(out, '\'');
+}
+
+void ar_finding_show(struct ar_evidence *e, struct ar_finding *f, const char *command,
+                     const char *after)
+{
+    struct ar_bytes text = {0};
+
+    if (!f)
+        return;
+    ar_put_words(&text, "allranks ");
+    ar_put_words(&text, command);
+    put_word(&text, e->path);
+    if (*after)
+        put_word(&text, after);
+    ar_bytes_u8(&text, 0);
+    e->bad |= text.bad;
+    free(f->command);
+    f->command = text.bad ? NULL : (char *)text.data;
+    if (text.bad)
+        ar_bytes_free(&text);
+}
+
+static int in_order(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_t *processes,
+                      size_t n)
+{
+    if (!f)
+        return;
+    free(f->processes);
+    f->n_processes = 0;
+    f->processes = malloc((n + 1) * sizeof *f->processes);
+    if (!f->processes) {
+        e->bad = true;
+        return;
+    }
+    memcpy(f->processes, processes, n * sizeof *processes);
+    f->n_processes = n;
+    qsort(f->processes, n, sizeof *f->processes, in_order);
+}
+
+struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t function)
+{
+    if (function == AR_NO_ID || !p->functions[function].first_line)
+        return (struct ar_place){.function = AR_NO_ID};
+    return (struct ar_place){.function = function, .line = p->functions[function].first_line};
+}
+
+const char *ar_show_line(const struct ar_profile *p, struct ar_place place)
+{
+    char *text = ar_text_buffer();
+
+    *text = '\0';
+    if (place.function != AR_NO_ID && place.line)
+        snprintf(text, AR_TEXT_BYTES, "%s:%u", ar_file_name(ar_place_file(p, place)), place.line);
+    return text;
+}
+
+const char *ar_show_function_line(const struct ar_profile *p, uint32_t function)
+{
+    const char *line = ar_show_line(p, ar_place_of_function(p, function));
+
+    return *line ? line : ar_function_name(p, function);
+}
+
+const char *ar_function_name(const struct ar_profile *p, uint32_t function)
+{
+    return ar_strtab_text(&p->strings, p->functions[function].name);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------ */
+
+bool ar_is_point_to_point(const struct ar_story *story)
+{
+    return story->site->class == AR_WAIT_LATE_SENDER || story->site->class == AR_WAIT_LATE_RECEIVER;
+}
+
+static struct ar_story story_of(const struct ar_evidence *e, size_t i)
+{
+    const struct ar_wait_site *site = &e->w.sites[i];
+    struct ar_story story = {.site = site,
+                             .number = i + 1,
+                             .cause = ar_main_cause(e->p, site),
+                             .function = AR_NO_ID,
+                             .late = AR_NO_ID,
+                             .waited_ns = site->waited_ns,
+                             .n_sites = 1};
+
+    if (story.cause.ns > 0 && story.cause.node != AR_NO_ID)
+        story.function = e->p->nodes[ar_to_blame(e->p, story.cause.node)].function;
+    if (ar_n_main_shares(site->late, site->n_late, site->waited_ns, AR_MOST_LATE) == 1)
+        story.late = site->late[0].process;
+    return story;
+}
+
+static bool is_the_same(const struct ar_story *a, const struct ar_story *b)
+{
+    return a->function != AR_NO_ID && a->function == b->function && a->late == b->late &&
+           a->cause.indirect == b->cause.indirect &&
+           (a->site->class == b->site->class ||
+            (!ar_is_point_to_point(a) && !ar_is_point_to_point(b)));
+}
+
+/* Sites come the largest first, and a tenth of what is worth a sentence says nothing to anybody: they are few. */
+static enum ar_status find_stories(struct ar_evidence *e)
+{
+    size_t n = 0, n_worth = 0;
+
+    while (n < e->w.n_sites && e->w.sites[n].n &&
+           ar_is_worth_saying(e, 10 * e->w.sites[n].waited_ns))
+        n++;
+    e->stories = calloc(n + 1, sizeof *e->stories);
+    if (!e->stories)
+        return AR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        struct ar_story story = story_of(e, i);
+        size_t k = 0;
+
+        while (k < e->n_stories && !is_the_same(&e->stories[k], &story))
+            k++;
+        if (k == e->n_stories) {
+            e->stories[e->n_stories++] = story;
+        } else {
+            e->stories[k].waited_ns += story.waited_ns;
+            e->stories[k].n_sites++;
+        }
+    }
+    for (size_t i = 0; i < e->n_stories; i++)
+        if (ar_is_worth_saying(e, e->stories[i].waited_ns))
+            e->stories[n_worth++] = e->stories[i];
+    e->n_stories = n_worth;
+    return AR_OK;
+}
+
+void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *rule,
+                   struct ar_place place, const char *more)
+{
+    const struct ar_wait_site *site = story->site;
+    size_t n_late = ar_n_main_shares(site->late, site->n_late, site->waited_ns, AR_MOST_LATE);
+    struct ar_finding *f = ar_finding_add(e, rule, story->waited_ns);
+    uint32_t *late = malloc((n_late + 1) * sizeof *late);
+    struct ar_bytes text = {0};
+    char number[32];
+
+    for (size_t i = 0; i < n_late && late; i++)
+        late[i] = site->late[i].process;
+    ar_put_wait(&text, e->p, site, e->all_ns);
+    ar_bytes_u8(&text, 0);
+    snprintf(number, sizeof number, "%zu", story->number);
+    if (f && late && !text.bad) {
+        if (story->n_sites > 1)
+            ar_finding_say(e, f, "%s%s; %s at other lines", (const char *)text.data, more,
+                           ar_show_duration(story->waited_ns - site->waited_ns));
+        else
+            ar_finding_say(e, f, "%s%s", (const char *)text.data, more);
+        ar_finding_show(e, f, "waits", number);
+        ar_finding_about(e, f, late, n_late);
+        f->place = place;
+    } else {
+        e->bad = true;
+    }
+    story->is_told = true;
+    ar_bytes_free(&text);
+    free(late);
+}
+
+struct ar_rank_time *ar_times_in(struct ar_evidence *e, uint32_t function)
+{
+    const struct ar_profile *p = e->p;
+    struct ar_rank_time *times = calloc(p->n_roots + 1, sizeof *times);
+    struct ar_rows calls;
+
+    if (!times || ar_rows_open(&calls, p, AR_METRIC_CALLS) < 0) {
+        free(times);
+        e->bad = true;
+        return NULL;
+    }
+    for (uint32_t node = 1; node < p->n_nodes; node++) {
+        if (p->nodes[ar_to_blame(p, node)].function != function)
+            continue;
+
+        struct ar_row row = ar_selves_get(&e->selves, node);
+
+        for (size_t i = 0; i < row.n; i++)
+            times[ar_profile_root(p, row.values[i].location)].ns += (double)row.values[i].value;
+        if (p->nodes[node].function != function)
+            continue;
+        row = ar_rows_get(&calls, node);
+        for (size_t i = 0; i < row.n; i++)
+            times[ar_profile_root(p, row.values[i].location)].n_calls += row.values[i].value;
+    }
+    ar_rows_close(&calls);
+    return times;
+}
+
+bool ar_is_same_place(struct ar_place a, struct ar_place b)
+{
+    return a.function == b.function && a.line == b.line;
+}
+
+bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place)
+{
+    for (size_t i = 0; i < e->out->n; i++)
+        if (ar_is_same_place(e->out->items[i].place, place))
+            return true;
+    return false;
+}
+
+double ar_waited_at(const struct ar_evidence *e, struct ar_place place)
+{
+    double ns = 0;
+
+    for (size_t i = 0; i < e->w.n_sites; i++)
+        if (ar_is_same_place(e->w.sites[i].place, place))
+            ns += e->w.sites[i].waited_ns;
+    return ns;
+}
+
+/* ---- imports and messages --------------------------------------------------------------------- */
+
+static bool is_kind(const struct ar_profile *p, uint32_t node, enum ar_function_kind kind)
+{
+    return p->functions[p->nodes[node].function].kind == (uint32_t)kind;
+}
+
+static bool is_below(const struct ar_profile *p, uint32_t node, enum ar_function_kind kind)
+{
+    for (node = p->nodes[node].parent; node != AR_NO_ID; node = p->nodes[node].parent)
+        if (is_kind(p, node, kind))
+            return true;
+    return false;
+}
+
+bool ar_is_outer_import(const struct ar_profile *p, uint32_t node)
+{
+    return is_kind(p, node, AR_FUNCTION_IMPORT) && !is_below(p, node, AR_FUNCTION_IMPORT);
+}
+
+static enum ar_status find_imports(struct ar_evidence *e)
+{
+    const struct ar_profile *p = e->p;
+
+    e->importing_ns = calloc(p->n_roots + 1, sizeof *e->importing_ns);
+    if (!e->importing_ns)
+        return AR_NOMEM;
+    for (uint32_t node = 1; node < p->n_nodes; node++) {
+        bool is_mpi = is_kind(p, node, AR_FUNCTION_MPI) && is_below(p, node, AR_FUNCTION_IMPORT) &&
+                      !is_below(p, node, AR_FUNCTION_MPI);
+
+        if (!is_mpi && !ar_is_outer_import(p, node))
+            continue;
+
+        struct ar_row row = ar_rows_get(&e->selves.times, node);
+
+        for (size_t i = 0; i < row.n; i++)
+            e->importing_ns[ar_profile_root(p, row.values[i].location)] +=
+                (is_mpi ? -1 : 1) * (double)row.values[i].value;
+    }
+    return AR_OK;
+}
+
+bool ar_is_message(const struct ar_evidence *e, const struct ar_mpi_row *row)
+{
+    const char *name =
+        ar_strtab_text(&e->p->strings, e->p->functions[e->p->nodes[row->node].function].name);
+    static const char *const methods[] = {"Send",     "Recv",  "Sendrecv", "Ssend",
+                                          "Bsend",    "Rsend", "send",     "recv",
+                                          "sendrecv", "ssend", "bsend",    "Sendrecv_replace"};
+    const char *dot = strrchr(name, '.');
+
+    if (!row->is_operation)
+        return strcmp(ar_mpi_class_of(name).name, "p2p") == 0;
+    for (size_t i = 0; dot && i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(dot + 1, methods[i]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static int most_first(const void *a, const void *b)
+{
+    double x = ((const struct ar_finding *)a)->won_ns, y = ((const struct ar_finding *)b)->won_ns;
+
+    return (x < y) - (x > y);
+}
+
+static void free_finding(struct ar_finding *f)
+{
+    free(f->text);
+    free(f->command);
+    free(f->processes);
+}
+
+static void keep_the_first(struct ar_findings *f)
+{
+    if (f->n)
+        qsort(f->items, f->n, sizeof *f->items, most_first);
+    while (f->n > AR_MOST_FINDINGS)
+        free_finding(&f->items[--f->n]);
+}
+
+static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
+{
+    if (ar_selves_open(&e->selves, e->t, e->p) < 0 ||
+        ar_waits_build_with(&e->w, e->p, e->t, NULL) < 0 ||
+        ar_mpi_table(m, AR_MPI_BY_PATH, &e->calls, &e->n_calls) < 0 ||
+        ar_mpi_requests(m, &e->requests, &e->n_requests) < 0)
+        return AR_NOMEM;
+    return find_imports(e) < 0 ? AR_NOMEM : find_stories(e);
+}
+
+/* Of caller pairs neither paths nor waits are known, and every rule is about one of these. */
+enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
+                                const struct ar_mpi *m, const char *path)
+{
+    struct ar_evidence e = {.p = p, .t = &m->t, .path = path, .out = out};
+    enum ar_status status;
+
+    *out = (struct ar_findings){0};
+    for (size_t i = 0; i < p->n_roots; i++)
+        e.all_ns += (double)p->processes[i].wall_ns;
+    if (ar_profile_of_pairs(p) || e.all_ns <= 0)
+        return AR_OK;
+    status = gather(&e, m);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && status == AR_OK && !e.bad; i++)
+        rules[i](&e);
+    if (e.bad)
+        status = AR_NOMEM;
+    if (status == AR_OK)
+        keep_the_first(out);
+    else
+        ar_findings_free(out);
+    ar_waits_free(&e.w);
+    ar_selves_close(&e.selves);
+    free(e.stories);
+    free(e.calls);
+    free(e.requests);
+    free(e.importing_ns);
+    return status;
+}
+
+void ar_findings_free(struct ar_findings *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        free_finding(&f->items[i]);
+    free(f->items);
+    *f = (struct ar_findings){0};
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * findings: what holds a program back, in sentences, those with most time to be won first.
+ *
+ * Each rule is a file of its own in this folder, rule_*.c, which says what it looks for, from which threshold on
+ * and why from there, and what it says. All of them look at the same evidence, which is built once. Where
+ * there is nothing to say nothing is said.
+ *
+ * Rules are asked in the order of findings.c, the special before the general: a wait that one of them has
+ * told is told by no other.
+ *
+ * Life cycle: the profile, with calls folded (analysis/fold.h), and the tables of MPI outlive the call, not
+ * the result, which has texts of its own but for places. Threads: one owner.
+ * Cost: that of waits, and linear in nodes and values.
+ *
+ *     struct ar_findings f;
+ *     if (ar_findings_find(&f, &profile, &mpi, "heat.allranks") < 0) ...
+ *     puts(f.items[0].text);
+ *     ar_findings_free(&f);
+ */
+#pragma once
+
+#include "analysis/mpi_tables.h"
+#include "analysis/waits.h"
+
+#define AR_MOST_FINDINGS 7
+/*
+ * Of all ranks' time: what could be won at least, to be worth a sentence. Less than that is what a run
+ * differs from the next one.
+ */
+#define AR_WORTH_SAYING 0.02
+
+struct ar_finding {
+    const char *rule;      /* "imbalance" … */
+    char *text;            /* a sentence without its full stop */
+    char *command;         /* that shows more; its words are quoted as a shell needs them */
+    double won_ns;         /* that could be won, over all ranks, at most */
+    struct ar_place place; /* function AR_NO_ID: it is about no place */
+    uint32_t *processes;   /* that it is about, in order */
+    size_t n_processes;
+};
+
+struct ar_findings {
+    struct ar_finding *items; /* the largest first */
+    size_t n, cap;
+};
+
+/* Lines at which ranks waited for the same reason: for the same function, of the same rank. */
+struct ar_story {
+    const struct ar_wait_site *site; /* the largest of them */
+    size_t number;                   /* of that, as `allranks waits` counts */
+    struct ar_wait_cause cause;      /* its main one; node AR_NO_ID: not known */
+    uint32_t function;               /* to blame; AR_NO_ID: not known */
+    uint32_t late;                   /* process that was late; AR_NO_ID: several */
+    double waited_ns;
+    size_t n_sites;
+    bool is_told;
+};
+
+struct ar_evidence {
+    struct ar_profile *p;
+    const struct ar_totals *t;
+    const char *path; /* of the run, for commands */
+    double all_ns;    /* wall time of all ranks */
+    struct ar_waits w;
+    struct ar_story *stories; /* that are worth a sentence, the largest first */
+    size_t n_stories;
+    struct ar_mpi_row *calls; /* by line of the program */
+    size_t n_calls;
+    struct ar_mpi_request_row *requests;
+    size_t n_requests;
+    struct ar_selves selves;
+    double *importing_ns; /* by root: in imports, but for what MPI did meanwhile */
+    struct ar_findings *out;
+    bool bad; /* no memory */
+};
+
+AR_MUST_CHECK enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
+                                              const struct ar_mpi *m, const char *path);
+void ar_findings_free(struct ar_findings *f);
+
+/* ---- for rules -------------------------------------------------------------------------------- */
+
+/* Whether so much time, of all ranks, is worth a sentence. */
+bool ar_is_worth_saying(const struct ar_evidence *e, double ns);
+/*
+ * A finding that nobody is told yet; NULL: no memory, and the evidence is bad. Its text and its command are put
+ * together with printf's formats.
+ */
+struct ar_finding *ar_finding_add(struct ar_evidence *e, const char *rule, double won_ns);
+void ar_finding_say(struct ar_evidence *e, struct ar_finding *f, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "allranks waits 'my run.allranks' 1", where what comes after the run is quoted if it has to be, or "". */
+void ar_finding_show(struct ar_evidence *e, struct ar_finding *f, const char *command,
+                     const char *after);
+/* It is about these processes, all at once or one more. */
+void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_t *processes,
+                      size_t n);
+/* Where a function begins, or where a call is made. */
+struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t function);
+/* "halo.py:51", as commands take it; "" where it is not known. */
+const char *ar_show_line(const struct ar_profile *p, struct ar_place place);
+/* The same of a function; its name where it has no line. */
+const char *ar_show_function_line(const struct ar_profile *p, uint32_t function);
+const char *ar_function_name(const struct ar_profile *p, uint32_t function);
+
+/* The sentence of a wait, as that rule, with `more` after it; marks the story as told. */
+void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *rule,
+                   struct ar_place place, const char *more);
+bool ar_is_point_to_point(const struct ar_story *story);
+/* That was waited for others at a line, for whatever reason. */
+double ar_waited_at(const struct ar_evidence *e, struct ar_place place);
+bool ar_is_same_place(struct ar_place a, struct ar_place b);
+/* There is a finding about that line already. */
+bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place);
+/* An import that is within no other. */
+bool ar_is_outer_import(const struct ar_profile *p, uint32_t node);
+/* Messages between two ranks, by themselves: no method of many. */
+bool ar_is_message(const struct ar_evidence *e, const struct ar_mpi_row *row);
+/*
+ * Seconds that each root spent in a function itself, with what it called in C, and calls of it; one for each
+ * root. To be freed; NULL: no memory, and the evidence is bad.
+ */
+struct ar_rank_time {
+    double ns;
+    uint64_t n_calls;
+};
+struct ar_rank_time *ar_times_in(struct ar_evidence *e, uint32_t function);
+
+void ar_rule_io_on_one_rank(struct ar_evidence *e);
+void ar_rule_pickling(struct ar_evidence *e);
+void ar_rule_idle_ranks(struct ar_evidence *e);
+void ar_rule_slow_node(struct ar_evidence *e);
+void ar_rule_late_sender(struct ar_evidence *e);
+void ar_rule_late_receiver(struct ar_evidence *e);
+void ar_rule_serial_phase(struct ar_evidence *e);
+void ar_rule_imbalance(struct ar_evidence *e);
+void ar_rule_wait(struct ar_evidence *e);
+void ar_rule_small_messages(struct ar_evidence *e);
+void ar_rule_no_overlap(struct ar_evidence *e);
+void ar_rule_imports(struct ar_evidence *e);
+void ar_rule_oversubscription(struct ar_evidence *e);
+void ar_rule_overhead(struct ar_evidence *e);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * imbalance: ranks do the same work, and some have more of it than others.
+ *
+ * Fires where ranks wait in a collective operation for a function that several ranks call, and that takes one of them
+ * a tenth longer than the mean, so that the difference is worth a sentence: what differs by less is a machine's
+ * noise. Where ranks are late in turns, and in all take the same time, it is none.
+ * Says how long the slowest rank takes and the mean, and who waited for that.
+ */
+#include "findings/findings.h"
+#include "findings/words.h"
+
+#include <stdlib.h>
+
+#define LEAST_FACTOR 1.1
+
+struct uneven {
+    uint32_t slowest;
+    size_t n_ranks; /* that call it */
+    double max_ns, mean_ns;
+};
+
+static struct uneven look_at(struct ar_evidence *e, uint32_t function)
+{
+    struct ar_rank_time *times = ar_times_in(e, function);
+    struct uneven u = {0};
+
+    for (uint32_t i = 0; times && i < e->p->n_roots; i++) {
+        u.mean_ns += times[i].ns / (double)e->p->n_roots;
+        u.n_ranks += times[i].n_calls > 0;
+        if (times[i].ns > u.max_ns) {
+            u.max_ns = times[i].ns;
+            u.slowest = i;
+        }
+    }
+    free(times);
+    return u;
+}
+
+static void tell(struct ar_evidence *e, struct ar_story *story, const struct uneven *u)
+{
+    const struct ar_wait_site *site = story->site;
+    struct ar_finding *f = ar_finding_add(e, "imbalance", story->waited_ns);
+
+    if (!f)
+        return;
+    f->place = ar_place_of_function(e->p, story->function);
+    ar_finding_say(
+        e, f, "%s %s takes %s on %s and %s in the mean: others waited %s (%s) for that at %s %s",
+        ar_show_line(e->p, f->place), ar_function_name(e->p, story->function),
+        ar_show_duration(u->max_ns), ar_show_process(e->p, u->slowest),
+        ar_show_duration(u->mean_ns), ar_show_duration(story->waited_ns),
+        ar_show_share(story->waited_ns / e->all_ns), ar_show_line(e->p, site->place),
+        ar_show_operation(e->p, site->node));
+    ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
+    ar_finding_about(e, f, &u->slowest, 1);
+    story->is_told = true;
+}
+
+void ar_rule_imbalance(struct ar_evidence *e)
+{
+    for (size_t i = 0; i < e->n_stories; i++) {
+        struct ar_story *story = &e->stories[i];
+
+        if (story->is_told || ar_is_point_to_point(story) || story->function == AR_NO_ID ||
+            story->cause.indirect)
+            continue;
+
+        struct uneven u = look_at(e, story->function);
+
+        if (u.n_ranks > 1 && u.max_ns >= LEAST_FACTOR * u.mean_ns &&
+            ar_is_worth_saying(e, (u.max_ns - u.mean_ns) * (double)e->p->n_roots))
+            tell(e, story, &u);
+    }
+}

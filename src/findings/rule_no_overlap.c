@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * no_overlap: large messages are moved while nothing is computed, though there is something to compute.
+ *
+ * Fires where the time of these, without waits for somebody who was late, is worth a sentence: calls that send or
+ * receive 64 KiB and more at a time and return when that is done, and lines that wait for requests nine tenths
+ * of the time that these are in flight. Smaller messages are gone before anything could be done meanwhile. No more
+ * can be won than what ranks compute.
+ * Says which line, and how long it moves bytes only.
+ */
+#include "findings/findings.h"
+#include "findings/words.h"
+
+#include <stdlib.h>
+
+#define LEAST_BYTES (64u << 10)
+#define MOST_HIDDEN 0.1
+
+struct exposed {
+    uint32_t node; /* of the largest line */
+    double largest_ns, ns;
+    size_t n_lines;
+};
+
+static void add_line(struct exposed *x, const struct ar_evidence *e, uint32_t node, double ns)
+{
+    ns -= ar_waited_at(e, ar_place_of_call(e->p, node));
+    if (ns <= 0)
+        return;
+    x->ns += ns;
+    x->n_lines++;
+    if (ns > x->largest_ns) {
+        x->largest_ns = ns;
+        x->node = node;
+    }
+}
+
+static bool is_large(const struct ar_mpi_row *row)
+{
+    uint64_t n = row->n_out > row->n_in ? row->n_out : row->n_in;
+    uint64_t n_bytes = row->bytes_out > row->bytes_in ? row->bytes_out : row->bytes_in;
+
+    return n && n_bytes >= LEAST_BYTES * n;
+}
+
+static void add_blocking(struct exposed *x, const struct ar_evidence *e)
+{
+    for (size_t i = 0; i < e->n_calls; i++) {
+        const struct ar_mpi_row *row = &e->calls[i];
+        double pickling_ns = (double)(row->parts.pickling_ns + row->parts.unpickling_ns);
+
+        if (is_large(row) && ar_is_message(e, row) &&
+            !ar_is_told_at(e, ar_place_of_call(e->p, row->node)))
+            add_line(x, e, row->node, row->time.sum - pickling_ns);
+    }
+}
+
+/* A line that completes requests. Those of one call share its time, and each is in flight for all of it. */
+struct completing {
+    uint32_t node;
+    struct ar_place place;
+    double waited_ns, flight_ns;
+};
+
+static struct completing *completing_at(struct completing *lines, size_t *n,
+                                        const struct ar_evidence *e, uint32_t node)
+{
+    struct ar_place place = ar_place_of_call(e->p, node);
+    size_t i = 0;
+
+    while (i < *n && !ar_is_same_place(lines[i].place, place))
+        i++;
+    if (i == *n)
+        lines[(*n)++] = (struct completing){.node = node, .place = place};
+    return &lines[i];
+}
+
+static void add_requests(struct exposed *x, struct ar_evidence *e)
+{
+    struct completing *lines = malloc((e->n_requests + 1) * sizeof *lines);
+    size_t n = 0;
+
+    e->bad |= !lines;
+    for (size_t i = 0; lines && i < e->n_requests; i++) {
+        const struct ar_mpi_request_row *row = &e->requests[i];
+
+        if (!ar_is_worth_saying(e, 10 * row->flight_ns))
+            break; /* the longest in flight come first */
+
+        struct completing *line = completing_at(lines, &n, e, row->completed);
+
+        line->waited_ns += row->waited_ns;
+        line->flight_ns = row->flight_ns > line->flight_ns ? row->flight_ns : line->flight_ns;
+    }
+    for (size_t i = 0; lines && i < n; i++)
+        if (lines[i].waited_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns)
+            add_line(x, e, lines[i].node, lines[i].waited_ns);
+    free(lines);
+}
+
+static double computing_ns(const struct ar_evidence *e)
+{
+    double ns = 0;
+
+    for (size_t i = 0; i < e->p->n_roots; i++)
+        ns += e->w.times[i].computing_ns - e->importing_ns[i];
+    return ns;
+}
+
+void ar_rule_no_overlap(struct ar_evidence *e)
+{
+    struct exposed x = {0};
+    double won_ns = computing_ns(e);
+    struct ar_finding *f;
+
+    add_blocking(&x, e);
+    add_requests(&x, e);
+    won_ns = x.ns < won_ns ? x.ns : won_ns;
+    if (!ar_is_worth_saying(e, won_ns))
+        return;
+    f = ar_finding_add(e, "no_overlap", won_ns);
+    if (!f)
+        return;
+    f->place = ar_place_of_call(e->p, x.node);
+    ar_finding_say(e, f,
+                   "%s at %s%s moves data for %s (%s) while nothing is computed; started earlier "
+                   "and waited for later, it may be hidden",
+                   ar_show_operation(e->p, ar_operation_of(e->p, x.node)),
+                   ar_show_line(e->p, f->place), x.n_lines > 1 ? " and the like" : "",
+                   ar_show_duration(x.ns), ar_show_share(x.ns / e->all_ns));
+    ar_finding_show(e, f, "mpi", ar_show_line(e->p, f->place));
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Runs of four ranks, made by hand, in which who waits for whom is arithmetic. */
+#include "findings/findings.h"
+
+#include "failing_alloc.h"
+#include "sample_profile.h"
+#include "tap.h"
+
+#define N_RANKS 4
+#define MOST_NODES 32
+#define MS 1000000ull
+
+static struct ar_profile p;
+static struct ar_findings found;
+static uint32_t program;
+static uint64_t now[N_RANKS], since[N_RANKS];
+static uint64_t times[N_RANKS][MOST_NODES], own[N_RANKS][MOST_NODES], calls[N_RANKS][MOST_NODES];
+static uint32_t sequence;
+
+static uint32_t below(uint32_t parent, enum ar_function_kind kind, const char *name, uint32_t line)
+{
+    return sample_node(&p, parent, sample_function(&p, kind, name, line), line);
+}
+
+static void start(void)
+{
+    sample_start(&p);
+    memset(now, 0, sizeof now);
+    memset(since, 0, sizeof since);
+    memset(times, 0, sizeof times);
+    memset(own, 0, sizeof own);
+    memset(calls, 0, sizeof calls);
+    sequence = 0;
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        sample_thread(&p, sample_rank(&p, r), 0);
+    sample_comm(&p, 1, "world", AR_COMM_WORLD, N_RANKS, 0);
+    program = below(0, AR_FUNCTION_PYTHON, "<module>", 1);
+}
+
+static void count(uint32_t rank, uint32_t node, uint64_t ns)
+{
+    calls[rank][node]++;
+    for (; node != AR_NO_ID; node = p.nodes[node].parent)
+        times[rank][node] += ns;
+    now[rank] += ns;
+}
+
+static void spend(uint32_t rank, uint32_t node, uint64_t ms)
+{
+    own[rank][node] += ms * MS;
+    count(rank, node, ms * MS);
+}
+
+/* What a rank has done since it met the others last. */
+static uint32_t take_parts(uint32_t rank, struct ar_profile_part *parts)
+{
+    uint32_t n = 0;
+
+    for (uint32_t node = 0; node < MOST_NODES; node++)
+        if (own[rank][node]) {
+            parts[n++] = (struct ar_profile_part){.node = node, .ns = own[rank][node]};
+            own[rank][node] = 0;
+        }
+    return n;
+}
+
+static void meet(uint32_t barrier)
+{
+    uint64_t last = 0;
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        last = now[r] > last ? now[r] : last;
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        struct ar_profile_part parts[MOST_NODES];
+        struct ar_profile_sync sync = {.location = r,
+                                       .kind = AR_SYNC_BARRIER,
+                                       .comm = 1,
+                                       .sequence = sequence,
+                                       .peer = AR_PEER_ALL,
+                                       .node = barrier,
+                                       .enter_ns = now[r],
+                                       .exit_ns = last + 1000,
+                                       .n_parts = take_parts(r, parts)};
+
+        sample_must(ar_profile_sync(&p, sync, parts));
+        count(r, barrier, last + 1000 - now[r]);
+    }
+    sequence++;
+}
+
+static enum ar_status find(const char *path)
+{
+    struct ar_mpi m;
+
+    if (ar_mpi_open(&m, &p) < 0)
+        return AR_NOMEM;
+
+    enum ar_status status = ar_findings_find(&found, &p, &m, path);
+
+    ar_mpi_close(&m);
+    return status;
+}
+
+static void end(const char *path)
+{
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        p.processes[r].wall_ns = now[r];
+        for (uint32_t node = 0; node < p.n_nodes; node++)
+            if (times[r][node]) {
+                sample_value(&p, AR_METRIC_TIME, node, r, times[r][node]);
+                sample_value(&p, AR_METRIC_CALLS, node, r, calls[r][node] + 1);
+            }
+    }
+    sample_must(ar_profile_sort(&p));
+    sample_must(find(path));
+}
+
+static void finish(void)
+{
+    ar_findings_free(&found);
+    ar_profile_free(&p);
+}
+
+static bool says(size_t i, const char *rule, double ms, const char *text)
+{
+    bool is_said = i < found.n && strcmp(found.items[i].rule, rule) == 0 &&
+                   found.items[i].won_ns > 0.99 * ms * (double)MS &&
+                   found.items[i].won_ns < 1.01 * ms * (double)MS + 20000 &&
+                   strstr(found.items[i].text, text);
+
+    if (!is_said)
+        for (size_t k = 0; k < found.n; k++)
+            tap_note("%s, %g ms: %s", found.items[k].rule, found.items[k].won_ns / (double)MS,
+                     found.items[k].text);
+    return is_said;
+}
+
+static bool is_about(size_t i, uint32_t first, uint32_t n)
+{
+    const struct ar_finding *f = &found.items[i];
+
+    return f->n_processes == n && f->processes[0] == first && f->processes[n - 1] == first + n - 1;
+}
+
+/* ---- waits ------------------------------------------------------------------------------------ */
+
+static void test_threshold(uint64_t late_ms, bool is_worth)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, r ? 1000 : 1000 + late_ms);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == is_worth, "%g %% of the time", 3.0 * (double)late_ms / 40);
+    finish();
+}
+
+static void alone(enum ar_function_kind kind, const char *name)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t output = below(program, AR_FUNCTION_PYTHON, "output", 20);
+    uint32_t inner = *name ? below(output, kind, name, 0) : output;
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, 600);
+    spend(0, inner, 400);
+    meet(barrier);
+    end("my run");
+}
+
+static void test_alone(void)
+{
+    alone(AR_FUNCTION_PYTHON, "");
+    tap_ok(found.n == 1 && says(0, "serial_phase", 1200, "ranks 1-3 waited 1.20 s (30.0 %)"),
+           "what one rank does alone");
+    tap_ok(says(0, "serial_phase", 1200, "a.py:20 output") && found.items[0].place.line == 20 &&
+               is_about(0, 0, 1),
+           "where, and which rank");
+    tap_ok(strcmp(found.items[0].command, "allranks waits 'my run' 1") == 0, "the command: %s",
+           found.items[0].command);
+    finish();
+    alone(AR_FUNCTION_BUILTIN, "method 'write' of '_io.BufferedWriter' objects");
+    tap_ok(found.n == 1 && says(0, "io_on_one_rank", 1200, "a.py:20 output"), "files");
+    finish();
+    alone(AR_FUNCTION_BUILTIN, "method 'write' of '_io.BytesIO' objects");
+    tap_ok(found.n == 1 && says(0, "serial_phase", 1200, "a.py:20 output"), "no file");
+    finish();
+}
+
+static void test_imbalance(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (int i = 0; i < 3; i++) {
+        for (uint32_t r = 0; r < N_RANKS; r++)
+            spend(r, work, 100 + 20 * r);
+        meet(barrier);
+    }
+    end("run");
+    tap_ok(found.n == 1 &&
+               says(0, "imbalance", 360, "takes 480.0 ms on rank 3 and 390.0 ms in the mean"),
+           "more work on some ranks");
+    tap_ok(strcmp(found.items[0].command, "allranks ranks run a.py:10") == 0, "the command");
+    finish();
+}
+
+static void test_turns(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t late = 0; late < N_RANKS; late++) {
+        for (uint32_t r = 0; r < N_RANKS; r++)
+            spend(r, work, r == late ? 101 : 1);
+        meet(barrier);
+    }
+    end("run");
+    tap_ok(says(0, "wait", 1200, "ranks 0-3 waited") && found.n == 1 && is_about(0, 0, 4),
+           "in turns it is no imbalance");
+    finish();
+}
+
+static void test_idle(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < 2; r++)
+        spend(r, work, 500);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && says(0, "idle_ranks", 1000, "ranks 2,3 did nothing") &&
+               is_about(0, 2, 2),
+           "ranks that never work, and nothing else about them");
+    finish();
+}
+
+/* Ranks 0 and 1 are on one host; with `n_more` calls they have more to do. */
+static void on_hosts(int n_more)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        p.processes[r].host = sample_text(&p, r < 2 ? "slow" : "fast");
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, r < 2 ? 300 : 200);
+    for (uint32_t r = 0; r < 2; r++)
+        calls[r][work] += (uint64_t)n_more;
+    meet(barrier);
+    end("run");
+}
+
+static void test_hosts(void)
+{
+    on_hosts(0);
+    tap_ok(found.n == 1 && says(0, "slow_node", 200, "300.0 ms on slow (ranks 0,1)") &&
+               is_about(0, 0, 2),
+           "a host that is slow");
+    finish();
+    on_hosts(10);
+    tap_ok(found.n == 1 && says(0, "imbalance", 200, "a.py:10 work"), "one that has more to do");
+    finish();
+}
+
+/* ---- all the rest ----------------------------------------------------------------------------- */
+
+static void with_processors(const char *const *lists)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (; *lists; lists++)
+        sample_must(ar_profile_fact(&p, sample_str("processors"), sample_str(*lists)));
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, 500);
+    meet(barrier);
+    end("run");
+}
+
+static void test_processors(void)
+{
+    with_processors((const char *const[]){"0-1", NULL});
+    tap_ok(found.n == 1 && says(0, "oversubscription", 1000, "4 ranks share 2 processors"),
+           "shared");
+    finish();
+    with_processors((const char *const[]){"0", "1", "7", "9-10", NULL});
+    tap_ok(found.n == 0, "each has its own");
+    finish();
+    with_processors((const char *const[]){"", "0-", "-3", "x", "5-99999999999", NULL});
+    tap_ok(found.n == 0, "lists of something else");
+    finish();
+    with_processors((const char *const[]){NULL});
+    tap_ok(found.n == 0, "not known, and nothing to say");
+    finish();
+}
+
+static void test_imports(uint64_t ms, bool is_worth)
+{
+    start();
+
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t import = below(program, AR_FUNCTION_IMPORT, "(import)", 3);
+    uint32_t module = sample_node(
+        &p, import, sample_function_in(&p, AR_FUNCTION_PYTHON, "<module>", "x/pkg/__init__.py", 1),
+        0);
+    uint32_t init = below(module, AR_FUNCTION_MPI, "MPI_Init", 7);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        spend(r, work, 1000);
+        spend(r, module, ms);
+        spend(r, init, 1000);
+    }
+    end("run");
+    tap_ok(is_worth ? says(0, "imports", 4 * (double)ms, "most of it pkg at a.py:3") : found.n == 0,
+           "imports of %d ms, and MPI_Init is none", (int)ms);
+    finish();
+}
+
+/* More lines than there are sentences. */
+static void many(void)
+{
+    start();
+    for (uint32_t i = 0; i < 10; i++) {
+        uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 100 + i);
+        char name[2] = {(char)('a' + i), '\0'};
+        uint32_t work = below(program, AR_FUNCTION_PYTHON, name, 10 + i);
+
+        spend(i % N_RANKS, work, 100 + 10 * i);
+        meet(barrier);
+    }
+    end("it's");
+}
+
+static void test_order(void)
+{
+    bool is_ordered = true;
+
+    many();
+    for (size_t i = 1; i < found.n; i++)
+        is_ordered &= found.items[i - 1].won_ns >= found.items[i].won_ns;
+    tap_ok(found.n == AR_MOST_FINDINGS && is_ordered, "seven, the largest first");
+    tap_ok(says(0, "serial_phase", 570, "a.py:19 j"), "which is that");
+    tap_ok(strcmp(found.items[0].command, "allranks waits 'it'\\''s' 1") == 0,
+           "a quote is quoted: %s", found.items[0].command);
+    finish();
+}
+
+static void test_memory(void)
+{
+    size_t n = 0;
+    bool worked = false;
+
+    many();
+    ar_findings_free(&found);
+    for (; !worked; n++) {
+        alloc_fail_after(n);
+        worked = find("run") == AR_OK;
+        alloc_restore();
+    }
+    tap_ok(n > 20 && found.n == AR_MOST_FINDINGS, "memory may run out at each of %zu places", n);
+    finish();
+}
+
+int main(void)
+{
+    test_threshold(26, false);
+    test_threshold(28, true);
+    test_alone();
+    test_imbalance();
+    test_turns();
+    test_idle();
+    test_hosts();
+    test_processors();
+    test_imports(900, false);
+    test_imports(1100, true);
+    test_order();
+    test_memory();
+    return tap_done();
+}
