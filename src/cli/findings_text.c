@@ -2,6 +2,7 @@
 #include "cli/findings_text.h"
 
 #include "analysis/fold.h"
+#include "cli/efficiency_text.h"
 #include "cli/screen.h"
 
 #define INDENT 4
@@ -68,6 +69,22 @@ size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n
     return n + 1;
 }
 
+/* In one line, of which all parts are factors. */
+size_t ar_print_efficiency(const struct ar_findings *f)
+{
+    const struct ar_efficiency *e = &f->efficiency;
+
+    if (e->wall_ns <= 0)
+        return 0;
+    if (e->is_split)
+        printf("efficiency %.0f %% = load balance %.0f %% x serialisation %.0f %% x transfer %.0f "
+               "%%\n",
+               100 * e->parallel, 100 * e->load_balance, 100 * e->serialisation, 100 * e->transfer);
+    else
+        printf("%s\n", ar_show_efficiency(e));
+    return 1;
+}
+
 /* ---- for programs ----------------------------------------------------------------------------- */
 
 static void put_finding(struct ar_json *j, const struct ar_profile *p, const struct ar_finding *f)
@@ -113,6 +130,7 @@ enum ar_status ar_json_findings(struct ar_json *j, const struct ar_profile *p, c
     if (status < 0)
         return status;
     status = find(&f, &folded, path);
+    ar_json_efficiency(j, "efficiency", &f.efficiency);
     ar_json_open(j, "findings", '[');
     for (size_t i = 0; i < f.n && status == AR_OK; i++)
         put_finding(j, &folded, &f.items[i]);

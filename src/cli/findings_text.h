@@ -10,6 +10,8 @@
  * lines it took, none where there is nothing to say.
  */
 size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n_lines);
-/* The member "findings" of an object about a run, which is as it was loaded. */
+/* How efficient the run is; returns how many lines it took. */
+size_t ar_print_efficiency(const struct ar_findings *f);
+/* The members "efficiency" and "findings" of an object about a run, which is as it was loaded. */
 AR_MUST_CHECK enum ar_status ar_json_findings(struct ar_json *j, const struct ar_profile *p,
                                               const char *path);

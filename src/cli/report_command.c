@@ -151,6 +151,7 @@ static enum ar_status print_findings(struct ar_report *r, size_t *n_lines)
     ar_mpi_close(&m);
     if (status < 0)
         return status;
+    *n_lines += ar_print_efficiency(&findings);
     *n_lines += ar_print_findings(&findings, r->path, r->fits ? FINDING_LINES : 0);
     ar_findings_free(&findings);
     return AR_OK;

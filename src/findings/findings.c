@@ -248,10 +248,10 @@ void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *ru
     free(late);
 }
 
-struct ar_rank_time *ar_times_in(struct ar_evidence *e, uint32_t function)
+struct ar_busy_time *ar_times_in(struct ar_evidence *e, uint32_t function)
 {
     const struct ar_profile *p = e->p;
-    struct ar_rank_time *times = calloc(p->n_roots + 1, sizeof *times);
+    struct ar_busy_time *times = calloc(p->n_roots + 1, sizeof *times);
     struct ar_rows calls;
 
     if (!times || ar_rows_open(&calls, p, AR_METRIC_CALLS) < 0) {
@@ -394,6 +394,27 @@ static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
     return find_imports(e) < 0 ? AR_NOMEM : find_stories(e);
 }
 
+/* As it is of the times of ranks that waits have divided already. */
+static enum ar_status find_efficiency(struct ar_evidence *e)
+{
+    size_t n = e->p->n_roots;
+    struct ar_rank_time *ranks = calloc(n + 1, sizeof *ranks);
+    double *waiting_ns = calloc(n + 1, sizeof *waiting_ns);
+    bool has_memory = ranks && waiting_ns, has_mpi = false;
+
+    for (size_t i = 0; i < n && has_memory; i++) {
+        ranks[i].wall_ns = e->p->processes[i].wall_ns;
+        ranks[i].mpi_ns = (uint64_t)(e->w.times[i].waiting_ns + e->w.times[i].communicating_ns);
+        waiting_ns[i] = e->w.times[i].waiting_ns;
+        has_mpi = has_mpi || ranks[i].mpi_ns;
+    }
+    if (has_memory && has_mpi && n > 1)
+        e->out->efficiency = ar_efficiency_of(ranks, e->w.n_calls ? waiting_ns : NULL, n);
+    free(ranks);
+    free(waiting_ns);
+    return has_memory ? AR_OK : AR_NOMEM;
+}
+
 /* Of caller pairs neither paths nor waits are known, and every rule is about one of these. */
 enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
                                 const struct ar_mpi *m, const char *path)
@@ -407,6 +428,8 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
     if (ar_profile_of_pairs(p) || e.all_ns <= 0)
         return AR_OK;
     status = gather(&e, m);
+    if (status == AR_OK)
+        status = find_efficiency(&e);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && status == AR_OK && !e.bad; i++)
         rules[i](&e);
     if (e.bad)

@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include "analysis/efficiency.h"
 #include "analysis/mpi_tables.h"
 #include "analysis/waits.h"
 
@@ -43,6 +44,8 @@ struct ar_finding {
 struct ar_findings {
     struct ar_finding *items; /* the largest first */
     size_t n, cap;
+    struct ar_efficiency
+        efficiency; /* of the run; its wall time is 0 where there are no ranks to compare */
 };
 
 /* Lines at which ranks waited for the same reason: for the same function, of the same rank. */
@@ -121,11 +124,11 @@ bool ar_is_message(const struct ar_evidence *e, const struct ar_mpi_row *row);
  * Seconds that each root spent in a function itself, with what it called in C, and calls of it; one for each
  * root. To be freed; NULL: no memory, and the evidence is bad.
  */
-struct ar_rank_time {
+struct ar_busy_time {
     double ns;
     uint64_t n_calls;
 };
-struct ar_rank_time *ar_times_in(struct ar_evidence *e, uint32_t function);
+struct ar_busy_time *ar_times_in(struct ar_evidence *e, uint32_t function);
 
 void ar_rule_io_on_one_rank(struct ar_evidence *e);
 void ar_rule_pickling(struct ar_evidence *e);

@@ -22,7 +22,7 @@ struct uneven {
 
 static struct uneven look_at(struct ar_evidence *e, uint32_t function)
 {
-    struct ar_rank_time *times = ar_times_in(e, function);
+    struct ar_busy_time *times = ar_times_in(e, function);
     struct uneven u = {0};
 
     for (uint32_t i = 0; times && i < e->p->n_roots; i++) {

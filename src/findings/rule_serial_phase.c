@@ -17,7 +17,7 @@
 /* Which part of the function's time is that of others; 1 where it has none on the late rank. */
 static double share_elsewhere(struct ar_evidence *e, const struct ar_story *story)
 {
-    struct ar_rank_time *times = ar_times_in(e, story->function);
+    struct ar_busy_time *times = ar_times_in(e, story->function);
     double elsewhere_ns = 0, own_ns = times ? times[story->late].ns : 0;
 
     for (size_t i = 0; times && i < e->p->n_roots; i++)

@@ -23,7 +23,7 @@ struct host {
 };
 
 /* By string. */
-static struct host *add_up(struct ar_evidence *e, const struct ar_rank_time *times)
+static struct host *add_up(struct ar_evidence *e, const struct ar_busy_time *times)
 {
     const struct ar_profile *p = e->p;
     struct host *hosts = calloc(p->strings.n_strings + 1, sizeof *hosts);
@@ -54,7 +54,7 @@ static struct host slowest(const struct ar_profile *p, const struct host *hosts)
     return worst;
 }
 
-static bool is_slow(const struct ar_profile *p, const struct ar_rank_time *times,
+static bool is_slow(const struct ar_profile *p, const struct ar_busy_time *times,
                     const struct host *host, double *others_ns)
 {
     double ns = 0, n_calls = 0;
@@ -111,7 +111,7 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct hos
 
 static void look_at(struct ar_evidence *e, struct ar_story *story)
 {
-    struct ar_rank_time *times = ar_times_in(e, story->function);
+    struct ar_busy_time *times = ar_times_in(e, story->function);
     struct host *hosts = times ? add_up(e, times) : NULL;
     double others_ns;
 

@@ -113,7 +113,8 @@ def assert_same_messages(run: SimpleNamespace, kind: str, noted: str) -> None:
 
 
 def check_nonblocking(run: SimpleNamespace) -> None:
-    waits = [row for row in run.syncs if row.function in ("MPI_Waitall", "MPI_Wait")]
+    # Sends that were waited for are there only if that took a while.
+    waits = [row for row in run.syncs if row.function in ("MPI_Waitall", "MPI_Wait") and row.kind != "taken"]
     assert len(waits) == 2 * N_RANKS
     for row in waits:
         assert row.nonblocking and row.posted_s <= row.enter_s <= row.exit_s
