@@ -78,7 +78,7 @@ static enum ar_status each_node(struct finding *f, visit_fn *visit)
         uint32_t ref =
             (uint32_t)(((const unsigned char *)(e + 1) - f->live->bytes) / AR_LIVE_REF_BYTES);
 
-        for (size_t i = 0; i < ar_extent_count(e, sizeof(struct ar_node)); i++, ref++) {
+        for (size_t i = 0, n = ar_extent_count(e, sizeof(struct ar_node)); i < n; i++, ref++) {
             enum ar_status status =
                 visit(f, ar_extent_item(e, i, sizeof(struct ar_node)), ref, e->owner);
 

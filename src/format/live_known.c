@@ -74,12 +74,6 @@ enum ar_status ar_known_note_call(struct ar_known *known, uint32_t node, struct 
     return AR_OK;
 }
 
-bool ar_known_made_by(const struct ar_known *known, uint32_t node, struct ar_known_call call)
-{
-    return node < known->n_calls && known->calls[node].caller == call.caller &&
-           known->calls[node].site == call.site;
-}
-
 void ar_known_delete(struct ar_known *known)
 {
     if (!known)

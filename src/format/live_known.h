@@ -50,6 +50,11 @@ struct ar_known_function *ar_known_find(struct ar_known *known, const struct ar_
 AR_MUST_CHECK enum ar_status ar_known_note_call(struct ar_known *known, uint32_t node,
                                                 struct ar_known_call call);
 /* Whether it was, as far as that is known. */
-bool ar_known_made_by(const struct ar_known *known, uint32_t node, struct ar_known_call call);
+static inline bool ar_known_made_by(const struct ar_known *known, uint32_t node,
+                                    struct ar_known_call call)
+{
+    return node < known->n_calls && known->calls[node].caller == call.caller &&
+           known->calls[node].site == call.site;
+}
 /* Accepts NULL. */
 void ar_known_delete(struct ar_known *known);

@@ -424,7 +424,8 @@ static enum ar_status add_calls(struct reading *r, const struct ar_node *node, u
                                 uint32_t location)
 {
     const struct source_function *source = &r->functions[(uint32_t)node->key];
-    const struct ar_values *values = ar_live_values(r->live, node, AR_VALUES_ESTIMATE);
+    const struct ar_values *values =
+        node->values_ref ? ar_live_values(r->live, node, AR_VALUES_ESTIMATE) : NULL;
     uint64_t n_unseen = values ? values->words[AR_ESTIMATE_CALLS] : 0;
     uint64_t marks =
         (n_unseen ? AR_MARK_ESTIMATED : 0) | (source->is_partial ? AR_MARK_PARTIAL : 0);
@@ -456,9 +457,11 @@ static enum ar_status add_values(struct reading *r, const struct ar_node *node, 
     uint64_t ticks = ar_costly_ticks(&r->costly, node, ref);
 
     if (add_value(r, AR_METRIC_TIME, id, location, nanoseconds(r, ticks)) < 0 ||
-        add_calls(r, node, id, location) < 0 || add_mpi(r, node, id, location) < 0)
+        add_calls(r, node, id, location) < 0)
         return AR_NOMEM;
-    return add_awaited(r, node, id, location);
+    if (!node->values_ref) /* as most have none */
+        return AR_OK;
+    return add_mpi(r, node, id, location) < 0 ? AR_NOMEM : add_awaited(r, node, id, location);
 }
 
 /*

@@ -576,11 +576,6 @@ size_t ar_extent_count(const struct ar_extent *extent, size_t item_bytes)
     return (__atomic_load_n(&extent->n_bytes_used, __ATOMIC_ACQUIRE) - sizeof *extent) / item_bytes;
 }
 
-const void *ar_extent_item(const struct ar_extent *extent, size_t i, size_t item_bytes)
-{
-    return (const unsigned char *)(extent + 1) + i * item_bytes;
-}
-
 const void *ar_live_at(const struct ar_live *live, uint32_t ref)
 {
     size_t at = (size_t)ref * AR_LIVE_REF_BYTES;

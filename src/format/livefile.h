@@ -436,7 +436,11 @@ const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar
                                      enum ar_extent_kind kind);
 /* Number of items of `item_bytes` in an extent, and the i-th of them. */
 size_t ar_extent_count(const struct ar_extent *extent, size_t item_bytes);
-const void *ar_extent_item(const struct ar_extent *extent, size_t i, size_t item_bytes);
+static inline const void *ar_extent_item(const struct ar_extent *extent, size_t i,
+                                         size_t item_bytes)
+{
+    return (const unsigned char *)(extent + 1) + i * item_bytes;
+}
 /* Is this a whole record, in the bytes that are left of its extent? */
 bool ar_record_is_sound(const struct ar_record *record, size_t n_left);
 /* What `ref` names if it lies within the file, else NULL. */

@@ -254,7 +254,11 @@ enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
     if (m->n_values == m->cap &&
         ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
         return AR_NOMEM;
-    m->sorted = m->n_values == 0 || (m->sorted && is_after(&m->values[m->n_values - 1], &value));
+
+    const struct ar_value *last = m->n_values ? &m->values[m->n_values - 1] : NULL;
+
+    m->sorted = !last || (m->sorted && is_after(last, &value));
+    m->is_by_location = !last || (m->is_by_location && last->location <= value.location);
     m->values[m->n_values++] = value;
     return AR_OK;
 }
@@ -335,6 +339,8 @@ static size_t combine_equal(struct ar_value *values, size_t n_values, enum ar_co
 /* As where one process was added after the other. */
 static bool comes_by_location(const struct ar_metric *m)
 {
+    if (m->is_by_location)
+        return true;
     for (size_t i = 1; i < m->n_values; i++)
         if (m->values[i].location < m->values[i - 1].location)
             return false;
@@ -386,6 +392,7 @@ static enum ar_status sort_metric(struct ar_metric *m, struct spare *spare, size
         swap_arrays(m, spare);
         m->n_values = combine_equal(m->values, m->n_values, how);
         m->sorted = true;
+        m->is_by_location = false;
     }
     free(start);
     return status;

@@ -120,7 +120,8 @@ struct ar_location {
 struct ar_metric {
     struct ar_value *values;
     size_t n_values, cap;
-    bool sorted; /* by node, then location */
+    bool sorted;         /* by node, then location */
+    bool is_by_location; /* one location after the other, as far as that is known */
 };
 
 /*

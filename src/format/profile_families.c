@@ -90,6 +90,7 @@ static enum ar_status renumber_values(struct ar_profile *p, const uint32_t *numb
         for (size_t i = 0; i < metric->n_values; i++)
             metric->values[i].location = number[metric->values[i].location];
         metric->sorted = metric->n_values == 0;
+        metric->is_by_location = false;
     }
     ar_profile_renumber_traffic(p, number);
     return ar_profile_renumber_syncs(p, number);
