@@ -44,7 +44,7 @@ def test_full_tables(mpi: Sandbox):
     rows = json.loads(mpi.answer("mpi", "--requests", "--json", "full_tables.allranks"))["requests"]
     assert sum(row["n"] for row in rows) == MOST_REQUESTS + 200
     said = mpi.answer("report", "full_tables.allranks").decode()
-    for n, what in ((lost["traffic"], "messages by peer"), (lost["requests"], "requests"), (lost["communicators"], "communicators")):
+    for n, what in ((lost["traffic"], "messages"), (lost["requests"], "requests"), (lost["communicators"], "communicators")):
         assert f"{n:,} {what}" in said
 
 
