@@ -266,14 +266,6 @@ static size_t bytes_to_salvage(struct ar_live *out, const struct ar_live_header 
     return n_whole;
 }
 
-bool ar_record_is_sound(const struct ar_record *record, size_t n_left)
-{
-    return n_left >= sizeof *record && record->n_bytes >= sizeof *record &&
-           record->n_bytes <= n_left && record->n_bytes % 8 == 0 &&
-           (uint64_t)record->n_name + record->n_file + record->n_linetable <=
-               record->n_bytes - sizeof *record;
-}
-
 static size_t bytes_of_sound_records(const struct ar_extent *extent)
 {
     const unsigned char *at = (const unsigned char *)(extent + 1);

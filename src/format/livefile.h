@@ -442,6 +442,12 @@ static inline const void *ar_extent_item(const struct ar_extent *extent, size_t 
     return (const unsigned char *)(extent + 1) + i * item_bytes;
 }
 /* Is this a whole record, in the bytes that are left of its extent? */
-bool ar_record_is_sound(const struct ar_record *record, size_t n_left);
+static inline bool ar_record_is_sound(const struct ar_record *record, size_t n_left)
+{
+    return n_left >= sizeof *record && record->n_bytes >= sizeof *record &&
+           record->n_bytes <= n_left && record->n_bytes % 8 == 0 &&
+           (uint64_t)record->n_name + record->n_file + record->n_linetable <=
+               record->n_bytes - sizeof *record;
+}
 /* What `ref` names if it lies within the file, else NULL. */
 const void *ar_live_at(const struct ar_live *live, uint32_t ref);
