@@ -19,7 +19,6 @@
 struct ar_arrival {
     uint32_t location, process; /* the process is a root */
     uint32_t node;
-    uint32_t kind;
     uint32_t call, interval; /* the asker's own */
     int64_t came_ns;         /* when others could go on because of it */
     int64_t waits_ns;        /* since when it waits itself */

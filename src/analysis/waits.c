@@ -372,7 +372,6 @@ static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t
         .location = sync->location,
         .process = r->root,
         .node = sync->node,
-        .kind = sync->kind,
         .call = call,
         .interval = interval,
         .came_ns = sync->posted ? common_ns(r, sync->post_ns) : enter_ns,

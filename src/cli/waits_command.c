@@ -55,17 +55,14 @@ struct command {
 static void print_head(const struct command *c)
 {
     const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
-    double wall_ns = 0;
 
-    for (size_t i = 0; i < c->p.n_roots; i++)
-        wall_ns += (double)c->p.processes[i].wall_ns;
     printf("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
     printf("%s   %s on %s   %s   waiting %s\n", ar_plain(),
            ar_show_items(c->p.n_roots, "rank", "ranks"),
            ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
-           ar_show_duration(c->p.n_roots ? wall_ns / (double)c->p.n_roots : 0),
+           ar_show_duration(c->p.n_roots ? c->all_ns / (double)c->p.n_roots : 0),
            ar_show_share(c->all_ns > 0 ? c->w.waited_ns / c->all_ns : 0));
 }
 
@@ -93,7 +90,9 @@ static void print_waits(const struct command *c)
     size_t n = n_sites(c), i = 0, n_lines = 5;
 
     print_head(c);
-    if (n == 0)
+    if (c->w.n_calls == 0)
+        printf("\nNo call that waits for other ranks is in this run.\n");
+    else if (n == 0)
         printf("\nNobody waited for anybody.\n");
     else
         printf("\n%sWho waited for whom%s   share of all ranks' time\n", ar_bold(), ar_plain());
@@ -112,8 +111,11 @@ static void print_waits(const struct command *c)
     if (i < n)
         printf("     %s%s: -n 0 shows all%s\n", ar_dim(),
                ar_show_items(n - i, "smaller one", "smaller ones"), ar_plain());
-    if (n)
-        printf("%sallranks waits %s 1 shows the first in full%s\n", ar_dim(), c->path, ar_plain());
+    if (n) {
+        printf("%sallranks waits ", ar_dim());
+        ar_print_text(stdout, c->path);
+        printf(" 1 shows the first in full%s\n", ar_plain());
+    }
     print_doubts(c);
 }
 
