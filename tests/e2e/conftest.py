@@ -30,6 +30,8 @@ import unsteady
 from harness import ROOT, Sandbox, Stack
 from slurm import Slurm, running_slurm
 from slurm import reason_against as reason_against_slurm
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 STACKS_FILE = ROOT / ".stacks" / "stacks.json"
 
@@ -73,6 +75,17 @@ def one_for_each_python(stacks: list[Stack]) -> list[Stack]:
     for stack in stacks:
         first.setdefault(stack.python_version, stack)
     return list(first.values())
+
+
+class SideBySide(LoadScopeScheduling):
+    """Which tests go to one process: those of Slurm, of which there is one, and every other by itself."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "slurm" if "test_slurm.py" in nodeid else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SideBySide:
+    return SideBySide(config, log)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Done, Running, Sandbox, processes_of_session, workload
+from harness import Done, Running, Sandbox, end_session, processes_of_session, workload
 
 PROGRAM = workload("ends_badly.py")
 RUN = "ends_badly.allranks"
@@ -116,8 +116,7 @@ def test_a_rank_that_never_comes_is_not_waited_for_long(mpi: Sandbox):
     running.wait_until(lambda: said(running, "rank 1 did not come to MPI_Finalize within 2 s"), "a line about rank 1")
     (line,) = our_lines(running.result())
     assert re.search(r"allranks recover \S+ -o \S+$", line)
-    running.process.send_signal(signal.SIGTERM)
-    running.wait()
+    end_session(running.process)
     assert RUN not in mpi.files() and len(mpi.live_files()) == N
     assert_recovered(mpi, mpi.live)
 
@@ -131,9 +130,7 @@ def test_a_rank_that_has_ended_is_not_waited_for(mpi: Sandbox):
         running.wait_until(lambda: said(running, "rank 1 ended before MPI_Finalize"), "a line about rank 1")
     except AssertionError as error:  # unless it just hangs
         assert "ended before a line" in str(error)
-    if running.process.poll() is None:
-        running.process.send_signal(signal.SIGTERM)
-    running.wait()
+    end_session(running.process)
     assert RUN not in mpi.files() and len(mpi.live_files()) == N
     assert_recovered(mpi, mpi.live)
 

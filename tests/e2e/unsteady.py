@@ -11,7 +11,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 MAX_UNSTEADY = 3
-unsteady: list[str] = []
+KEY = "unsteady"
+unsteady: list[str] = []  # where tests run in several processes: in the one that gathers their reports
 
 
 def has_failed(reports: list[pytest.TestReport]) -> bool:
@@ -23,22 +24,38 @@ def run_again(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.Te
     return runtestprotocol(item, nextitem=nextitem, log=False)
 
 
+def with_first_words(again: list[pytest.TestReport], first: list[pytest.TestReport]) -> list[pytest.TestReport]:
+    text = "".join(report.longreprtext for report in first if report.failed)
+    again[-1].user_properties.append((KEY, text))
+    return again
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    if has_failed(reports) and len(unsteady) < MAX_UNSTEADY:
+    if has_failed(reports):
         again = run_again(item, nextitem)
         if not has_failed(again):
-            unsteady.append(f"{item.nodeid}\n{''.join(report.longreprtext for report in reports if report.failed)}")
-            reports = again
+            reports = with_first_words(again, reports)
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    unsteady.extend(f"{report.nodeid}\n{text}" for key, text in report.user_properties if key == KEY)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if len(unsteady) > MAX_UNSTEADY:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for text in unsteady:
         terminalreporter.section("unsteady: passed when run again", sep="-")
         terminalreporter.write_line(text)
+    if len(unsteady) > MAX_UNSTEADY:
+        terminalreporter.write_line(f"{len(unsteady)} tests are unsteady, more than {MAX_UNSTEADY}: that is a failure")
