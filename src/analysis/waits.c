@@ -105,10 +105,24 @@ static uint32_t new_call(struct analysis *a)
     return id;
 }
 
+static void add_to_node(struct analysis *a, const struct call *call)
+{
+    double **by_root = &a->out->node_ns[call->node];
+
+    if (!*by_root)
+        *by_root = calloc(a->p->n_roots, sizeof **by_root);
+    if (*by_root)
+        (*by_root)[call->root] += call->waited_ns;
+    else
+        a->failed = true;
+}
+
 static void count_wait(struct analysis *a, const struct call *call)
 {
     if (call->is_main)
         a->main_waits[call->root] += call->waited_ns;
+    if (call->is_main && a->out->node_ns)
+        add_to_node(a, call);
     if (a->of && !a->of[call->root])
         return;
     a->out->waited_ns += call->waited_ns;
@@ -615,13 +629,10 @@ enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p, const 
     return status;
 }
 
-enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
-                                   const struct ar_totals *t, const bool *of)
+static enum ar_status build(struct ar_waits *out, struct ar_profile *p, const struct ar_totals *t,
+                            const bool *of)
 {
     struct analysis a = {.p = p, .t = t, .out = out, .of = of};
-
-    *out = (struct ar_waits){0};
-
     enum ar_status status = ar_profile_sort(p);
 
     for (size_t i = 0; i < p->n_processes; i++)
@@ -634,6 +645,21 @@ enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
     return status;
 }
 
+enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
+                                   const struct ar_totals *t, const bool *of)
+{
+    *out = (struct ar_waits){0};
+    return build(out, p, t, of);
+}
+
+enum ar_status ar_waits_build_by_node(struct ar_waits *out, struct ar_profile *p,
+                                      const struct ar_totals *t)
+{
+    *out = (struct ar_waits){.node_ns = calloc(p->n_nodes + 1, sizeof *out->node_ns),
+                             .n_nodes = p->n_nodes};
+    return out->node_ns ? build(out, p, t, NULL) : AR_NOMEM;
+}
+
 void ar_waits_free(struct ar_waits *w)
 {
     for (size_t i = 0; i < w->n_sites; i++) {
@@ -641,6 +667,9 @@ void ar_waits_free(struct ar_waits *w)
         free(w->sites[i].late);
         free(w->sites[i].causes);
     }
+    for (size_t i = 0; w->node_ns && i < w->n_nodes; i++)
+        free(w->node_ns[i]);
+    free(w->node_ns);
     free(w->sites);
     free(w->times);
     *w = (struct ar_waits){0};
