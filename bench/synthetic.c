@@ -401,10 +401,11 @@ static void add_to_run(struct ar_profile *p, const struct ar_bytes *bytes)
 
 /* ---- waits ------------------------------------------------------------------------------------ */
 
-enum { WORK, LATENESS };
+enum { WORK, LATENESS, LEAVING };
 
 #define WORK_NS 50000u
 #define MPI_NS 3000u
+#define APART_NS 1000u /* no two ranks leave a call at the same time */
 
 static uint32_t node_of_kind(const struct ar_profile *p, uint32_t kind, uint32_t from)
 {
@@ -452,11 +453,13 @@ static void all_together(const struct job *job, struct clockwork *c, uint32_t se
     for (uint32_t r = 0; r < job->n_ranks; r++)
         last = c->enter[r] > last ? c->enter[r] : last;
     for (uint32_t r = 0; r < job->n_ranks; r++) {
+        uint64_t exit_ns = last + MPI_NS + dice(job, LEAVING, r, sequence) % APART_NS;
+
         put_wait(c, r,
                  (struct ar_profile_sync){
                      .kind = AR_SYNC_ALL, .sequence = sequence, .peer = AR_PEER_ALL},
-                 last + MPI_NS, true);
-        c->now[r] = last + MPI_NS;
+                 exit_ns, true);
+        c->now[r] = exit_ns;
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/efficiency.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ static void split(struct ar_efficiency *e, const struct ar_rank_time *ranks,
 struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const double *waiting_ns,
                                       size_t n_ranks)
 {
-    struct ar_efficiency e = {0};
+    struct ar_efficiency e = {.serialisation = NAN, .transfer = NAN};
 
     for (size_t i = 0; i < n_ranks; i++) {
         double computing_ns = (double)computing_of(&ranks[i]);
@@ -71,6 +72,8 @@ struct building {
     struct ar_rows times;
     struct ar_selves selves; /* of MPI calls: what MPI calls back is computing */
     struct ar_rank_time *ranks;
+    const struct ar_waits *w; /* NULL: not known */
+    double *waiting_ns;       /* by rank */
 };
 
 static void find_mpi(struct building *m)
@@ -116,26 +119,45 @@ static uint32_t next_within(const struct building *m, uint32_t top, uint32_t nod
     }
 }
 
+static void add_waits(struct building *m, uint32_t node)
+{
+    const double *by_root = m->w ? m->w->node_ns[node] : NULL;
+
+    for (size_t i = 0; by_root && i < m->p->n_roots; i++)
+        m->waiting_ns[i] += by_root[i];
+}
+
 static void add_mpi_within(struct building *m, uint32_t top)
 {
     if (!m->has_mpi[top])
         return;
     for (uint32_t node = top; node != AR_NO_ID; node = next_within(m, top, node))
-        if (ar_totals_is_mpi(m->b->t, m->p, node))
+        if (ar_totals_is_mpi(m->b->t, m->p, node)) {
             add_row(m, ar_selves_get(&m->selves, node), true);
+            add_waits(m, node);
+        }
+}
+
+/* Of what has been added up. */
+static struct ar_efficiency result(const struct building *m)
+{
+    return ar_efficiency_of(m->ranks, m->w ? m->waiting_ns : NULL, m->p->n_roots);
 }
 
 static struct ar_efficiency of_function(struct building *m, uint32_t function)
 {
     const struct ar_by_function *b = m->b;
 
+    if (b->first_node[function] == b->first_node[function + 1])
+        return (struct ar_efficiency){0};
     memset(m->ranks, 0, m->p->n_roots * sizeof *m->ranks);
+    memset(m->waiting_ns, 0, m->p->n_roots * sizeof *m->waiting_ns);
     for (uint32_t i = b->first_node[function]; i < b->first_node[function + 1]; i++)
         if (b->outermost[b->nodes[i]]) {
             add_row(m, ar_rows_get(&m->times, b->nodes[i]), false);
             add_mpi_within(m, b->nodes[i]);
         }
-    return ar_efficiency_of(m->ranks, NULL, m->p->n_roots);
+    return result(m);
 }
 
 /* The root's time begins with the first call that is recorded, that of a process before it. */
@@ -145,15 +167,18 @@ static void build_run(struct building *m, struct ar_efficiencies *out)
     for (size_t i = 0; i < m->p->n_roots; i++)
         out->ranks[i].wall_ns = m->p->processes[i].wall_ns;
     add_mpi_within(m, 0);
-    out->run = ar_efficiency_of(out->ranks, NULL, out->n_ranks);
+    out->run = result(m);
 }
 
 static enum ar_status build(struct building *m, struct ar_efficiencies *out)
 {
     struct ar_rank_time *ranks = calloc(m->p->n_roots + 1, sizeof *ranks);
 
-    if (!ranks)
+    m->waiting_ns = calloc(m->p->n_roots + 1, sizeof *m->waiting_ns);
+    if (!ranks || !m->waiting_ns) {
+        free(ranks);
         return AR_NOMEM;
+    }
     find_mpi(m);
     build_run(m, out);
     m->ranks = ranks;
@@ -164,10 +189,13 @@ static enum ar_status build(struct building *m, struct ar_efficiencies *out)
     return AR_OK;
 }
 
-enum ar_status ar_efficiencies_build(struct ar_efficiencies *out, const struct ar_by_function *b)
+enum ar_status ar_efficiencies_build(struct ar_efficiencies *out, const struct ar_by_function *b,
+                                     const struct ar_waits *w)
 {
-    struct building m = {
-        .b = b, .p = b->p, .has_mpi = calloc(b->p->n_nodes + 1, sizeof *m.has_mpi)};
+    struct building m = {.b = b,
+                         .p = b->p,
+                         .w = w && w->n_calls ? w : NULL,
+                         .has_mpi = calloc(b->p->n_nodes + 1, sizeof *m.has_mpi)};
     enum ar_status status = AR_NOMEM;
 
     *out =
@@ -183,6 +211,7 @@ enum ar_status ar_efficiencies_build(struct ar_efficiencies *out, const struct a
     ar_selves_close(&m.selves);
     ar_rows_close(&m.times);
     free(m.has_mpi);
+    free(m.waiting_ns);
     if (status < 0)
         ar_efficiencies_free(out);
     return status;

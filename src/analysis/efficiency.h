@@ -25,14 +25,14 @@
  * MPI calls are read once for each different function above them. Memory: functions and ranks.
  *
  *     struct ar_efficiencies e;
- *     if (ar_efficiencies_build(&e, &by_function) < 0) ...
+ *     if (ar_efficiencies_build(&e, &by_function, &waits) < 0) ...
  *     e.run.load_balance, e.functions[function].parallel …
- *     e.run = ar_efficiency_of(e.ranks, waiting_ns, e.n_ranks);      // where waits are known
  *     ar_efficiencies_free(&e);
  */
 #pragma once
 
 #include "analysis/by_function.h"
+#include "analysis/waits.h"
 
 /* What a rank has of the run, or of a function. */
 struct ar_rank_time {
@@ -44,7 +44,7 @@ struct ar_efficiency {
     double mean_computing_ns, max_computing_ns;
     uint32_t max_process; /* that has most computing */
     double load_balance, communication, parallel;
-    bool is_split; /* are the next two known? */
+    bool is_split; /* are the next two known? else they are no numbers */
     double serialisation, transfer;
 };
 
@@ -55,10 +55,12 @@ struct ar_efficiencies {
     size_t n_ranks;
 };
 
-/* From any such times; `waiting_ns` is by rank, or NULL where it is not known. */
+/* From any such times; `waiting_ns`, of MPI calls within them, is by rank, or NULL where it is not known. */
 struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const double *waiting_ns,
                                       size_t n_ranks);
 
+/* `w` is by node, and of the same profile; NULL: nothing is split. */
 AR_MUST_CHECK enum ar_status ar_efficiencies_build(struct ar_efficiencies *out,
-                                                   const struct ar_by_function *b);
+                                                   const struct ar_by_function *b,
+                                                   const struct ar_waits *w);
 void ar_efficiencies_free(struct ar_efficiencies *e);

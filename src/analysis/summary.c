@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Messages, which can be most of a run, are not looked at here. */
+/* Messages, which can be most of a run, are needed for waits only, to know who is who. */
 static void drop_messages(struct ar_profile *p)
 {
     free(p->traffic);
@@ -16,42 +16,57 @@ static void drop_messages(struct ar_profile *p)
     p->n_traffic = p->n_completed = p->cap_traffic = p->cap_completed = 0;
 }
 
-static enum ar_status build(struct ar_summary *s)
+static enum ar_status find_efficiencies(struct ar_summary *s, bool with_waits)
+{
+    struct ar_waits w = {0};
+    enum ar_status status = with_waits ? ar_waits_build_by_node(&w, &s->p, &s->t) : AR_OK;
+
+    if (status == AR_OK)
+        status = ar_efficiencies_build(&s->e, &s->f, with_waits ? &w : NULL);
+    ar_waits_free(&w);
+    return status;
+}
+
+static enum ar_status build(struct ar_summary *s, bool with_waits)
 {
     enum ar_status status;
 
-    drop_messages(&s->whole);
+    if (!with_waits)
+        drop_messages(&s->whole);
     status = ar_fold(&s->p, &s->whole);
     if (status == AR_OK)
         status = ar_totals_build(&s->t, &s->p);
     if (status == AR_OK)
         status = ar_by_function_build(&s->f, &s->p, &s->t);
     if (status == AR_OK)
-        status = ar_efficiencies_build(&s->e, &s->f);
+        status = find_efficiencies(s, with_waits);
+    drop_messages(&s->whole);
+    drop_messages(&s->p);
     s->has_values = status == AR_OK;
     return status;
 }
 
-enum ar_status ar_summary_take(struct ar_summary *out, struct ar_profile *p)
+enum ar_status ar_summary_take(struct ar_summary *out, struct ar_profile *p, bool with_waits)
 {
     enum ar_status status;
 
     *out = (struct ar_summary){.whole = *p};
     *p = (struct ar_profile){0};
-    status = build(out);
+    status = build(out, with_waits);
     if (status < 0)
         ar_summary_free(out);
     return status;
 }
 
-enum ar_status ar_summary_load(struct ar_summary *out, const char *path, struct ar_error *err)
+enum ar_status ar_summary_load(struct ar_summary *out, const char *path, bool with_waits,
+                               struct ar_error *err)
 {
     struct ar_profile p;
     enum ar_status status = ar_load_packed(&p, path, err);
 
     if (status < 0)
         return status;
-    status = ar_summary_take(out, &p);
+    status = ar_summary_take(out, &p, with_waits);
     out->path = path;
     return status < 0 ? ar_fail(err, status, "out of memory") : AR_OK;
 }

@@ -3,6 +3,8 @@
  * summary: a run to be held against others: its tree, folded, its figures by node and by function,
  * and its efficiencies.
  *
+ * With waits, efficiencies tell serialisation from transfer, too (analysis/efficiency.h).
+ *
  * Values of single ranks may be forgotten once that is built: what is left has the size of the
  * tree, however many ranks there were, so that many runs fit into memory.
  *
@@ -10,7 +12,7 @@
  * It points into itself and must stay where it is. Threads: read-only once built.
  *
  *     struct ar_summary s;
- *     if (ar_summary_load(&s, "heat.allranks", &err) < 0) ...
+ *     if (ar_summary_load(&s, "heat.allranks", true, &err) < 0) ...
  *     s.f.sums[function].self.mean, s.e.run.parallel …
  *     ar_summary_free(&s);
  */
@@ -30,8 +32,9 @@ struct ar_summary {
 
 /* On failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_summary_load(struct ar_summary *out, const char *path,
-                                             struct ar_error *err);
+                                             bool with_waits, struct ar_error *err);
 /* The profile is the summary's from now on, whatever this returns, and `*p` is empty. */
-AR_MUST_CHECK enum ar_status ar_summary_take(struct ar_summary *out, struct ar_profile *p);
+AR_MUST_CHECK enum ar_status ar_summary_take(struct ar_summary *out, struct ar_profile *p,
+                                             bool with_waits);
 void ar_summary_forget_values(struct ar_summary *s);
 void ar_summary_free(struct ar_summary *s);

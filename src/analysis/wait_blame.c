@@ -64,21 +64,6 @@ void ar_intervals_forget(struct ar_intervals *all, struct ar_intervals_back *bac
     *back = (struct ar_intervals_back){0};
 }
 
-void ar_interval_hold(struct ar_intervals *all, uint32_t id)
-{
-    all->items[id].n_held++;
-}
-
-void ar_interval_drop(struct ar_intervals *all, uint32_t id)
-{
-    struct ar_interval *interval = &all->items[id];
-
-    if (--interval->n_held)
-        return;
-    interval->n_parts = all->free;
-    all->free = id + 1;
-}
-
 void ar_interval_end(struct ar_intervals *all, uint32_t id, const struct ar_profile_part *parts,
                      uint32_t n_parts)
 {

@@ -60,12 +60,25 @@ struct ar_intervals_back {
     uint32_t n, next;
 };
 
+static inline void ar_interval_hold(struct ar_intervals *all, uint32_t id)
+{
+    all->items[id].n_held++;
+}
+
+static inline void ar_interval_drop(struct ar_intervals *all, uint32_t id)
+{
+    struct ar_interval *interval = &all->items[id];
+
+    if (--interval->n_held)
+        return;
+    interval->n_parts = all->free;
+    all->free = id + 1;
+}
+
 /* A new one of that thread, held by it as long as it goes back so far; AR_NO_ID: no memory. */
 uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *back,
                          int64_t start_ns);
 void ar_intervals_forget(struct ar_intervals *all, struct ar_intervals_back *back);
-void ar_interval_hold(struct ar_intervals *all, uint32_t id);
-void ar_interval_drop(struct ar_intervals *all, uint32_t id);
 /* What was done in it, when it ends. */
 void ar_interval_end(struct ar_intervals *all, uint32_t id, const struct ar_profile_part *parts,
                      uint32_t n_parts);

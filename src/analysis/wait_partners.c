@@ -8,7 +8,8 @@
 
 /* A collective call, up to the last of its members. */
 struct group {
-    uint32_t n, first; /* arrivals, linked */
+    uint32_t n;
+    struct ar_arrival *first; /* linked */
 };
 
 /* Those of a communicator that have not all come yet: from number `base` on. */
@@ -19,7 +20,7 @@ struct comm {
 };
 
 struct queue {
-    uint32_t first, last;
+    struct ar_arrival *first, *last;
 };
 
 enum side { SENT, RECEIVED, PROBED, TAKEN, N_SIDES };
@@ -35,7 +36,7 @@ struct channel {
     uint32_t n_recent; /* ever */
     struct {
         int64_t posted_ns;
-        uint32_t received; /* 0: not any more */
+        struct ar_arrival *received; /* NULL: not any more */
     } recent[N_RECENT];
 };
 
@@ -47,10 +48,9 @@ struct ar_partners {
     struct channel *channels;
     size_t n_channels, cap_channels;
     struct ar_idmap channel_ids;
-    struct ar_arrival *arrivals; /* from 1: 0 ends a list */
-    size_t n_arrivals, cap_arrivals;
-    uint32_t free;
-    uint32_t *waiting; /* of the meeting at hand */
+    struct ar_arena arrivals;
+    struct ar_arrival *free;           /* those that are done with */
+    const struct ar_arrival **waiting; /* of the meeting at hand */
     size_t cap_waiting;
 };
 
@@ -96,101 +96,88 @@ static uint32_t rank_in(const struct ar_partners *all, uint32_t comm, uint32_t p
 
 /* ---- arrivals --------------------------------------------------------------------------------- */
 
-static uint32_t new_arrival(struct ar_partners *all, const struct ar_arrival *like)
+struct ar_arrival *ar_partners_new_arrival(struct ar_partners *all)
 {
-    uint32_t id = all->free;
+    struct ar_arrival *arrival = all->free;
 
-    if (id) {
-        all->free = all->arrivals[id].next;
-    } else {
-        if (ar_grow((void **)&all->arrivals, &all->cap_arrivals, all->n_arrivals + 2,
-                    sizeof *all->arrivals) < 0)
-            return 0;
-        id = (uint32_t)++all->n_arrivals;
+    if (!arrival)
+        return ar_arena_alloc(&all->arrivals, sizeof *arrival);
+    all->free = arrival->next;
+    return arrival;
+}
+
+static void leave(struct ar_partners *all, struct ar_arrival *arrival, bool is_resolved)
+{
+    all->tell.left(all->tell.who, arrival, is_resolved);
+    arrival->next = all->free;
+    all->free = arrival;
+}
+
+static void leave_all(struct ar_partners *all, struct ar_arrival *first, bool is_resolved)
+{
+    for (struct ar_arrival *next; first; first = next) {
+        next = first->next;
+        leave(all, first, is_resolved);
     }
-    all->arrivals[id] = *like;
-    all->arrivals[id].next = 0;
-    return id;
-}
-
-static void leave(struct ar_partners *all, uint32_t id, bool is_resolved)
-{
-    all->tell.left(all->tell.who, id, is_resolved);
-    all->arrivals[id].next = all->free;
-    all->free = id;
-}
-
-static uint32_t leave_all(struct ar_partners *all, uint32_t first, bool is_resolved)
-{
-    uint32_t n = 0;
-
-    for (uint32_t id = first, next; id; id = next, n++) {
-        next = all->arrivals[id].next;
-        leave(all, id, is_resolved);
-    }
-    return n;
-}
-
-const struct ar_arrival *ar_partners_get(const struct ar_partners *all, uint32_t arrival)
-{
-    return &all->arrivals[arrival];
 }
 
 /* ---- collective calls ------------------------------------------------------------------------- */
 
-static bool came_later(const struct ar_partners *all, uint32_t a, uint32_t b)
+/* Of two at the same time always the same one is the later, in whichever order they were read. */
+static bool came_later(const struct ar_arrival *a, const struct ar_arrival *b)
 {
-    return !b || all->arrivals[a].came_ns > all->arrivals[b].came_ns;
+    return !b || a->came_ns > b->came_ns || (a->came_ns == b->came_ns && a->process > b->process);
 }
 
-/* All but one, where that is not 0. */
-static size_t list_waiting(struct ar_partners *all, const struct group *group, uint32_t but)
+/* All but one, where that is not NULL. */
+static size_t list_waiting(struct ar_partners *all, const struct group *group,
+                           const struct ar_arrival *but)
 {
     size_t n = 0;
 
-    for (uint32_t id = group->first; id; id = all->arrivals[id].next)
-        if (id != but)
-            all->waiting[n++] = id;
+    for (const struct ar_arrival *each = group->first; each; each = each->next)
+        if (each != but)
+            all->waiting[n++] = each;
     return n;
 }
 
-static uint32_t last_of(const struct ar_partners *all, const struct group *group, uint32_t but)
+static const struct ar_arrival *last_of(const struct group *group, const struct ar_arrival *but)
 {
-    uint32_t last = 0;
+    const struct ar_arrival *last = NULL;
 
-    for (uint32_t id = group->first; id; id = all->arrivals[id].next)
-        if (id != but && came_later(all, id, last))
-            last = id;
+    for (const struct ar_arrival *each = group->first; each; each = each->next)
+        if (each != but && came_later(each, last))
+            last = each;
     return last;
 }
 
-static void met(struct ar_partners *all, enum ar_wait_class class, uint32_t late,
-                const uint32_t *waiting, size_t n)
+static void met(struct ar_partners *all, enum ar_wait_class class, const struct ar_arrival *late,
+                const struct ar_arrival *const *waiting, size_t n)
 {
     if (late && n)
         all->tell.met(all->tell.who, class, late, waiting, n);
 }
 
-static uint32_t find_root(const struct ar_partners *all, const struct group *group, uint32_t comm,
-                          uint32_t root)
+static const struct ar_arrival *find_root(const struct ar_partners *all, const struct group *group,
+                                          uint32_t comm, uint32_t root)
 {
-    for (uint32_t id = group->first; id; id = all->arrivals[id].next)
-        if (rank_in(all, comm, all->arrivals[id].process) == root)
-            return id;
-    return 0;
+    for (const struct ar_arrival *each = group->first; each; each = each->next)
+        if (rank_in(all, comm, each->process) == root)
+            return each;
+    return NULL;
 }
 
 static const struct ar_partners *sorting;
 static uint32_t sorting_comm;
 
+/* Where ranks are not known: splitting keeps the order of the world, if nothing else is asked for. */
 static int by_rank(const void *a, const void *b)
 {
-    uint32_t x = sorting->arrivals[*(const uint32_t *)a].process;
-    uint32_t y = sorting->arrivals[*(const uint32_t *)b].process;
+    uint32_t x = (*(const struct ar_arrival *const *)a)->process;
+    uint32_t y = (*(const struct ar_arrival *const *)b)->process;
     uint32_t rx = rank_in(sorting, sorting_comm, x), ry = rank_in(sorting, sorting_comm, y);
 
-    if (rx ==
-        ry) { /* not known: splitting keeps the order of the world, if nothing else is asked for */
+    if (rx == ry) {
         rx = sorting->p->processes[x].world_rank;
         ry = sorting->p->processes[y].world_rank;
     }
@@ -199,15 +186,15 @@ static int by_rank(const void *a, const void *b)
 
 static void meet_in_turn(struct ar_partners *all, const struct group *group, uint32_t comm)
 {
-    size_t n = list_waiting(all, group, 0);
-    uint32_t last = 0;
+    size_t n = list_waiting(all, group, NULL);
+    const struct ar_arrival *last = NULL;
 
     sorting = all;
     sorting_comm = comm;
     qsort(all->waiting, n, sizeof *all->waiting, by_rank);
     for (size_t i = 0; i < n; i++) {
         met(all, AR_WAIT_EARLY_SCAN, last, &all->waiting[i], 1);
-        if (came_later(all, all->waiting[i], last))
+        if (came_later(all->waiting[i], last))
             last = all->waiting[i];
     }
 }
@@ -217,8 +204,8 @@ static bool meet(struct ar_partners *all, const struct group *group,
                  const struct ar_profile_sync *sync)
 {
     bool has_root = sync->kind == AR_SYNC_FROM_ROOT || sync->kind == AR_SYNC_TO_ROOT;
-    uint32_t root = has_root ? find_root(all, group, sync->comm, sync->peer) : 0;
-    uint32_t last = last_of(all, group, sync->kind == AR_SYNC_TO_ROOT ? root : 0);
+    const struct ar_arrival *root = has_root ? find_root(all, group, sync->comm, sync->peer) : NULL;
+    const struct ar_arrival *last = last_of(group, sync->kind == AR_SYNC_TO_ROOT ? root : NULL);
 
     if (has_root && !root)
         return false;
@@ -263,23 +250,23 @@ static bool is_sensible(const struct comm *comm, uint32_t sequence)
 }
 
 static enum ar_status add_to_group(struct ar_partners *all, const struct ar_profile_sync *sync,
-                                   uint32_t id)
+                                   struct ar_arrival *arrival)
 {
     struct comm *comm = &all->comms[sync->comm];
     struct group *group = is_sensible(comm, sync->sequence) ? group_of(comm, sync->sequence) : NULL;
 
     if (!group) {
-        leave(all, id, false);
+        leave(all, arrival, false);
         return AR_OK;
     }
-    all->arrivals[id].next = group->first;
-    group->first = id;
-    if (ar_grow((void **)&all->waiting, &all->cap_waiting, ++group->n, sizeof *all->waiting) < 0)
-        return AR_NOMEM;
-    if (group->n < all->p->comms[sync->comm - 1].size)
+    arrival->next = group->first;
+    group->first = arrival;
+    if (++group->n < all->p->comms[sync->comm - 1].size)
         return AR_OK;
+    if (ar_grow((void **)&all->waiting, &all->cap_waiting, group->n, sizeof *all->waiting) < 0)
+        return AR_NOMEM;
 
-    uint32_t first = group->first;
+    struct ar_arrival *first = group->first;
     bool is_resolved = meet(all, group, sync);
 
     *group = (struct group){.n = UINT32_MAX};
@@ -309,43 +296,48 @@ static struct channel *channel_of(struct ar_partners *all, const struct ar_profi
 }
 
 /* In the order in which they were posted, which is that in which MPI lets them meet. */
-static void enqueue(struct ar_partners *all, struct queue *queue, uint32_t id)
+static void enqueue(struct queue *queue, struct ar_arrival *arrival)
 {
-    uint32_t *link = &queue->first;
+    struct ar_arrival **link = &queue->first;
 
-    if (queue->last && !came_later(all, queue->last, id))
-        link = &all->arrivals[queue->last].next;
-    while (*link && !came_later(all, *link, id))
-        link = &all->arrivals[*link].next;
-    all->arrivals[id].next = *link;
-    *link = id;
-    if (!all->arrivals[id].next)
-        queue->last = id;
+    if (queue->last && !came_later(queue->last, arrival))
+        link = &queue->last->next;
+    while (*link && !came_later(*link, arrival))
+        link = &(*link)->next;
+    arrival->next = *link;
+    *link = arrival;
+    if (!arrival->next)
+        queue->last = arrival;
 }
 
-static uint32_t dequeue(struct ar_partners *all, struct queue *queue)
+static struct ar_arrival *dequeue(struct queue *queue)
 {
-    uint32_t id = queue->first;
+    struct ar_arrival *first = queue->first;
 
-    queue->first = all->arrivals[id].next;
+    queue->first = first->next;
     if (!queue->first)
-        queue->last = 0;
-    all->arrivals[id].next = 0;
-    return id;
+        queue->last = NULL;
+    first->next = NULL;
+    return first;
+}
+
+static void met_one(struct ar_partners *all, enum ar_wait_class class,
+                    const struct ar_arrival *late, const struct ar_arrival *waiting)
+{
+    met(all, class, late, &waiting, 1);
 }
 
 /* Those who had asked for the message before it was received waited for it as well. */
-static void meet_probes(struct ar_partners *all, struct channel *channel, uint32_t sent,
-                        uint32_t received)
+static void meet_probes(struct ar_partners *all, struct channel *channel,
+                        const struct ar_arrival *sent, const struct ar_arrival *received)
 {
     struct queue *probes = &channel->queues[PROBED];
 
-    while (probes->first &&
-           all->arrivals[probes->first].waits_ns <= all->arrivals[received].exit_ns) {
-        uint32_t id = dequeue(all, probes);
+    while (probes->first && probes->first->waits_ns <= received->exit_ns) {
+        struct ar_arrival *probe = dequeue(probes);
 
-        met(all, AR_WAIT_LATE_SENDER, sent, &id, 1);
-        leave(all, id, true);
+        met_one(all, AR_WAIT_LATE_SENDER, sent, probe);
+        leave(all, probe, true);
     }
 }
 
@@ -357,56 +349,57 @@ static bool is_same_time(int64_t a, int64_t b)
     return a - b < 2 && b - a < 2;
 }
 
-static void meet_receiver(struct ar_partners *all, uint32_t taken, uint32_t received)
+static void meet_receiver(struct ar_partners *all, struct ar_arrival *taken,
+                          const struct ar_arrival *received)
 {
-    if (all->arrivals[received].came_ns > all->arrivals[taken].waits_ns)
-        met(all, AR_WAIT_LATE_RECEIVER, received, &taken, 1);
+    if (received->came_ns > taken->waits_ns)
+        met_one(all, AR_WAIT_LATE_RECEIVER, received, taken);
     leave(all, taken, true);
 }
 
 /* false: its message has not been received yet. */
-static bool meet_recent(struct ar_partners *all, struct channel *channel, uint32_t taken)
+static bool meet_recent(struct ar_partners *all, struct channel *channel, struct ar_arrival *taken)
 {
     for (uint32_t i = 0; i < N_RECENT; i++)
         if (channel->recent[i].received &&
-            is_same_time(channel->recent[i].posted_ns, all->arrivals[taken].came_ns)) {
+            is_same_time(channel->recent[i].posted_ns, taken->came_ns)) {
             meet_receiver(all, taken, channel->recent[i].received);
             leave(all, channel->recent[i].received, true);
-            channel->recent[i].received = 0;
+            channel->recent[i].received = NULL;
             return true;
         }
     return false;
 }
 
-static enum ar_status keep_recent(struct ar_partners *all, struct channel *channel, uint32_t sent,
-                                  uint32_t received)
+static enum ar_status keep_recent(struct ar_partners *all, struct channel *channel,
+                                  const struct ar_arrival *sent, const struct ar_arrival *received)
 {
     uint32_t at = channel->n_recent++ % N_RECENT;
-    struct ar_arrival copy = all->arrivals[received];
-    uint32_t id;
+    struct ar_arrival *copy = ar_partners_new_arrival(all);
 
-    copy.call = 0;
-    id = new_arrival(all, &copy);
-    if (!id)
+    if (!copy)
         return AR_NOMEM;
-    all->tell.kept(all->tell.who, id);
+    *copy = *received;
+    copy->call = 0;
+    copy->next = NULL;
+    all->tell.kept(all->tell.who, copy);
     if (channel->recent[at].received)
         leave(all, channel->recent[at].received, true);
-    channel->recent[at].received = id;
-    channel->recent[at].posted_ns = all->arrivals[sent].exit_ns;
+    channel->recent[at].received = copy;
+    channel->recent[at].posted_ns = sent->exit_ns;
     return AR_OK;
 }
 
 /* One that was posted: whoever waits for it has come already, or will. */
-static enum ar_status meet_posted(struct ar_partners *all, struct channel *channel, uint32_t sent,
-                                  uint32_t received)
+static enum ar_status meet_posted(struct ar_partners *all, struct channel *channel,
+                                  const struct ar_arrival *sent, const struct ar_arrival *received)
 {
-    for (uint32_t *link = &channel->queues[TAKEN].first; *link; link = &all->arrivals[*link].next)
-        if (is_same_time(all->arrivals[*link].came_ns, all->arrivals[sent].exit_ns)) {
-            uint32_t taken = *link;
+    for (struct ar_arrival **link = &channel->queues[TAKEN].first; *link; link = &(*link)->next)
+        if (is_same_time((*link)->came_ns, sent->exit_ns)) {
+            struct ar_arrival *taken = *link;
 
-            *link = all->arrivals[taken].next;
-            channel->queues[TAKEN].last = 0;
+            *link = taken->next;
+            channel->queues[TAKEN].last = NULL;
             meet_receiver(all, taken, received);
             return AR_OK;
         }
@@ -414,26 +407,25 @@ static enum ar_status meet_posted(struct ar_partners *all, struct channel *chann
 }
 
 /* A message that was sent before anybody came for it, and was let go, has not waited. */
-static void meet_both(struct ar_partners *all, uint32_t sent, uint32_t received)
+static void meet_both(struct ar_partners *all, const struct ar_arrival *sent,
+                      const struct ar_arrival *received)
 {
-    const struct ar_arrival *s = &all->arrivals[sent], *r = &all->arrivals[received];
-
-    if (s->came_ns > r->waits_ns)
-        met(all, AR_WAIT_LATE_SENDER, sent, &received, 1);
-    else if (r->came_ns > s->waits_ns && s->exit_ns >= r->came_ns)
-        met(all, AR_WAIT_LATE_RECEIVER, received, &sent, 1);
+    if (sent->came_ns > received->waits_ns)
+        met_one(all, AR_WAIT_LATE_SENDER, sent, received);
+    else if (received->came_ns > sent->waits_ns && sent->exit_ns >= received->came_ns)
+        met_one(all, AR_WAIT_LATE_RECEIVER, received, sent);
 }
 
 static enum ar_status meet_message(struct ar_partners *all, struct channel *channel)
 {
-    uint32_t sent = dequeue(all, &channel->queues[SENT]);
-    uint32_t received = dequeue(all, &channel->queues[RECEIVED]);
+    struct ar_arrival *sent = dequeue(&channel->queues[SENT]);
+    struct ar_arrival *received = dequeue(&channel->queues[RECEIVED]);
     enum ar_status status = AR_OK;
 
     if (!channel->is_ambiguous) {
         meet_probes(all, channel, sent, received);
         meet_both(all, sent, received);
-        if (all->arrivals[sent].is_posted)
+        if (sent->is_posted)
             status = meet_posted(all, channel, sent, received);
     }
     leave(all, sent, !channel->is_ambiguous);
@@ -456,14 +448,14 @@ static enum side side_of(uint32_t kind)
 }
 
 static enum ar_status add_message(struct ar_partners *all, const struct ar_profile_sync *sync,
-                                  uint32_t id)
+                                  struct ar_arrival *arrival)
 {
-    uint32_t own = rank_in(all, sync->comm, all->arrivals[id].process);
+    uint32_t own = rank_in(all, sync->comm, arrival->process);
     enum side side = side_of(sync->kind);
     bool sends = side == SENT || side == TAKEN;
 
     if (own == AR_NO_ID || !is_rank(sync->peer)) {
-        leave(all, id, false);
+        leave(all, arrival, false);
         return AR_OK;
     }
 
@@ -473,14 +465,14 @@ static enum ar_status add_message(struct ar_partners *all, const struct ar_profi
     if (!channel)
         return AR_NOMEM;
 
-    uint32_t location = all->arrivals[id].location + 1;
+    uint32_t location = arrival->location + 1;
 
     if (!channel->location[side])
         channel->location[side] = location;
     channel->is_ambiguous = channel->is_ambiguous || channel->location[side] != location;
-    if (side == TAKEN && meet_recent(all, channel, id))
+    if (side == TAKEN && meet_recent(all, channel, arrival))
         return AR_OK;
-    enqueue(all, &channel->queues[side], id);
+    enqueue(&channel->queues[side], arrival);
     if (channel->queues[SENT].first && channel->queues[RECEIVED].first)
         return meet_message(all, channel);
     return AR_OK;
@@ -521,19 +513,15 @@ static bool is_alone(const struct ar_partners *all, const struct ar_profile_sync
 }
 
 enum ar_status ar_partners_add(struct ar_partners *all, const struct ar_profile_sync *sync,
-                               const struct ar_arrival *arrival)
+                               struct ar_arrival *arrival)
 {
-    uint32_t id = new_arrival(all, arrival);
-
-    if (!id)
-        return AR_NOMEM;
     if (is_alone(all, sync) || !is_known(all, sync->comm)) {
-        leave(all, id, is_alone(all, sync));
+        leave(all, arrival, is_alone(all, sync));
         return AR_OK;
     }
     if (sync->kind >= AR_SYNC_SEND)
-        return add_message(all, sync, id);
-    return add_to_group(all, sync, id);
+        return add_message(all, sync, arrival);
+    return add_to_group(all, sync, arrival);
 }
 
 static void end_channel(struct ar_partners *all, struct channel *channel)
@@ -561,7 +549,7 @@ void ar_partners_delete(struct ar_partners *all)
         free(all->comms[i].groups);
     free(all->comms);
     free(all->channels);
-    free(all->arrivals);
+    ar_arena_free(&all->arrivals);
     free(all->waiting);
     ar_idmap_free(&all->ranks);
     ar_idmap_free(&all->channel_ids);

@@ -24,28 +24,29 @@ struct ar_arrival {
     int64_t waits_ns;        /* since when it waits itself */
     int64_t exit_ns;
     bool is_posted; /* a send that another call waits for */
-    uint32_t next;
+    struct ar_arrival *next;
 };
 
 struct ar_partners_tell {
     void *who;
     /* `waiting` may have waited for `late`: arrivals. */
-    void (*met)(void *who, enum ar_wait_class class, uint32_t late, const uint32_t *waiting,
-                size_t n);
+    void (*met)(void *who, enum ar_wait_class class, const struct ar_arrival *late,
+                const struct ar_arrival *const *waiting, size_t n);
     /* A copy is kept of one, without a call, until it is done with as well. */
-    void (*kept)(void *who, uint32_t arrival);
+    void (*kept)(void *who, const struct ar_arrival *arrival);
     /* It is done with; then it is no more. */
-    void (*left)(void *who, uint32_t arrival, bool is_resolved);
+    void (*left)(void *who, const struct ar_arrival *arrival, bool is_resolved);
 };
 
 struct ar_partners;
 
 /* NULL: no memory. */
 struct ar_partners *ar_partners_new(const struct ar_profile *p, struct ar_partners_tell tell);
+/* One to be filled in, and then added; NULL: no memory. */
+struct ar_arrival *ar_partners_new_arrival(struct ar_partners *all);
 AR_MUST_CHECK enum ar_status ar_partners_add(struct ar_partners *all,
                                              const struct ar_profile_sync *sync,
-                                             const struct ar_arrival *arrival);
-const struct ar_arrival *ar_partners_get(const struct ar_partners *all, uint32_t arrival);
+                                             struct ar_arrival *arrival);
 /* Nothing comes any more: what is left has no partners. */
 void ar_partners_end(struct ar_partners *all);
 void ar_partners_delete(struct ar_partners *all);

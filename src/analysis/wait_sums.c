@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -114,15 +113,9 @@ static uint32_t site_of_line(struct ar_wait_sums *s, const struct ar_wait_site *
     return id;
 }
 
-uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_class class,
-                           bool nonblocking)
+static uint32_t new_site(struct ar_wait_sums *s, uint64_t key, uint32_t node,
+                         enum ar_wait_class class, bool nonblocking)
 {
-    uint64_t key = ((uint64_t)node << 8 | (unsigned)class << 1 | nonblocking) + 1;
-    uint32_t id = ar_idmap_get(&s->by_node, key, AR_NO_ID);
-
-    if (id != AR_NO_ID)
-        return id;
-
     uint32_t operation = ar_operation_of(s->p, node);
     struct ar_wait_site like = {.class = class,
                                 .node = operation,
@@ -132,9 +125,30 @@ uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_c
 
     if (function_of(s->p, operation)->kind == AR_FUNCTION_OPERATION)
         like.is_composed = class_of_method(name_of(s->p, operation), &like.class);
-    id = site_of_line(s, &like);
+
+    uint32_t id = site_of_line(s, &like);
+
     if (id != AR_NO_ID && ar_idmap_put(&s->by_node, key, id) < 0)
         return AR_NO_ID;
+    return id;
+}
+
+uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_class class,
+                           bool nonblocking)
+{
+    uint64_t key = ((uint64_t)node << 8 | (unsigned)class << 1 | nonblocking) + 1;
+
+    if (key == s->last_key) /* ranks do the same at the same time */
+        return s->last_site;
+
+    uint32_t id = ar_idmap_get(&s->by_node, key, AR_NO_ID);
+
+    if (id == AR_NO_ID)
+        id = new_site(s, key, node, class, nonblocking);
+    if (id != AR_NO_ID) {
+        s->last_key = key;
+        s->last_site = id;
+    }
     return id;
 }
 
@@ -207,7 +221,7 @@ enum ar_status ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t 
         struct ar_wait_cause cause = {.process = ar_profile_root(s->p, item->location),
                                       .node = item->node,
                                       .indirect = item->indirect,
-                                      .ns = floor(ns * (double)item->share)};
+                                      .ns = (double)(int64_t)(ns * (double)item->share)};
 
         if (i == blame->n - 1 || cause.ns > left)
             cause.ns = left; /* whole nanoseconds, and no one is lost */

@@ -13,6 +13,8 @@
 struct ar_wait_sums {
     const struct ar_profile *p;
     struct ar_idmap by_node, by_line; /* sites */
+    uint64_t last_key;                /* the one that was asked for last */
+    uint32_t last_site;
     struct ar_wait_site *sites;
     size_t n_sites, cap_sites;
     struct ar_site_shares {

@@ -23,33 +23,39 @@ const char *ar_wait_class_name(enum ar_wait_class class)
     return names[class];
 }
 
+/* Several calls are unpacked at once: of thousands of threads none is in the cache when its turn comes. */
+#define AHEAD 8
+
+struct unpacked {
+    struct ar_profile_sync sync;
+    struct ar_profile_part parts[AR_INTERVAL_PARTS];
+};
+
 /* A thread that is being read. */
 struct reading {
-    struct ar_stream_cursor cursor;
-    const struct ar_process *process;
     double drift, offset_ns; /* to the common clock, from when the process began */
     int64_t exit_ns;         /* of the call at hand, on that clock */
+    struct unpacked *ahead;
+    uint32_t at, n_ahead; /* the one at hand */
     uint32_t root;
+    bool is_main;
     uint32_t interval; /* that the thread is in */
     struct ar_intervals_back back;
+    const struct ar_process *process;
+    struct ar_stream_cursor cursor;
 };
 
 /* A call may wait for several partners at once (MPI_Waitall): it waits for the last of them. */
 struct call {
     uint32_t n_open; /* that have not been met */
-    uint32_t location, node;
+    uint32_t root, node;
     uint32_t after; /* the interval that its wait is part of; held */
     uint32_t late, site;
     double waited_ns;
     struct ar_blame blame;
     bool nonblocking;
     bool ends_interval; /* its wait was before `after`, and not in it */
-};
-
-/* Where a thread is: apart from the rest of it, since of all these the earliest is asked for. */
-struct turn {
-    int64_t exit_ns;
-    uint32_t reading;
+    bool is_main;       /* of the thread that is its process's main one */
 };
 
 struct analysis {
@@ -59,8 +65,15 @@ struct analysis {
     const bool *of; /* by root: whose waits count; NULL: all */
     struct reading *readings;
     size_t n_readings;
-    struct turn *turns; /* a heap of those that are not at their end: the earliest comes first */
+    struct unpacked *unpacked; /* of all of them */
+    /*
+     * Whose turn it is: a heap of those that are not at their end, the earliest first. A word each, of when its call
+     * ended and, in the lower bits, which it is.
+     */
+    uint64_t *turns;
     size_t n_turns;
+    unsigned n_reading_bits, n_rounded_bits; /* the latter of long runs of very many threads */
+    int64_t first_ns;
     struct ar_partners *partners;
     struct ar_intervals intervals;
     struct ar_wait_sums sums;
@@ -92,23 +105,29 @@ static uint32_t new_call(struct analysis *a)
     return id;
 }
 
-static bool is_main_of_root(const struct analysis *a, uint32_t location)
+static void add_to_node(struct analysis *a, const struct call *call)
 {
-    const struct ar_location *l = &a->p->locations[location];
+    double **by_root = &a->out->node_ns[call->node];
 
-    return l->thread == 0 && l->process < a->p->n_roots;
+    if (!*by_root)
+        *by_root = calloc(a->p->n_roots, sizeof **by_root);
+    if (*by_root)
+        (*by_root)[call->root] += call->waited_ns;
+    else
+        a->failed = true;
 }
 
 static void count_wait(struct analysis *a, const struct call *call)
 {
-    uint32_t root = ar_profile_root(a->p, call->location);
-
-    if (is_main_of_root(a, call->location))
-        a->main_waits[root] += call->waited_ns;
-    if (a->of && !a->of[root])
+    if (call->is_main)
+        a->main_waits[call->root] += call->waited_ns;
+    if (call->is_main && a->out->node_ns)
+        add_to_node(a, call);
+    if (a->of && !a->of[call->root])
         return;
     a->out->waited_ns += call->waited_ns;
-    if (ar_wait_sums_add(&a->sums, call->site, root, call->late, &call->blame, call->waited_ns) < 0)
+    if (ar_wait_sums_add(&a->sums, call->site, call->root, call->late, &call->blame,
+                         call->waited_ns) < 0)
         a->failed = true;
 }
 
@@ -154,14 +173,14 @@ static void charge(struct analysis *a, const struct ar_arrival *waiting, uint32_
     call->waited_ns = ns;
     call->late = late;
     call->site = site;
-    call->blame = *blame;
+    call->blame.n = blame->n;
+    memcpy(call->blame.items, blame->items, blame->n * sizeof *blame->items);
 }
 
-static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uint32_t *waiting,
-                size_t n)
+static void met(void *who, enum ar_wait_class class, const struct ar_arrival *late,
+                const struct ar_arrival *const *waiting, size_t n)
 {
     struct analysis *a = who;
-    const struct ar_arrival *late = ar_partners_get(a->partners, late_id);
     struct ar_blame blame;
     double sum_ns = 0;
     size_t n_others = 0;
@@ -170,7 +189,7 @@ static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uin
     if (a->failed || !make_others(a, n))
         return;
     for (size_t i = 0; i < n; i++) {
-        const struct ar_arrival *w = ar_partners_get(a->partners, waiting[i]);
+        const struct ar_arrival *w = waiting[i];
         double ns = waited_ns(w, late);
 
         if (ns <= 0)
@@ -196,7 +215,7 @@ static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uin
                                         .n_others = n_others},
                   &blame);
     for (size_t i = 0; i < n; i++) {
-        const struct ar_arrival *w = ar_partners_get(a->partners, waiting[i]);
+        const struct ar_arrival *w = waiting[i];
         double ns = waited_ns(w, late);
 
         if (ns <= 0)
@@ -209,17 +228,16 @@ static void met(void *who, enum ar_wait_class class, uint32_t late_id, const uin
     }
 }
 
-static void kept(void *who, uint32_t arrival)
+static void kept(void *who, const struct ar_arrival *arrival)
 {
     struct analysis *a = who;
 
-    ar_interval_hold(&a->intervals, ar_partners_get(a->partners, arrival)->interval);
+    ar_interval_hold(&a->intervals, arrival->interval);
 }
 
-static void left(void *who, uint32_t arrival, bool is_resolved)
+static void left(void *who, const struct ar_arrival *gone, bool is_resolved)
 {
     struct analysis *a = who;
-    const struct ar_arrival *gone = ar_partners_get(a->partners, arrival);
 
     if (!gone->call) {
         ar_interval_drop(&a->intervals, gone->interval);
@@ -233,6 +251,11 @@ static void left(void *who, uint32_t arrival, bool is_resolved)
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
+
+static unsigned n_bits_of(uint64_t number)
+{
+    return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
+}
 
 static int64_t common_ns(const struct reading *r, uint64_t since_start_ns)
 {
@@ -250,23 +273,59 @@ static void find_clock(struct reading *r, int64_t epoch_ns)
     r->drift = (double)(end - start) / (double)wall_ns;
 }
 
-static bool is_earlier(const struct turn *a, const struct turn *b)
+/* Between the start of the first process and the end of the last, which may both be nonsense. */
+static void plan_turns(struct analysis *a)
 {
-    return a->exit_ns < b->exit_ns || (a->exit_ns == b->exit_ns && a->reading < b->reading);
+    int64_t last_ns = INT64_MIN;
+
+    a->first_ns = INT64_MAX;
+    for (size_t i = 0; i < a->n_readings; i++) {
+        int64_t start = common_ns(&a->readings[i], 0);
+        int64_t end = common_ns(&a->readings[i], a->readings[i].process->wall_ns);
+
+        a->first_ns = start < a->first_ns ? start : a->first_ns;
+        last_ns = end > last_ns ? end : last_ns;
+    }
+    a->n_reading_bits = n_bits_of(a->n_readings);
+
+    unsigned n_bits = n_bits_of((uint64_t)last_ns - (uint64_t)a->first_ns) + a->n_reading_bits;
+
+    a->n_rounded_bits = n_bits > 63 ? n_bits - 63 : 0;
 }
 
-static void sift_down(struct analysis *a, size_t at)
+static uint64_t turn_of(const struct analysis *a, const struct reading *r)
 {
-    struct turn moving = a->turns[at];
+    uint64_t since = r->exit_ns > a->first_ns ? (uint64_t)r->exit_ns - (uint64_t)a->first_ns : 0;
+    uint64_t most = (UINT64_MAX >> a->n_reading_bits) - 1;
+
+    since >>= a->n_rounded_bits;
+    return (since < most ? since : most) << a->n_reading_bits | (uint64_t)(r - a->readings);
+}
+
+static struct reading *reading_of(const struct analysis *a, uint64_t turn)
+{
+    return &a->readings[turn & (((uint64_t)1 << a->n_reading_bits) - 1)];
+}
+
+/* Whose turn has come is late the next time: so down to the end without looking, and up again a little. */
+static void sift_down(struct analysis *a, size_t top, uint64_t moving)
+{
+    uint64_t *turns = a->turns;
+    size_t at = top;
 
     for (size_t child; (child = 2 * at + 1) < a->n_turns; at = child) {
-        if (child + 1 < a->n_turns && is_earlier(&a->turns[child + 1], &a->turns[child]))
-            child++;
-        if (!is_earlier(&a->turns[child], &moving))
-            break;
-        a->turns[at] = a->turns[child];
+        child += turns[child + 1] < turns[child]; /* no branch: it would be a guess */
+        turns[at] = turns[child];
     }
-    a->turns[at] = moving;
+    for (size_t above; at > top && moving < turns[above = (at - 1) / 2]; at = above)
+        turns[at] = turns[above];
+    turns[at] = moving;
+}
+
+/* One more behind the last, which is later than all: every node has two below it, or none. */
+static void end_turns(struct analysis *a)
+{
+    a->turns[a->n_turns] = UINT64_MAX;
 }
 
 static void close_reading(struct analysis *a, struct reading *r)
@@ -275,11 +334,29 @@ static void close_reading(struct analysis *a, struct reading *r)
     ar_stream_close(&r->cursor);
 }
 
+static const struct unpacked *call_of(const struct reading *r)
+{
+    return &r->ahead[r->at];
+}
+
+static void unpack(struct reading *r)
+{
+    r->at = r->n_ahead = 0;
+    while (r->n_ahead < AHEAD && ar_stream_next(&r->cursor)) {
+        struct unpacked *to = &r->ahead[r->n_ahead++];
+
+        to->sync = r->cursor.sync;
+        memcpy(to->parts, r->cursor.parts, sizeof to->parts);
+    }
+}
+
 static bool read_next(struct reading *r)
 {
-    if (!ar_stream_next(&r->cursor))
+    if (++r->at >= r->n_ahead)
+        unpack(r);
+    if (!r->n_ahead)
         return false;
-    r->exit_ns = common_ns(r, r->cursor.sync.exit_ns);
+    r->exit_ns = common_ns(r, call_of(r)->sync.exit_ns);
     return true;
 }
 
@@ -290,15 +367,16 @@ static enum ar_status open_reading(struct analysis *a, const struct ar_stream *s
 
     if (ar_stream_open(&r->cursor, stream) < 0)
         return AR_NOMEM;
-    a->n_readings++;
-    r->process = &a->p->processes[a->p->locations[stream->location].process];
+    const struct ar_location *location = &a->p->locations[stream->location];
+
+    r->ahead = &a->unpacked[a->n_readings++ * AHEAD];
+    r->process = &a->p->processes[location->process];
     r->root = ar_profile_root(a->p, stream->location);
+    r->is_main = location->thread == 0 && location->process < a->p->n_roots;
     find_clock(r, epoch_ns);
     r->interval = ar_interval_new(&a->intervals, &r->back, common_ns(r, 0));
     if (r->interval == AR_NO_ID)
         return AR_NOMEM;
-    if (read_next(r))
-        a->turns[a->n_turns++] = (struct turn){r->exit_ns, (uint32_t)a->n_readings - 1};
     return AR_OK;
 }
 
@@ -306,29 +384,39 @@ static enum ar_status open_readings(struct analysis *a)
 {
     int64_t epoch_ns = a->p->n_processes ? ar_process_clock_ns(&a->p->processes[0], 0) : 0;
 
-    a->readings = calloc(a->p->n_streams + 1, sizeof *a->readings);
+    a->readings = ar_large_array(a->p->n_streams + 1, sizeof *a->readings);
+    a->unpacked = ar_large_array((a->p->n_streams + 1) * AHEAD, sizeof *a->unpacked);
+    a->intervals.cap = a->p->n_streams * (AR_INTERVALS_BACK + 2);
+    a->intervals.items = ar_large_array(a->intervals.cap, sizeof *a->intervals.items);
     a->turns = calloc(a->p->n_streams + 1, sizeof *a->turns);
-    if (!a->readings || !a->turns)
+    if (!a->readings || !a->turns || !a->unpacked || !a->intervals.items)
         return AR_NOMEM;
+    memset(a->readings, 0, (a->p->n_streams + 1) * sizeof *a->readings);
     for (size_t i = 0; i < a->p->n_streams; i++)
         if (open_reading(a, &a->p->streams[i], epoch_ns) < 0)
             return AR_NOMEM;
+    plan_turns(a);
+    for (size_t i = 0; i < a->n_readings; i++)
+        if (read_next(&a->readings[i]))
+            a->turns[a->n_turns++] = turn_of(a, &a->readings[i]);
+    end_turns(a);
     for (size_t i = a->n_turns / 2; i-- > 0;)
-        sift_down(a, i);
+        sift_down(a, i, a->turns[i]);
     return AR_OK;
 }
 
 /* ---- record by record ------------------------------------------------------------------------- */
 
 /* It ends the interval before it where it says what was done in that. */
-static enum ar_status enter_interval(struct analysis *a, struct reading *r,
-                                     const struct ar_profile_sync *sync, uint32_t *before)
+static enum ar_status enter_interval(struct analysis *a, struct reading *r, uint32_t *before)
 {
+    const struct ar_profile_sync *sync = &call_of(r)->sync;
+
     *before = r->interval;
     ar_interval_hold(&a->intervals, *before); /* for the arrival */
     if (!sync->n_parts)
         return AR_OK;
-    ar_interval_end(&a->intervals, *before, r->cursor.parts, sync->n_parts);
+    ar_interval_end(&a->intervals, *before, call_of(r)->parts, sync->n_parts);
     r->interval = ar_interval_new(&a->intervals, &r->back, r->exit_ns);
     if (r->interval == AR_NO_ID)
         return AR_NOMEM;
@@ -353,7 +441,8 @@ static uint32_t begin_call(struct analysis *a, const struct reading *r,
 
     if (!id)
         return 0;
-    a->calls[id].location = sync->location;
+    a->calls[id].root = r->root;
+    a->calls[id].is_main = r->is_main;
     a->calls[id].node = sync->node;
     a->calls[id].nonblocking = sync->posted != 0;
     a->calls[id].ends_interval = sync->n_parts > 0;
@@ -366,9 +455,13 @@ static uint32_t begin_call(struct analysis *a, const struct reading *r,
 static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t call,
                                  uint32_t interval)
 {
-    const struct ar_profile_sync *sync = &r->cursor.sync;
+    const struct ar_profile_sync *sync = &call_of(r)->sync;
     int64_t enter_ns = common_ns(r, sync->enter_ns);
-    struct ar_arrival arrival = {
+    struct ar_arrival *arrival = ar_partners_new_arrival(a->partners);
+
+    if (!arrival)
+        return AR_NOMEM;
+    *arrival = (struct ar_arrival){
         .location = sync->location,
         .process = r->root,
         .node = sync->node,
@@ -382,16 +475,16 @@ static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t
 
     a->calls[call].n_open++;
     a->out->n_calls++;
-    return ar_partners_add(a->partners, sync, &arrival);
+    return ar_partners_add(a->partners, sync, arrival);
 }
 
 /* All records of the call that ended first. */
 static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goes_on)
 {
-    struct ar_profile_sync first = r->cursor.sync;
+    struct ar_profile_sync first = call_of(r)->sync;
     uint32_t interval, call;
 
-    if (enter_interval(a, r, &first, &interval) < 0)
+    if (enter_interval(a, r, &interval) < 0)
         return AR_NOMEM;
     call = begin_call(a, r, &first);
     if (!call)
@@ -400,7 +493,7 @@ static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goe
         if (add_record(a, r, call, interval) < 0)
             return AR_NOMEM;
         *goes_on = read_next(r);
-        if (!*goes_on || !is_same_call(&r->cursor.sync, &first))
+        if (!*goes_on || !is_same_call(&call_of(r)->sync, &first))
             break;
         ar_interval_hold(&a->intervals, interval); /* one for each arrival */
     } while (true);
@@ -413,17 +506,19 @@ static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goe
 static enum ar_status read_all(struct analysis *a)
 {
     while (a->n_turns) {
-        struct reading *r = &a->readings[a->turns[0].reading];
+        struct reading *r = reading_of(a, a->turns[0]);
         bool goes_on;
 
         if (take_call(a, r, &goes_on) < 0 || a->failed)
             return AR_NOMEM;
-        if (goes_on)
-            a->turns[0].exit_ns = r->exit_ns;
-        else
-            a->turns[0] = a->turns[--a->n_turns];
-        if (a->n_turns)
-            sift_down(a, 0);
+        if (goes_on) {
+            sift_down(a, 0, turn_of(a, r));
+        } else if (--a->n_turns) {
+            uint64_t last = a->turns[a->n_turns];
+
+            end_turns(a);
+            sift_down(a, 0, last);
+        }
     }
     ar_partners_end(a->partners);
     return a->failed ? AR_NOMEM : AR_OK;
@@ -509,6 +604,7 @@ static void release(struct analysis *a)
     for (size_t i = 0; i < a->n_readings; i++)
         close_reading(a, &a->readings[i]);
     free(a->readings);
+    free(a->unpacked);
     free(a->turns);
     if (a->partners)
         ar_partners_delete(a->partners);
@@ -533,13 +629,10 @@ enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p, const 
     return status;
 }
 
-enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
-                                   const struct ar_totals *t, const bool *of)
+static enum ar_status build(struct ar_waits *out, struct ar_profile *p, const struct ar_totals *t,
+                            const bool *of)
 {
     struct analysis a = {.p = p, .t = t, .out = out, .of = of};
-
-    *out = (struct ar_waits){0};
-
     enum ar_status status = ar_profile_sort(p);
 
     for (size_t i = 0; i < p->n_processes; i++)
@@ -552,6 +645,21 @@ enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
     return status;
 }
 
+enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
+                                   const struct ar_totals *t, const bool *of)
+{
+    *out = (struct ar_waits){0};
+    return build(out, p, t, of);
+}
+
+enum ar_status ar_waits_build_by_node(struct ar_waits *out, struct ar_profile *p,
+                                      const struct ar_totals *t)
+{
+    *out = (struct ar_waits){.node_ns = calloc(p->n_nodes + 1, sizeof *out->node_ns),
+                             .n_nodes = p->n_nodes};
+    return out->node_ns ? build(out, p, t, NULL) : AR_NOMEM;
+}
+
 void ar_waits_free(struct ar_waits *w)
 {
     for (size_t i = 0; i < w->n_sites; i++) {
@@ -559,6 +667,9 @@ void ar_waits_free(struct ar_waits *w)
         free(w->sites[i].late);
         free(w->sites[i].causes);
     }
+    for (size_t i = 0; w->node_ns && i < w->n_nodes; i++)
+        free(w->node_ns[i]);
+    free(w->node_ns);
     free(w->sites);
     free(w->times);
     *w = (struct ar_waits){0};

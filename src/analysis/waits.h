@@ -87,6 +87,9 @@ struct ar_waits {
     double waited_ns;            /* over all */
     uint64_t n_calls, n_resolved, n_unresolved;
     uint64_t n_lost; /* that could not be recorded */
+    /* Only where it was asked for: by node NULL, or by root how long its main thread waited there. */
+    double **node_ns;
+    size_t n_nodes;
 };
 
 /* `of`, by root: whose waits count; NULL: everybody's. */
@@ -95,4 +98,7 @@ AR_MUST_CHECK enum ar_status ar_waits_build(struct ar_waits *out, struct ar_prof
 /* With totals that somebody has built already. */
 AR_MUST_CHECK enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
                                                  const struct ar_totals *t, const bool *of);
+/* With `node_ns`, too; everybody's. */
+AR_MUST_CHECK enum ar_status ar_waits_build_by_node(struct ar_waits *out, struct ar_profile *p,
+                                                    const struct ar_totals *t);
 void ar_waits_free(struct ar_waits *w);

@@ -137,7 +137,7 @@ uint64_t ar_cursor_u64(struct ar_cursor *in)
     return take_little_endian(in, 8);
 }
 
-uint64_t ar_cursor_varint(struct ar_cursor *in)
+uint64_t ar_cursor_long_varint(struct ar_cursor *in)
 {
     uint64_t value = 0;
 

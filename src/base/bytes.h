@@ -52,8 +52,8 @@ uint8_t ar_cursor_u8(struct ar_cursor *in);
 uint16_t ar_cursor_u16(struct ar_cursor *in);
 uint32_t ar_cursor_u32(struct ar_cursor *in);
 uint64_t ar_cursor_u64(struct ar_cursor *in);
-uint64_t ar_cursor_varint(struct ar_cursor *in);
-uint32_t ar_cursor_varint32(struct ar_cursor *in); /* bad when it does not fit */
+uint64_t ar_cursor_long_varint(struct ar_cursor *in); /* any, byte by byte */
+uint32_t ar_cursor_varint32(struct ar_cursor *in);    /* bad when it does not fit */
 /*
  * A count of items that take at least `item_bytes` each: bad when they could not fit into what is
  * left.
@@ -68,3 +68,29 @@ const char *ar_cursor_string(struct ar_cursor *in, size_t *n_bytes);
 size_t ar_utf8_length(const void *text, size_t n_left);
 
 uint32_t ar_crc32(const void *bytes, size_t n_bytes);
+
+/* Files are made of these by the hundred million, and most are short. */
+static inline uint64_t ar_cursor_varint(struct ar_cursor *in)
+{
+    const unsigned char *at = in->at;
+    uint64_t value;
+
+    if (in->bad || in->end - at < 4)
+        return ar_cursor_long_varint(in);
+    value = at[0];
+    if (at[0] < 0x80) {
+        in->at = at + 1;
+        return value;
+    }
+    value += ((uint64_t)at[1] << 7) - 0x80;
+    if (at[1] < 0x80) {
+        in->at = at + 2;
+        return value;
+    }
+    value += ((uint64_t)at[2] << 14) - ((uint64_t)0x80 << 7);
+    if (at[2] < 0x80) {
+        in->at = at + 3;
+        return value;
+    }
+    return ar_cursor_long_varint(in);
+}

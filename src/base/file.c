@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/file.h"
 
+#include "base/arena.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ enum ar_status ar_file_read(const char *path, unsigned char **bytes, struct stat
     if (fd < 0 || fstat(fd, st) < 0)
         status = ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     if (status == AR_OK) {
-        *bytes = malloc(st->st_size ? (size_t)st->st_size : 1);
+        *bytes = ar_large_array((size_t)st->st_size, 1);
         status = *bytes ? ar_file_read_on(fd, *bytes, (size_t)st->st_size, path, err)
                         : ar_fail(err, AR_NOMEM,
                                   "%s: no memory for %lld bytes (free some, or read it elsewhere)",

@@ -486,7 +486,7 @@ static int load(struct command *c, char *const *paths, size_t n)
     for (; c->n_runs < n; c->n_runs++) {
         struct ar_summary *s = &c->runs[c->n_runs];
 
-        if (ar_summary_load(s, paths[c->n_runs], &err) < 0)
+        if (ar_summary_load(s, paths[c->n_runs], false, &err) < 0)
             return ar_complain("%s", err.text);
         if (c->paths && s->t.of_pairs)
             return ar_complain("%s: pstats files have no call paths (leave --paths out)",

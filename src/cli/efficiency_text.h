@@ -6,8 +6,8 @@
 #include "export/json.h"
 
 /*
- * "parallel efficiency 58 % = load balance 88 % x communication 66 %", and where that is known
- * "(serialisation 80 % x transfer 83 %)"; in a static buffer.
+ * "efficiency 58 % = load balance 88 % x communication 66 %", or in place of the last, where they are
+ * known, "x serialisation 80 % x transfer 83 %": all are factors. In a static buffer.
  */
 const char *ar_show_efficiency(const struct ar_efficiency *e);
 /* An object, or null where nothing is known; docs/json.md describes it. */

@@ -69,20 +69,9 @@ size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n
     return n + 1;
 }
 
-/* In one line, of which all parts are factors. */
 size_t ar_print_efficiency(const struct ar_findings *f)
 {
-    const struct ar_efficiency *e = &f->efficiency;
-
-    if (e->wall_ns <= 0)
-        return 0;
-    if (e->is_split)
-        printf("efficiency %.0f %% = load balance %.0f %% x serialisation %.0f %% x transfer %.0f "
-               "%%\n",
-               100 * e->parallel, 100 * e->load_balance, 100 * e->serialisation, 100 * e->transfer);
-    else
-        printf("%s\n", ar_show_efficiency(e));
-    return 1;
+    return f->efficiency.wall_ns > 0 && printf("%s\n", ar_show_efficiency(&f->efficiency)) > 0;
 }
 
 /* ---- for programs ----------------------------------------------------------------------------- */

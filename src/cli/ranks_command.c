@@ -136,6 +136,17 @@ static void list_functions(struct command *c)
     qsort(c->functions, c->n_functions, sizeof *c->functions, in_order);
 }
 
+static enum ar_status find_efficiencies(struct command *c)
+{
+    struct ar_waits w;
+    enum ar_status status = ar_waits_build_by_node(&w, &c->p, &c->t);
+
+    if (status == AR_OK)
+        status = ar_efficiencies_build(&c->e, &c->f, &w);
+    ar_waits_free(&w);
+    return status;
+}
+
 static enum ar_status find_functions(struct command *c)
 {
     c->only = malloc((c->p.n_nodes + 1) * sizeof *c->only);
@@ -145,8 +156,8 @@ static enum ar_status find_functions(struct command *c)
         return AR_NOMEM;
     for (uint32_t i = 0; i < c->p.n_nodes; i++)
         c->only[i] = ar_wanted_node(&c->wanted, &c->p, i);
-    if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 ||
-        ar_efficiencies_build(&c->e, &c->f) < 0 || ar_shares_open(&c->reading, &c->f) < 0)
+    if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 || find_efficiencies(c) < 0 ||
+        ar_shares_open(&c->reading, &c->f) < 0)
         return AR_NOMEM;
     list_functions(c);
     return AR_OK;

@@ -12,6 +12,7 @@
 #include "cli/sheet.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +21,9 @@ static const char usage[] =
     "\n"
     "Show how a program behaves on more and more ranks: runs that differ in nothing but that.\n"
     "Efficiencies are those of the POP centre: parallel efficiency is load balance (mean by\n"
-    "most computing) times communication (most computing by wall time); computation is how\n"
-    "much less all ranks computed in the smallest run; global is parallel times that.\n"
+    "most computing) times communication (most computing by wall time), which is, where waits\n"
+    "were recorded, serialisation (waiting for others) times transfer; computation is how much\n"
+    "less all ranks computed in the smallest run; global is parallel times that.\n"
     "\n"
     "Then functions, worst first: what one costs in the largest run beyond what it should,\n"
     "by its self time on the rank that has most of it, and whether it scales.\n"
@@ -76,20 +78,36 @@ static void print_head(const struct command *c)
     printf("\n");
 }
 
+/* Of all runs, or of none: columns are the same for all. */
+static bool are_split(const struct command *c)
+{
+    for (size_t i = 0; i < c->s.n_points; i++)
+        if (!c->s.points[i].run->e.run.is_split)
+            return false;
+    return true;
+}
+
 static void print_points(const struct command *c)
 {
-    printf("\n%s%8s %9s %9s %8s %8s %8s %8s %12s%s\n", ar_bold(), "ranks",
-           c->unit_ns == 1e9 ? "seconds" : "ms", "speed-up", "global", "parallel", "balance",
-           "communic.", "computation", ar_plain());
+    bool split = are_split(c);
+
+    printf("\n%s%7s %8s %8s %7s %8s %8s", ar_bold(), "ranks", c->unit_ns == 1e9 ? "seconds" : "ms",
+           "speed-up", "global", "parallel", "balance");
+    printf(split ? " %8s %8s" : " %9s", split ? "serial." : "communic.", "transfer");
+    printf(" %11s%s\n", "computation", ar_plain());
     for (size_t i = 0; i < c->s.n_points; i++) {
         const struct ar_scaling_point *point = &c->s.points[i];
         const struct ar_efficiency *e = &point->run->e.run;
 
-        printf("%8zu %9s %9.2f %8s %8s %8s %9s %12s\n", point->n_ranks,
+        printf("%7zu %8s %8.2f %7s %8s %8s", point->n_ranks,
                ar_show_time(point->wall_ns, c->unit_ns), point->speed_up,
                show_percent(point->global), show_percent(e->parallel),
-               show_percent(e->load_balance), show_percent(e->communication),
-               show_percent(point->computation));
+               show_percent(e->load_balance));
+        if (split)
+            printf(" %8s %8s", show_percent(e->serialisation), show_percent(e->transfer));
+        else
+            printf(" %9s", show_percent(e->communication));
+        printf(" %11s\n", show_percent(point->computation));
     }
 }
 
@@ -206,6 +224,8 @@ static void put_point(struct ar_json *j, const struct ar_scaling_point *point)
     ar_json_number(j, "parallel_efficiency", e->parallel);
     ar_json_number(j, "load_balance", e->load_balance);
     ar_json_number(j, "communication_efficiency", e->communication);
+    ar_json_number(j, "serialisation_efficiency", e->serialisation);
+    ar_json_number(j, "transfer_efficiency", e->transfer);
     ar_json_number(j, "computation_scaling", point->computation);
     ar_json_close(j, '}');
 }
@@ -270,10 +290,15 @@ static int print_json(const struct command *c)
     return status;
 }
 
+/* Empty where it is not known. */
 static void put_ratio(struct ar_sheet *sheet, double value)
 {
     char text[32];
 
+    if (isnan(value)) {
+        ar_sheet_nothing(sheet);
+        return;
+    }
     snprintf(text, sizeof text, "%.6g", value);
     ar_sheet_text(sheet, text);
 }
@@ -283,18 +308,22 @@ static int print_points_sheet(const struct command *c)
     struct ar_sheet sheet = {0};
 
     ar_sheet_head(&sheet, "path,ranks,wall_ns,speed_up,global_efficiency,parallel_efficiency,"
-                          "load_balance,communication_efficiency,computation_scaling");
+                          "load_balance,communication_efficiency,serialisation_efficiency,"
+                          "transfer_efficiency,computation_scaling");
     for (size_t i = 0; i < c->s.n_points; i++) {
         const struct ar_scaling_point *point = &c->s.points[i];
+        const struct ar_efficiency *e = &point->run->e.run;
 
         ar_sheet_text(&sheet, point->run->path);
         ar_sheet_integer(&sheet, point->n_ranks);
         ar_sheet_number(&sheet, point->wall_ns);
         put_ratio(&sheet, point->speed_up);
         put_ratio(&sheet, point->global);
-        put_ratio(&sheet, point->run->e.run.parallel);
-        put_ratio(&sheet, point->run->e.run.load_balance);
-        put_ratio(&sheet, point->run->e.run.communication);
+        put_ratio(&sheet, e->parallel);
+        put_ratio(&sheet, e->load_balance);
+        put_ratio(&sheet, e->communication);
+        put_ratio(&sheet, e->serialisation);
+        put_ratio(&sheet, e->transfer);
         put_ratio(&sheet, point->computation);
         ar_sheet_end_row(&sheet);
     }
@@ -357,7 +386,7 @@ static int load(struct command *c, char *const *paths, size_t n)
     struct ar_error err;
 
     for (; c->n_runs < n; c->n_runs++) {
-        if (ar_summary_load(&c->runs[c->n_runs], paths[c->n_runs], &err) < 0)
+        if (ar_summary_load(&c->runs[c->n_runs], paths[c->n_runs], true, &err) < 0)
             return ar_complain("%s", err.text);
         ar_summary_forget_values(&c->runs[c->n_runs]);
     }

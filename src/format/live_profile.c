@@ -680,7 +680,7 @@ static uint32_t read_parts(const struct reading *r, const struct ar_sync *sync,
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < sync->n_parts; i++) {
+    for (uint32_t i = 0; i < sync->n_parts && n < AR_MOST_PARTS; i++) {
         struct ar_sync_part part;
 
         memcpy(&part, (const char *)(sync + 1) + i * sizeof part, sizeof part);
@@ -695,7 +695,7 @@ static uint32_t read_parts(const struct reading *r, const struct ar_sync *sync,
 
 static enum ar_status add_sync(struct reading *r, const struct ar_sync *sync, uint32_t location)
 {
-    struct ar_profile_part parts[UINT8_MAX + 1];
+    struct ar_profile_part parts[AR_MOST_PARTS];
 
     if (!is_sound_sync(r, sync)) {
         r->n_syncs_left_out++;

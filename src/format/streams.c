@@ -256,93 +256,82 @@ void ar_stream_close(struct ar_stream_cursor *c)
     c->stream = NULL;
 }
 
-/* Most are of one byte, some of two. */
-static inline uint64_t get(struct ar_cursor *in)
+static void get_parts(struct ar_stream_cursor *c, struct ar_cursor *in)
 {
-    const unsigned char *at = in->at;
-
-    if (in->end - at >= 2) {
-        if (at[0] < 0x80) {
-            in->at = at + 1;
-            return at[0];
-        }
-        if (at[1] < 0x80 && at[1]) {
-            in->at = at + 2;
-            return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
-        }
-    }
-    return ar_cursor_varint(in);
-}
-
-static void get_parts(struct ar_stream_cursor *c)
-{
-    uint64_t n = get(&c->in);
+    uint64_t n = ar_cursor_varint(in);
+    const struct ar_stream *stream = c->stream;
 
     if (n > AR_MOST_PARTS)
-        c->in.bad = true;
-    for (uint64_t i = 0; i < n && !c->in.bad; i++) {
-        uint64_t node = get(&c->in);
+        in->bad = true;
+    for (uint64_t i = 0; i < n && !in->bad; i++) {
+        uint64_t node = ar_cursor_varint(in), ns = ar_cursor_varint(in);
 
-        if (node >= c->stream->n_nodes)
-            c->in.bad = true;
+        if (node < stream->n_nodes)
+            c->parts[i] = (struct ar_profile_part){.node = stream->nodes[node], .ns = ns};
         else
-            c->parts[i] =
-                (struct ar_profile_part){.node = c->stream->nodes[node], .ns = get(&c->in)};
+            in->bad = true;
     }
-    c->sync.n_parts = c->in.bad ? 0 : (uint32_t)n;
+    c->sync.n_parts = (uint32_t)n;
 }
 
 /* Times of one that says it took longer than the whole run are damage. */
-static void get_times(struct ar_stream_cursor *c, bool is_posted)
+static void get_times(struct ar_profile_sync *s, struct ar_cursor *in)
 {
-    struct ar_profile_sync *s = &c->sync;
-    uint64_t gap = get(&c->in), took = get(&c->in);
-    uint64_t flight = is_posted ? get(&c->in) : 0;
+    uint64_t gap = ar_cursor_varint(in), took = ar_cursor_varint(in);
+    uint64_t flight = s->posted ? ar_cursor_varint(in) : 0;
 
     if (gap > UINT64_MAX / 2 - s->exit_ns || took > s->exit_ns + gap || flight > s->exit_ns + gap) {
-        c->in.bad = true;
+        in->bad = true;
         return;
     }
     s->exit_ns += gap;
     s->enter_ns = s->exit_ns - took;
-    s->post_ns = is_posted ? s->exit_ns - flight : 0;
+    s->post_ns = s->posted ? s->exit_ns - flight : 0;
 }
 
-bool ar_stream_next(struct ar_stream_cursor *c)
+static void get_call(struct ar_stream_cursor *c, struct ar_cursor *in, uint64_t head)
 {
     const struct ar_stream *stream = c->stream;
-
-    if (c->in.at == c->in.end || c->in.bad)
-        return false;
-
-    uint64_t head = get(&c->in), id = head >> SHAPE_SHIFT;
-
-    if (id >= stream->n_shapes) {
-        c->in.bad = true;
-        return false;
-    }
-
+    uint32_t id = (uint32_t)(head >> SHAPE_SHIFT);
     const struct ar_stream_shape *shape = &stream->shapes[id];
-    uint32_t sequence = expected(c->last, shape, (uint32_t)id);
+    uint32_t *last = &c->last[place_of_last(shape, id)];
 
+    *last += !is_message(shape->kind);
     if (head & HAS_OTHER_SEQUENCE) {
-        uint32_t other = ar_cursor_varint32(&c->in);
+        uint32_t other = ar_cursor_varint32(in);
 
-        sequence += other >> 1 ^ (uint32_t) - (int32_t)(other & 1);
+        *last += other >> 1 ^ (uint32_t) - (int32_t)(other & 1);
     }
-    c->last[place_of_last(shape, (uint32_t)id)] = sequence;
     c->sync.kind = shape->kind;
     c->sync.flags = shape->flags;
     c->sync.peer = shape->peer;
-    c->sync.sequence = sequence;
+    c->sync.sequence = *last;
     c->sync.comm = stream->comms[shape->comm];
     c->sync.node = stream->nodes[shape->node];
     c->sync.posted = shape->posted ? stream->nodes[shape->posted - 1] + 1 : 0;
     c->sync.n_parts = 0;
-    get_times(c, shape->posted != 0);
+    get_times(&c->sync, in);
     if (head & HAS_PARTS)
-        get_parts(c);
-    return !c->in.bad;
+        get_parts(c, in);
+}
+
+bool ar_stream_next(struct ar_stream_cursor *c)
+{
+    struct ar_cursor in = c->in; /* of its own, so that it is in registers meanwhile */
+
+    if (in.at == in.end || in.bad)
+        return false;
+
+    uint64_t head = ar_cursor_varint(&in);
+
+    if (head >> SHAPE_SHIFT < c->stream->n_shapes)
+        get_call(c, &in, head);
+    else
+        in.bad = true;
+    c->in = in;
+    __builtin_prefetch(in.at +
+                       64); /* many streams are read side by side: more than a processor guesses */
+    return !in.bad;
 }
 
 /* ---- as a section ----------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ struct ar_profile_part {
     uint64_t ns;
 };
 
-#define AR_MOST_PARTS 255
+#define AR_MOST_PARTS 8 /* twice what is recorded; cursors of many threads are read side by side */
 
 struct ar_stream_shape {
     uint32_t kind, flags;

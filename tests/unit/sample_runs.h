@@ -11,7 +11,7 @@
  *     sample_run_start(&p, 10);
  *     sample_run_rank(&p, solve_ns, write_ns, mpi_ns);     // for each rank
  *     struct ar_summary s;
- *     sample_must(ar_summary_take(&s, &p));
+ *     sample_must(ar_summary_take(&s, &p, false));
  */
 #pragma once
 

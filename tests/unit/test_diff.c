@@ -24,7 +24,7 @@ static struct ar_profile *start_run(void)
 
 static void end_run(struct ar_profile *p)
 {
-    sample_must(ar_summary_take(&runs[n_runs++], p));
+    sample_must(ar_summary_take(&runs[n_runs++], p, false));
 }
 
 /* Of ranks that solve for as long as is said. */

@@ -120,7 +120,7 @@ static void test_profile(void)
     const struct ar_efficiency *e;
 
     make();
-    sample_must(ar_efficiencies_build(&efficiencies, &sums));
+    sample_must(ar_efficiencies_build(&efficiencies, &sums, NULL));
     e = &efficiencies.run; /* computing 65 and 35 */
     tap_ok(is_near(e->load_balance, 50.0 / 65) && is_near(e->communication, 0.65) &&
                efficiencies.ranks[0].mpi_ns == 35 && efficiencies.ranks[1].mpi_ns == 65,
@@ -135,6 +135,38 @@ static void test_profile(void)
     end();
 }
 
+/* In the region rank 0 waited for 4 of its 30 in MPI, rank 1 for 50 of its 60; alone nobody did. */
+static void test_profile_with_waits(void)
+{
+    double inner[] = {4, 0}, outer[] = {0, 50};
+    double *by_node[16] = {0};
+    struct ar_waits w = {.node_ns = by_node, .n_nodes = 16, .n_calls = 3};
+    const struct ar_efficiency *e;
+
+    make();
+    by_node[profile.n_nodes - 3] = inner;
+    by_node[profile.n_nodes - 2] = outer;
+    sample_must(ar_efficiencies_build(&efficiencies, &sums, &w));
+    e = &efficiencies.functions[phase_id]; /* 54 and 80 of 90 without a network */
+    tap_ok(e->is_split && is_near(e->serialisation, 50.0 / 80) && is_near(e->transfer, 80.0 / 90) &&
+               is_near(e->serialisation * e->transfer, e->communication),
+           "a region with waits");
+    e = &efficiencies.functions[solve_id]; /* 44 and 80 of 90 */
+    tap_ok(is_near(e->serialisation, 40.0 / 80) && is_near(e->transfer, 80.0 / 90),
+           "a function with waits");
+    e = &efficiencies.run; /* 69 and 85 of 100 */
+    tap_ok(is_near(e->serialisation, 65.0 / 85) && is_near(e->transfer, 0.85),
+           "the run with waits");
+    e = &efficiencies.functions[0];
+    tap_ok(e->wall_ns == 100, "what is at the top has all");
+    ar_efficiencies_free(&efficiencies);
+    w.n_calls = 0;
+    sample_must(ar_efficiencies_build(&efficiencies, &sums, &w));
+    tap_ok(!efficiencies.run.is_split && isnan(efficiencies.run.transfer),
+           "no records of waits: not known");
+    end();
+}
+
 static void test_no_memory(void)
 {
     enum ar_status status = AR_NOMEM;
@@ -143,7 +175,7 @@ static void test_no_memory(void)
     make();
     for (; status == AR_NOMEM && n < 100; n++) {
         alloc_fail_after(n);
-        status = ar_efficiencies_build(&efficiencies, &sums);
+        status = ar_efficiencies_build(&efficiencies, &sums, NULL);
         alloc_restore();
     }
     tap_ok(status == AR_OK && n > 5, "without memory there is nothing to free");
@@ -156,6 +188,7 @@ int main(void)
     test_split();
     test_nothing();
     test_profile();
+    test_profile_with_waits();
     test_no_memory();
     return tap_done();
 }

@@ -66,10 +66,10 @@ static void test_holding(void)
 
     sample_run_start(&p, 10);
     sample_run_rank(&p, 1000, 0, 1000);
-    sample_must(ar_summary_take(&runs[0], &p));
+    sample_must(ar_summary_take(&runs[0], &p, false));
     sample_run_start(&p, 12);
     sample_run_rank(&p, 1300, 100, 1010);
-    sample_must(ar_summary_take(&runs[1], &p));
+    sample_must(ar_summary_take(&runs[1], &p, false));
     sample_must(ar_diff_build(&diff, runs, 1, 2, false));
     tap_ok(holds("total > 19%") && !holds("total > 20%") && holds("total > 0.4 us") &&
                !holds("total > 0.42us"),

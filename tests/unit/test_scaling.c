@@ -62,7 +62,7 @@ static void add_run(size_t n, part *solve, part *write, part *mpi)
     sample_run_start(&p, 10);
     for (size_t i = 0; i < n; i++)
         sample_run_rank(&p, solve(i, n), write(i, n), mpi(i, n));
-    sample_must(ar_summary_take(&runs[n_runs], &p));
+    sample_must(ar_summary_take(&runs[n_runs], &p, false));
     ar_summary_forget_values(&runs[n_runs++]);
 }
 

@@ -247,11 +247,35 @@ static void make_random(uint64_t seed)
     finish();
 }
 
+static void build_by_node(void)
+{
+    struct ar_totals t;
+
+    sample_must(ar_totals_build(&t, &p));
+    sample_must(ar_waits_build_by_node(&waits, &p, &t));
+    ar_totals_free(&t);
+}
+
+/* What ranks waited in their calls is what they waited. */
+static bool nodes_add_up(void)
+{
+    for (uint32_t r = 0; r < job.n_ranks; r++) {
+        double sum = 0;
+
+        for (size_t node = 0; node < p.n_nodes; node++)
+            sum += waits.node_ns[node] ? waits.node_ns[node][r] : 0;
+        if (sum != waits.times[r].waiting_ns)
+            return false;
+    }
+    return waits.node_ns[job.work[0]] == NULL;
+}
+
 static void test_random(uint64_t seed)
 {
     make_random(seed);
-    sample_must(ar_waits_build(&waits, &p, NULL));
+    build_by_node();
     compare("job", seed);
+    tap_ok(nodes_add_up(), "job %llu: by node", (unsigned long long)seed);
     ar_waits_free(&waits);
     ar_profile_free(&p);
 }
@@ -340,12 +364,14 @@ static void test_nobody(void)
 static void test_no_memory(void)
 {
     bool worked = false, refused = true;
+    struct ar_totals t;
     size_t n = 0;
 
     make_random(3);
+    sample_must(ar_totals_build(&t, &p));
     for (; !worked; n++) {
         alloc_fail_after(n);
-        enum ar_status status = ar_waits_build(&waits, &p, NULL);
+        enum ar_status status = ar_waits_build_by_node(&waits, &p, &t);
         alloc_restore();
         worked = status == AR_OK;
         refused = refused && (worked || status == AR_NOMEM);
@@ -353,6 +379,7 @@ static void test_no_memory(void)
             ar_waits_free(&waits);
     }
     tap_ok(refused && n > 20, "every one of %zu allocations may fail", n - 1);
+    ar_totals_free(&t);
     ar_profile_free(&p);
 }
 
