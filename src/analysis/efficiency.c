@@ -189,12 +189,18 @@ static enum ar_status build(struct building *m, struct ar_efficiencies *out)
     return AR_OK;
 }
 
+/* Alone nobody waits, whether it is recorded or not. */
+static bool are_known(const struct ar_waits *w, const struct ar_profile *p)
+{
+    return w && (w->n_calls || p->n_roots == 1);
+}
+
 enum ar_status ar_efficiencies_build(struct ar_efficiencies *out, const struct ar_by_function *b,
                                      const struct ar_waits *w)
 {
     struct building m = {.b = b,
                          .p = b->p,
-                         .w = w && w->n_calls ? w : NULL,
+                         .w = are_known(w, b->p) ? w : NULL,
                          .has_mpi = calloc(b->p->n_nodes + 1, sizeof *m.has_mpi)};
     enum ar_status status = AR_NOMEM;
 

@@ -17,6 +17,7 @@ from truth import (
     Json,
     Truth,
     after_the_root,
+    check_efficiencies,
     check_sums,
     entries_at,
     everybody,
@@ -58,6 +59,7 @@ def test_collective_calls(mpi: Sandbox):
         truth, run = record(mpi, "planted_collectives.py", 4, *libraries)
         data = read_waits(mpi, run)
         check_sums(truth, data)
+        check_efficiencies(mpi, run, data)
         assert data["unresolved"] == 0
         return {
             **unlike_each(truth, data, faults),

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness import Sandbox, times_unlike, workload
 
 SLACK_S = 0.005  # two processes look at one clock, and are put off their processors in between
@@ -165,6 +166,24 @@ def read_waits(mpi: Sandbox, run: str, *options: str) -> Json:
     data = json.loads(mpi.answer("waits", run, "--json", *options))
     assert (data["schema"], data["version"]) == ("allranks.waits", 1)
     return data
+
+
+def check_efficiencies(mpi: Sandbox, run: str, data: Json) -> None:
+    """As the POP centre defines them, of the run and of whatever it called, from what `waits` says of ranks."""
+    found = json.loads(mpi.answer("ranks", run, "--json", "--all"))
+    walls = [row["wall_ns"] for row in data["by_rank"]]
+    ideal = [row["computing_ns"] + row["waiting_ns"] for row in data["by_rank"]]
+    computing = [row["computing_ns"] for row in data["by_rank"]]
+    whole = found["efficiency"]
+    assert whole["serialisation_efficiency"] == pytest.approx(max(computing) / max(ideal))
+    assert whole["transfer_efficiency"] == pytest.approx(max(ideal) / max(walls))
+    assert whole["load_balance"] == pytest.approx(sum(computing) / len(computing) / max(computing))
+    known = [function["efficiency"] for function in found["functions"] if function["efficiency"]]
+    for each in [whole, *known]:
+        factors = [each["load_balance"], each["serialisation_efficiency"], each["transfer_efficiency"]]
+        assert all(0 <= factor <= 1 + 1e-9 for factor in factors)
+        assert each["parallel_efficiency"] == pytest.approx(factors[0] * factors[1] * factors[2], abs=1e-9)
+    assert any(each["serialisation_efficiency"] < 0.9 for each in known)
 
 
 # ---- comparing ----
