@@ -69,10 +69,11 @@ SPAWNING = (  # the root alone starts processes, and only what it says counts
     "bool starts = role_of(root, comm) == ROLE_ROOT;\n\n    if (starts)\n        ar_mpi_spawning(&AR_ABI);",
     "if (starts)\n        ar_mpi_spawned(&AR_ABI);",
 )
+INITIALIZING = ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI, seen ? &call : NULL);")
 HOOKS = {  # what happens around the call besides measuring it
-    "Init": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
-    "Init_thread": ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI);"),
-    "Finalize": ("ar_mpi_finalizing(&AR_ABI);\n    if (seen)\n        ar_mpi_restart(&call);", ""),
+    "Init": INITIALIZING,
+    "Init_thread": INITIALIZING,
+    "Finalize": ("ar_mpi_finalizing(&AR_ABI, seen ? &call : NULL);\n    if (seen)\n        ar_mpi_restart(&call);", ""),
     "Comm_spawn": SPAWNING,
     "Comm_spawn_multiple": SPAWNING,
 }

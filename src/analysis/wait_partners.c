@@ -17,6 +17,7 @@ struct comm {
     struct group *groups;
     size_t head, n, cap; /* the first `head` are done with */
     uint32_t base;
+    struct group start, end;
 };
 
 struct queue {
@@ -216,7 +217,7 @@ static bool meet(struct ar_partners *all, const struct group *group,
     else if (sync->kind == AR_SYNC_SCAN)
         meet_in_turn(all, group, sync->comm);
     else
-        met(all, sync->kind == AR_SYNC_BARRIER ? AR_WAIT_BARRIER : AR_WAIT_ALL, last, all->waiting,
+        met(all, sync->kind == AR_SYNC_ALL ? AR_WAIT_ALL : AR_WAIT_BARRIER, last, all->waiting,
             list_waiting(all, group, last));
     return true;
 }
@@ -249,16 +250,31 @@ static bool is_sensible(const struct comm *comm, uint32_t sequence)
            sequence - comm->base - comm->head < FARTHEST;
 }
 
+static bool is_counted(uint32_t kind)
+{
+    return kind != AR_SYNC_START && kind != AR_SYNC_END;
+}
+
+static struct group *find_group(struct comm *comm, const struct ar_profile_sync *sync)
+{
+    if (sync->kind == AR_SYNC_START)
+        return &comm->start;
+    if (sync->kind == AR_SYNC_END)
+        return &comm->end;
+    return is_sensible(comm, sync->sequence) ? group_of(comm, sync->sequence) : NULL;
+}
+
 static enum ar_status add_to_group(struct ar_partners *all, const struct ar_profile_sync *sync,
                                    struct ar_arrival *arrival)
 {
     struct comm *comm = &all->comms[sync->comm];
-    struct group *group = is_sensible(comm, sync->sequence) ? group_of(comm, sync->sequence) : NULL;
+    struct group *group = find_group(comm, sync);
 
-    if (!group) {
+    if (!group || group->n == UINT32_MAX) { /* damage, or no memory, or once more */
         leave(all, arrival, false);
         return AR_OK;
     }
+    arrival->may_pass = !is_counted(sync->kind);
     arrival->next = group->first;
     group->first = arrival;
     if (++group->n < all->p->comms[sync->comm - 1].size)
@@ -519,7 +535,7 @@ enum ar_status ar_partners_add(struct ar_partners *all, const struct ar_profile_
         leave(all, arrival, is_alone(all, sync));
         return AR_OK;
     }
-    if (sync->kind >= AR_SYNC_SEND)
+    if (sync->kind >= AR_SYNC_SEND && is_counted(sync->kind))
         return add_message(all, sync, arrival);
     return add_to_group(all, sync, arrival);
 }
@@ -535,10 +551,13 @@ static void end_channel(struct ar_partners *all, struct channel *channel)
 
 void ar_partners_end(struct ar_partners *all)
 {
-    for (size_t i = 0; i <= all->p->n_comms; i++)
+    for (size_t i = 0; i <= all->p->n_comms; i++) {
+        leave_all(all, all->comms[i].start.first, false);
+        leave_all(all, all->comms[i].end.first, false);
         for (size_t k = all->comms[i].head; k < all->comms[i].n; k++)
             if (all->comms[i].groups[k].n != UINT32_MAX)
                 leave_all(all, all->comms[i].groups[k].first, false);
+    }
     for (size_t i = 0; i < all->n_channels; i++)
         end_channel(all, &all->channels[i]);
 }

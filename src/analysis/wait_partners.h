@@ -24,6 +24,8 @@ struct ar_arrival {
     int64_t waits_ns;        /* since when it waits itself */
     int64_t exit_ns;
     bool is_posted; /* a send that another call waits for */
+    bool
+        may_pass; /* it need not have waited: only who was still there when the last one came has */
     struct ar_arrival *next;
 };
 

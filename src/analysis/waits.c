@@ -152,6 +152,8 @@ static double waited_ns(const struct ar_arrival *waiting, const struct ar_arriva
 {
     int64_t until = late->came_ns < waiting->exit_ns ? late->came_ns : waiting->exit_ns;
 
+    if (waiting->may_pass && until < late->came_ns)
+        return 0;
     return until > waiting->waits_ns ? (double)(until - waiting->waits_ns) : 0;
 }
 

@@ -342,6 +342,8 @@ enum ar_sync_kind {
     AR_SYNC_PROBE = 8, /* waits for a message that a later call receives */
     AR_SYNC_TAKEN =
         9, /* waits for one that it has posted to be taken; only where that took a while */
+    AR_SYNC_START = 10, /* MPI_Init: on the world, but none of its collective calls */
+    AR_SYNC_END = 11,   /* MPI_Finalize, likewise */
     AR_N_SYNC_KINDS
 };
 

@@ -224,7 +224,7 @@ const char *ar_sync_kind_name(uint32_t kind)
         [AR_SYNC_NONE] = "none",           [AR_SYNC_BARRIER] = "barrier", [AR_SYNC_ALL] = "all",
         [AR_SYNC_FROM_ROOT] = "from_root", [AR_SYNC_TO_ROOT] = "to_root", [AR_SYNC_SCAN] = "scan",
         [AR_SYNC_SEND] = "send",           [AR_SYNC_RECEIVE] = "receive", [AR_SYNC_PROBE] = "probe",
-        [AR_SYNC_TAKEN] = "taken",
+        [AR_SYNC_TAKEN] = "taken",         [AR_SYNC_START] = "start",     [AR_SYNC_END] = "end",
     };
 
     return kind < AR_N_SYNC_KINDS ? names[kind] : "none";

@@ -55,21 +55,21 @@ enum ar_status ar_stream_copy(struct ar_stream *to, const struct ar_stream *from
 
 /* ---- sequence numbers ------------------------------------------------------------------------- */
 
-static bool is_message(uint32_t kind)
+/* Messages, and what is no collective call of a communicator's: their numbers do not count anything. */
+static bool is_not_counted(uint32_t kind)
 {
-    return kind == AR_SYNC_SEND || kind == AR_SYNC_RECEIVE || kind == AR_SYNC_PROBE ||
-           kind == AR_SYNC_TAKEN;
+    return kind >= AR_SYNC_SEND;
 }
 
 /* Where the one before is: tables of shapes and communicators grow, so each has every second place. */
 static size_t place_of_last(const struct ar_stream_shape *shape, uint32_t id)
 {
-    return is_message(shape->kind) ? 2 * (size_t)id : 2 * (size_t)shape->comm + 1;
+    return is_not_counted(shape->kind) ? 2 * (size_t)id : 2 * (size_t)shape->comm + 1;
 }
 
 static uint32_t expected(const uint32_t *last, const struct ar_stream_shape *shape, uint32_t id)
 {
-    return last[place_of_last(shape, id)] + !is_message(shape->kind);
+    return last[place_of_last(shape, id)] + !is_not_counted(shape->kind);
 }
 
 static size_t n_places(const struct ar_stream *stream)
@@ -296,7 +296,7 @@ static void get_call(struct ar_stream_cursor *c, struct ar_cursor *in, uint64_t 
     const struct ar_stream_shape *shape = &stream->shapes[id];
     uint32_t *last = &c->last[place_of_last(shape, id)];
 
-    *last += !is_message(shape->kind);
+    *last += !is_not_counted(shape->kind);
     if (head & HAS_OTHER_SEQUENCE) {
         uint32_t other = ar_cursor_varint32(in);
 

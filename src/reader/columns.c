@@ -244,7 +244,7 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     TEXT(X, "kind", plain_text(ar_sync_kind_name(s->kind)))                                        \
     BOOLEAN(X, "nonblocking", s->flags &AR_SYNC_NONBLOCKING)                                       \
     INTEGER(X, "communicator", (int64_t)s->comm - 1)                                               \
-    INTEGER(X, "sequence", is_message(s) ? -1 : (int64_t)s->sequence)                              \
+    INTEGER(X, "sequence", s->kind < AR_SYNC_SEND ? (int64_t)s->sequence : -1)                     \
     INTEGER(X, "tag", is_message(s) ? (int64_t)(int32_t)s->sequence : -1)                          \
     INTEGER(X, "peer", peer_or_none(s->peer))                                                      \
     INTEGER(X, "node", s->node)                                                                    \

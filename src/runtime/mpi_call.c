@@ -256,6 +256,19 @@ static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, 
               (struct ar_sync){.kind = kind, .peer = root, .sequence = next_in_sequence(comm)});
 }
 
+void ar_mpi_all_have_come(struct ar_mpi_call *call, enum ar_sync_kind kind)
+{
+    if (!call || ar_self != call->thread) /* the recording may be over */
+        return;
+
+    const struct ar_mpi_comm *world = comm_of(call, call->abi->ask.world());
+
+    if (kind == AR_SYNC_END)
+        call->end = ar_ticks();
+    if (world->size > 1)
+        note_sync(call, world, (struct ar_sync){.kind = kind, .peer = AR_PEER_ALL});
+}
+
 /* ---- what wrappers tell ---------------------------------------------------------------------- */
 
 void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uint64_t n_bytes)

@@ -10,28 +10,6 @@
 #define SHARE_OF_FILE 4
 static uint64_t n_bytes_used;
 
-void ar_syncs_begin(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
-{
-    t->touched = malloc(AR_MAX_TOUCHED * sizeof *t->touched);
-    syncs->deltas = malloc(AR_MAX_TOUCHED * sizeof *syncs->deltas);
-    if (!t->touched || !syncs->deltas) {
-        ar_syncs_end(t, syncs);
-        return;
-    }
-    syncs->interval_start = now;
-    t->n_touched = 0;
-    t->epoch = 1;
-}
-
-void ar_syncs_end(struct ar_thread *t, struct ar_syncs *syncs)
-{
-    t->epoch = 0;
-    free(t->touched);
-    free(syncs->deltas);
-    t->touched = NULL;
-    syncs->deltas = NULL;
-}
-
 /* ---- summing up ------------------------------------------------------------------------------ */
 
 /* What the node has had in this interval, by `now`: an open one is negative, see livefile.h. */
@@ -98,6 +76,41 @@ static void offer(struct ar_sync_part *parts, uint8_t *n_parts, uint32_t ref, in
     parts[at] = (struct ar_sync_part){ref, (float)ticks};
 }
 
+/* ---- what was before ------------------------------------------------------------------------- */
+
+static int64_t ticks_by(const struct ar_node *node, uint64_t now)
+{
+    return node->ticks < 0 ? (int64_t)((uint64_t)node->ticks + now) : node->ticks;
+}
+
+/* `interval_ticks` serves nobody yet: it has what the node's children took. */
+static void sum_up_first(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
+{
+    const struct ar_node_table *all = &t->children;
+
+    syncs->n_first = 0;
+    t->root->interval_ticks = 0;
+    for (size_t i = 0; i < all->n_slots; i++)
+        if (all->slots[i])
+            ((struct ar_node *)ar_live_ptr(all->slots[i]))->interval_ticks = 0;
+    for (size_t i = 0; i < all->n_slots; i++)
+        if (all->slots[i]) {
+            const struct ar_node *node = ar_live_ptr(all->slots[i]);
+            struct ar_node *parent = ar_live_ptr(node->parent_ref);
+
+            parent->interval_ticks += (uint64_t)ticks_by(node, now);
+        }
+    for (size_t i = 0; i < all->n_slots; i++)
+        if (all->slots[i]) {
+            const struct ar_node *node = ar_live_ptr(all->slots[i]);
+
+            offer(syncs->first, &syncs->n_first, all->slots[i],
+                  ticks_by(node, now) - (int64_t)node->interval_ticks);
+        }
+}
+
+/* ---- an interval ----------------------------------------------------------------------------- */
+
 static uint32_t innermost_untouched(const struct ar_thread *t)
 {
     const struct ar_node *node = t->current;
@@ -113,8 +126,20 @@ static uint8_t sum_up(struct ar_thread *t, struct ar_syncs *syncs, const struct 
 {
     uint8_t n_parts = 0;
     int64_t left = make_exclusive(t, syncs, sync->exit_ticks);
+    uint32_t innermost = innermost_untouched(t);
 
-    offer(parts, &n_parts, innermost_untouched(t), left);
+    for (uint8_t i = 0; i < syncs->n_first; i++) {
+        struct ar_node *node = ar_live_ptr(syncs->first[i].node_ref);
+
+        if (node->epoch == t->epoch)
+            node->interval_ticks += (uint64_t)syncs->first[i].ticks;
+        else if (syncs->first[i].node_ref == innermost)
+            left += (int64_t)syncs->first[i].ticks;
+        else
+            offer(parts, &n_parts, syncs->first[i].node_ref, (int64_t)syncs->first[i].ticks);
+    }
+    syncs->n_first = 0;
+    offer(parts, &n_parts, innermost, left);
     for (uint32_t i = 0; i < n_touched(t); i++)
         if (t->touched[i] != sync->node_ref)
             offer(parts, &n_parts, t->touched[i], (int64_t)touched_node(t, i)->interval_ticks);
@@ -127,6 +152,31 @@ static void new_interval(struct ar_thread *t, struct ar_syncs *syncs, uint64_t n
     if (++t->epoch == 0)
         t->epoch = 1;
     syncs->interval_start = now;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+void ar_syncs_begin(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
+{
+    t->touched = malloc(AR_MAX_TOUCHED * sizeof *t->touched);
+    syncs->deltas = malloc(AR_MAX_TOUCHED * sizeof *syncs->deltas);
+    if (!t->touched || !syncs->deltas) {
+        ar_syncs_end(t, syncs);
+        return;
+    }
+    sum_up_first(t, syncs, now);
+    syncs->interval_start = now;
+    t->n_touched = 0;
+    t->epoch = 1;
+}
+
+void ar_syncs_end(struct ar_thread *t, struct ar_syncs *syncs)
+{
+    t->epoch = 0;
+    free(t->touched);
+    free(syncs->deltas);
+    t->touched = NULL;
+    syncs->deltas = NULL;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

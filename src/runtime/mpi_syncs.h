@@ -28,9 +28,14 @@ struct ar_syncs {
     struct ar_extent *stream;
     uint64_t interval_start;
     int64_t *deltas; /* of the touched nodes, when they are summed up */
+    /* What the thread had done before anybody asked, until the first record that has parts. */
+    struct ar_sync_part first[AR_MAX_SYNC_PARTS];
+    uint8_t n_first;
 };
 
-/* From now on the thread's time is summed up between its waits. */
+/*
+ * From now on the thread's time is summed up between its waits; what it did before, from its tree, once.
+ */
 void ar_syncs_begin(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now);
 void ar_syncs_end(struct ar_thread *t, struct ar_syncs *syncs);
 /* Adds a record, after the call was left; `n_parts` is filled in. */

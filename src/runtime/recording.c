@@ -748,7 +748,7 @@ static void link_up(struct ar_mpi_abi *abi)
     compare_clocks(abi, AR_CLOCK_AT_INIT);
 }
 
-void ar_mpi_initialized(struct ar_mpi_abi *abi)
+void ar_mpi_initialized(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
 {
     int rank, size;
 
@@ -762,6 +762,7 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi)
     else if (!recording.identity.is_child && size > 1 &&
              ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size))
         link_up(abi);
+    ar_mpi_all_have_come(call, AR_SYNC_START);
 }
 
 static struct ar_family merged_family; /* what of this rank's children is in the merge */
@@ -824,7 +825,7 @@ static void pause_recording(bool goes_on)
  * The communicator is freed only where all ranks are known to do the same: that may be collective, and
  * MPI_Finalize does away with it in any case.
  */
-void ar_mpi_finalizing(struct ar_mpi_abi *abi)
+void ar_mpi_finalizing(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
 {
     struct ar_error err = {"out of memory"};
     bool goes_on = Py_IsInitialized();
@@ -834,8 +835,10 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi)
 
     enum ar_status status = ar_finalize_assemble(&abi->link, recording.patience_ns, &err);
 
-    if (status == AR_OK)
+    if (status == AR_OK) {
+        ar_mpi_all_have_come(call, AR_SYNC_END);
         compare_clocks(abi, AR_CLOCK_AT_FINALIZE);
+    }
     pause_recording(goes_on);
     if (status == AR_OK)
         status = ar_finalize_merge(&merge_steps, &err);
