@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/efficiency.h"
 
+#include "analysis/mpi_class.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,18 @@ static uint64_t computing_of(const struct ar_rank_time *rank)
     return rank->mpi_ns < rank->wall_ns ? rank->wall_ns - rank->mpi_ns : 0;
 }
 
+/* What is left of its time without setting up. */
+static uint64_t counted_of(const struct ar_rank_time *rank)
+{
+    uint64_t in_mpi = rank->wall_ns - computing_of(rank);
+
+    return rank->wall_ns - (rank->setup_ns < in_mpi ? rank->setup_ns : in_mpi);
+}
+
 /* Nobody can have waited for longer than it was in MPI. */
 static double ideal_wall_of(const struct ar_rank_time *rank, double waiting_ns)
 {
-    double most_ns = (double)(rank->wall_ns - computing_of(rank));
+    double most_ns = (double)(counted_of(rank) - computing_of(rank));
 
     return (double)computing_of(rank) + (waiting_ns < most_ns ? waiting_ns : most_ns);
 }
@@ -33,7 +43,7 @@ static void split(struct ar_efficiency *e, const struct ar_rank_time *ranks,
     }
     e->is_split = true;
     e->serialisation = ideal_ns > 0 ? e->max_computing_ns / ideal_ns : 1;
-    e->transfer = ideal_ns / e->wall_ns;
+    e->transfer = ideal_ns / e->counted_ns;
 }
 
 struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const double *waiting_ns,
@@ -47,16 +57,20 @@ struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const do
         e.mean_computing_ns += computing_ns / (double)n_ranks;
         if ((double)ranks[i].wall_ns > e.wall_ns)
             e.wall_ns = (double)ranks[i].wall_ns;
+        if ((double)counted_of(&ranks[i]) > e.counted_ns)
+            e.counted_ns = (double)counted_of(&ranks[i]);
         if (computing_ns > e.max_computing_ns) {
             e.max_computing_ns = computing_ns;
             e.max_process = (uint32_t)i;
         }
     }
-    if (e.wall_ns <= 0)
+    if (e.counted_ns <= 0) { /* MPI_Init itself */
+        e.wall_ns = 0;
         return e;
+    }
     /* Where nobody computes, all do so alike. */
     e.load_balance = e.max_computing_ns > 0 ? e.mean_computing_ns / e.max_computing_ns : 1;
-    e.communication = e.max_computing_ns / e.wall_ns;
+    e.communication = e.max_computing_ns / e.counted_ns;
     e.parallel = e.load_balance * e.communication;
     if (waiting_ns)
         split(&e, ranks, waiting_ns, n_ranks);
@@ -119,12 +133,35 @@ static uint32_t next_within(const struct building *m, uint32_t top, uint32_t nod
     }
 }
 
+static const double *waits_at(const struct building *m, uint32_t node)
+{
+    return m->w ? m->w->node_ns[node] : NULL;
+}
+
 static void add_waits(struct building *m, uint32_t node)
 {
-    const double *by_root = m->w ? m->w->node_ns[node] : NULL;
+    const double *by_root = waits_at(m, node);
 
     for (size_t i = 0; by_root && i < m->p->n_roots; i++)
         m->waiting_ns[i] += by_root[i];
+}
+
+static void add_setup(struct building *m, uint32_t node, struct ar_row row)
+{
+    const double *waited_ns = waits_at(m, node);
+
+    for (size_t i = 0; i < row.n; i++) {
+        const struct ar_location *location = &m->p->locations[row.values[i].location];
+        uint64_t ns = row.values[i].value;
+
+        if (location->thread != 0 || location->process >= m->p->n_roots)
+            continue;
+        if (waited_ns && waited_ns[location->process] < (double)ns)
+            ns -= (uint64_t)waited_ns[location->process];
+        else if (waited_ns)
+            ns = 0;
+        m->ranks[location->process].setup_ns += ns;
+    }
 }
 
 static void add_mpi_within(struct building *m, uint32_t top)
@@ -133,7 +170,11 @@ static void add_mpi_within(struct building *m, uint32_t top)
         return;
     for (uint32_t node = top; node != AR_NO_ID; node = next_within(m, top, node))
         if (ar_totals_is_mpi(m->b->t, m->p, node)) {
-            add_row(m, ar_selves_get(&m->selves, node), true);
+            struct ar_row row = ar_selves_get(&m->selves, node);
+
+            add_row(m, row, true);
+            if (ar_mpi_is_setup(m->p, node))
+                add_setup(m, node, row);
             add_waits(m, node);
         }
 }

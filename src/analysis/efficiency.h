@@ -11,6 +11,9 @@
  *     serialisation     most computing / wall time on a network that takes no time
  *     transfer          wall time on such a network / wall time; these two make up communication
  *
+ * Wall time is without what MPI_Init and MPI_Finalize take beyond waiting for others: that is the same whatever a
+ * program does.
+ *
  * The last two need to know how long each rank waited for others (analysis/waits.h): on a network
  * that takes no time a rank's wall time would be its computing and its waiting. All are between 0
  * and 1.
@@ -37,10 +40,12 @@
 /* What a rank has of the run, or of a function. */
 struct ar_rank_time {
     uint64_t wall_ns, mpi_ns;
+    uint64_t setup_ns; /* within MPI: in MPI_Init and MPI_Finalize, less waiting for others */
 };
 
 struct ar_efficiency {
     double wall_ns; /* of the rank that took longest; 0: nobody was there, and nothing is known */
+    double counted_ns; /* likewise, without setting up MPI */
     double mean_computing_ns, max_computing_ns;
     uint32_t max_process; /* that has most computing */
     double load_balance, communication, parallel;

@@ -33,3 +33,11 @@ bool ar_mpi_class_waits(const char *name)
 {
     return strcmp(name, "wait") == 0 || strcmp(name, "probe") == 0;
 }
+
+bool ar_mpi_is_setup(const struct ar_profile *p, uint32_t node)
+{
+    const struct ar_function *f = &p->functions[p->nodes[node].function];
+
+    return f->kind == AR_FUNCTION_MPI &&
+           strcmp(ar_mpi_class_of(ar_strtab_text(&p->strings, f->name)).name, "setup") == 0;
+}

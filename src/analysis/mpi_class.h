@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include "format/profile.h"
 
 struct ar_mpi_class {
     const char *function; /* "MPI_Send"; the caller's own text where it is not in the table */
@@ -17,3 +17,5 @@ struct ar_mpi_class {
 struct ar_mpi_class ar_mpi_class_of(const char *function);
 /* Time that is spent until somebody else has done something, and nothing is moved. */
 bool ar_mpi_class_waits(const char *name);
+/* MPI_Init, MPI_Finalize: what they take is no matter of how a program communicates. */
+bool ar_mpi_is_setup(const struct ar_profile *p, uint32_t node);

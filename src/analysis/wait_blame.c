@@ -34,7 +34,8 @@ static void push(struct ar_intervals *all, struct ar_intervals_back *back, uint3
     back->next++;
 }
 
-uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *back, int64_t start_ns)
+uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *back, int64_t start_ns,
+                         uint32_t call_node, int64_t call_ns)
 {
     uint32_t id = take_free(all);
 
@@ -47,6 +48,8 @@ uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *bac
     interval->n_held = 1;
     interval->before = back->n ? back->ids[last] : AR_NO_ID;
     interval->start_ns = start_ns;
+    interval->call_node = call_node;
+    interval->call_ns = (float)call_ns;
     interval->n_parts = interval->n_waits = 0;
     interval->waited_ns = 0;
     push(all, back, id);
@@ -233,17 +236,23 @@ static float sum_of_waits(const struct ar_interval *late, bool are_before)
     return sum;
 }
 
-/* All that it did while the others waited already, and that it had waited itself before, while they did. */
+/*
+ * All that it did while the others waited already; that it had waited itself before, while they did; and that it
+ * was in that call for longer than it waited there.
+ */
 static void blame_whole(struct blaming *b, const struct ar_interval *late, int64_t since_ns)
 {
     float own[AR_INTERVAL_PARTS], own_ns = 0, waits_ns = sum_of_waits(late, false);
-    float before_ns = sum_of_waits(late, true);
-    float together_ns = less(before_ns, (float)(late->start_ns - since_ns));
+    float before_ns = sum_of_waits(late, true), overlap_ns = (float)(late->start_ns - since_ns);
+    float in_call_ns = less(late->call_ns - before_ns, overlap_ns);
+    float moving_ns =
+        in_call_ns > 0 ? in_call_ns : 0; /* the end of the call: waiting comes first */
+    float together_ns = less(before_ns, overlap_ns - moving_ns);
 
     for (uint32_t i = 0; i < late->n_parts; i++)
         own_ns += own[i] = own_part(late, i);
 
-    float sum_ns = own_ns + waits_ns + together_ns;
+    float sum_ns = own_ns + waits_ns + together_ns + moving_ns;
     float scale = sum_ns > b->left_ns ? b->left_ns / sum_ns : 1;
 
     for (uint32_t i = 0; i < late->n_parts; i++)
@@ -251,6 +260,7 @@ static void blame_whole(struct blaming *b, const struct ar_interval *late, int64
     add_waits(b, late, false, scale);
     if (before_ns > 0)
         add_waits(b, late, true, together_ns / before_ns * scale);
+    add_item(b, b->of->location, late->call_node, false, moving_ns * scale);
 }
 
 /*

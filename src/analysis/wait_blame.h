@@ -34,6 +34,9 @@ struct ar_interval {
     uint32_t n_held;
     uint32_t before; /* the one before it of the same thread; AR_NO_ID: not known any more */
     int64_t start_ns;
+    /* The call that ended when it began, and how long that took: but for waiting, that is what the thread did. */
+    uint32_t call_node;
+    float call_ns;
     uint32_t n_parts, n_waits;
     struct {
         uint32_t node;
@@ -75,9 +78,12 @@ static inline void ar_interval_drop(struct ar_intervals *all, uint32_t id)
     all->free = id + 1;
 }
 
-/* A new one of that thread, held by it as long as it goes back so far; AR_NO_ID: no memory. */
-uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *back,
-                         int64_t start_ns);
+/*
+ * A new one of that thread, held by it as long as it goes back so far; AR_NO_ID: no memory. It begins
+ * after a call.
+ */
+uint32_t ar_interval_new(struct ar_intervals *all, struct ar_intervals_back *back, int64_t start_ns,
+                         uint32_t call_node, int64_t call_ns);
 void ar_intervals_forget(struct ar_intervals *all, struct ar_intervals_back *back);
 /* What was done in it, when it ends. */
 void ar_interval_end(struct ar_intervals *all, uint32_t id, const struct ar_profile_part *parts,

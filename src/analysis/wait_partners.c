@@ -200,6 +200,26 @@ static void meet_in_turn(struct ar_partners *all, const struct group *group, uin
     }
 }
 
+/*
+ * Who sends much to a root that is not there waits for it: it came before, and left when the root had come.
+ * If somebody came after the root meanwhile, it may have been for that one.
+ */
+static void meet_late_root(struct ar_partners *all, const struct group *group,
+                           const struct ar_arrival *root)
+{
+    int64_t next_ns = INT64_MAX;
+    size_t n = 0;
+
+    for (const struct ar_arrival *each = group->first; each; each = each->next)
+        if (each->came_ns > root->came_ns && each->came_ns < next_ns)
+            next_ns = each->came_ns;
+    for (const struct ar_arrival *each = group->first; each; each = each->next)
+        if (each->waits_ns < root->came_ns && each->exit_ns >= root->came_ns &&
+            each->exit_ns < next_ns)
+            all->waiting[n++] = each;
+    met(all, AR_WAIT_LATE_RECEIVER, root, all->waiting, n);
+}
+
 /* false: it is not known who the root is. */
 static bool meet(struct ar_partners *all, const struct group *group,
                  const struct ar_profile_sync *sync)
@@ -210,15 +230,17 @@ static bool meet(struct ar_partners *all, const struct group *group,
 
     if (has_root && !root)
         return false;
-    if (sync->kind == AR_SYNC_FROM_ROOT)
+    if (sync->kind == AR_SYNC_FROM_ROOT) {
         met(all, AR_WAIT_LATE_BROADCAST, root, all->waiting, list_waiting(all, group, root));
-    else if (sync->kind == AR_SYNC_TO_ROOT)
+    } else if (sync->kind == AR_SYNC_TO_ROOT) {
         met(all, AR_WAIT_EARLY_REDUCE, last, &root, 1);
-    else if (sync->kind == AR_SYNC_SCAN)
+        meet_late_root(all, group, root);
+    } else if (sync->kind == AR_SYNC_SCAN) {
         meet_in_turn(all, group, sync->comm);
-    else
+    } else {
         met(all, sync->kind == AR_SYNC_ALL ? AR_WAIT_ALL : AR_WAIT_BARRIER, last, all->waiting,
             list_waiting(all, group, last));
+    }
     return true;
 }
 
@@ -368,7 +390,8 @@ static bool is_same_time(int64_t a, int64_t b)
 static void meet_receiver(struct ar_partners *all, struct ar_arrival *taken,
                           const struct ar_arrival *received)
 {
-    if (received->came_ns > taken->waits_ns)
+    /* Who was through before the receiver came has not waited for that, but for something else. */
+    if (received->came_ns > taken->waits_ns && received->came_ns <= taken->exit_ns)
         met_one(all, AR_WAIT_LATE_RECEIVER, received, taken);
     leave(all, taken, true);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/waits.h"
 
+#include "analysis/mpi_class.h"
 #include "analysis/totals.h"
 #include "analysis/wait_partners.h"
 #include "analysis/wait_sums.h"
@@ -56,6 +57,7 @@ struct call {
     bool nonblocking;
     bool ends_interval; /* its wait was before `after`, and not in it */
     bool is_main;       /* of the thread that is its process's main one */
+    bool is_setup;      /* MPI_Init or MPI_Finalize */
 };
 
 struct analysis {
@@ -82,7 +84,7 @@ struct analysis {
     uint32_t free_call;
     uint32_t *others; /* intervals of those who waited */
     size_t cap_others;
-    double *main_waits; /* by root, of its main thread */
+    double *main_waits, *setup_waits; /* by root, of its main thread */
     bool failed;
 };
 
@@ -121,6 +123,8 @@ static void count_wait(struct analysis *a, const struct call *call)
 {
     if (call->is_main)
         a->main_waits[call->root] += call->waited_ns;
+    if (call->is_main && call->is_setup)
+        a->setup_waits[call->root] += call->waited_ns;
     if (call->is_main && a->out->node_ns)
         add_to_node(a, call);
     if (a->of && !a->of[call->root])
@@ -376,7 +380,7 @@ static enum ar_status open_reading(struct analysis *a, const struct ar_stream *s
     r->root = ar_profile_root(a->p, stream->location);
     r->is_main = location->thread == 0 && location->process < a->p->n_roots;
     find_clock(r, epoch_ns);
-    r->interval = ar_interval_new(&a->intervals, &r->back, common_ns(r, 0));
+    r->interval = ar_interval_new(&a->intervals, &r->back, common_ns(r, 0), AR_NO_ID, 0);
     if (r->interval == AR_NO_ID)
         return AR_NOMEM;
     return AR_OK;
@@ -419,7 +423,8 @@ static enum ar_status enter_interval(struct analysis *a, struct reading *r, uint
     if (!sync->n_parts)
         return AR_OK;
     ar_interval_end(&a->intervals, *before, call_of(r)->parts, sync->n_parts);
-    r->interval = ar_interval_new(&a->intervals, &r->back, r->exit_ns);
+    r->interval = ar_interval_new(&a->intervals, &r->back, r->exit_ns, sync->node,
+                                  r->exit_ns - common_ns(r, sync->enter_ns));
     if (r->interval == AR_NO_ID)
         return AR_NOMEM;
     /* Until it is known what is done in the new one, it is as the one before. */
@@ -447,6 +452,7 @@ static uint32_t begin_call(struct analysis *a, const struct reading *r,
     a->calls[id].is_main = r->is_main;
     a->calls[id].node = sync->node;
     a->calls[id].nonblocking = sync->posted != 0;
+    a->calls[id].is_setup = sync->kind == AR_SYNC_START || sync->kind == AR_SYNC_END;
     a->calls[id].ends_interval = sync->n_parts > 0;
     a->calls[id].after = r->interval;
     a->calls[id].n_open = 1; /* until all of its records are read */
@@ -540,14 +546,19 @@ static void add_row(const struct ar_profile *p, struct ar_row row, double *mpi_n
 
 /* In MPI, by root, of its main thread: MPI calls do not contain each other but in callbacks. */
 static enum ar_status find_mpi_times(const struct ar_profile *p, const struct ar_totals *t,
-                                     double *mpi_ns)
+                                     double *mpi_ns, double *setup_ns)
 {
     struct ar_selves selves;
     enum ar_status status = ar_selves_open(&selves, t, p);
 
     for (uint32_t i = 0; status == AR_OK && i < p->n_nodes; i++)
-        if (ar_totals_is_mpi(t, p, i))
-            add_row(p, ar_selves_get(&selves, i), mpi_ns);
+        if (ar_totals_is_mpi(t, p, i)) {
+            struct ar_row row = ar_selves_get(&selves, i);
+
+            add_row(p, row, mpi_ns);
+            if (ar_mpi_is_setup(p, i))
+                add_row(p, row, setup_ns);
+        }
     if (status == AR_OK)
         ar_selves_close(&selves);
     return status;
@@ -560,8 +571,9 @@ static double less(double a, double b)
 
 static enum ar_status divide_times(struct analysis *a)
 {
-    double *mpi_ns = calloc(a->p->n_roots + 1, sizeof *mpi_ns);
-    enum ar_status status = mpi_ns ? find_mpi_times(a->p, a->t, mpi_ns) : AR_NOMEM;
+    double *mpi_ns = calloc(2 * a->p->n_roots + 2, sizeof *mpi_ns);
+    double *setup_ns = mpi_ns ? mpi_ns + a->p->n_roots : NULL;
+    enum ar_status status = mpi_ns ? find_mpi_times(a->p, a->t, mpi_ns, setup_ns) : AR_NOMEM;
 
     a->out->times = calloc(a->p->n_roots + 1, sizeof *a->out->times);
     if (!a->out->times)
@@ -573,6 +585,8 @@ static enum ar_status divide_times(struct analysis *a)
         times->computing_ns = wall_ns - in_mpi_ns;
         times->waiting_ns = less(a->main_waits[i], in_mpi_ns);
         times->communicating_ns = in_mpi_ns - times->waiting_ns;
+        times->setting_up_ns =
+            less(setup_ns[i] - less(a->setup_waits[i], setup_ns[i]), times->communicating_ns);
         times->caused_ns = a->sums.caused_ns[i];
     }
     free(mpi_ns);
@@ -584,8 +598,9 @@ static enum ar_status divide_times(struct analysis *a)
 static enum ar_status analyse(struct analysis *a)
 {
     a->main_waits = calloc(a->p->n_processes + 1, sizeof *a->main_waits);
+    a->setup_waits = calloc(a->p->n_processes + 1, sizeof *a->setup_waits);
     a->partners = ar_partners_new(a->p, (struct ar_partners_tell){a, met, kept, left});
-    if (!a->main_waits || !a->partners)
+    if (!a->main_waits || !a->setup_waits || !a->partners)
         return AR_NOMEM;
 
     enum ar_status status = ar_wait_sums_open(&a->sums, a->p);
@@ -615,6 +630,7 @@ static void release(struct analysis *a)
     free(a->calls);
     free(a->others);
     free(a->main_waits);
+    free(a->setup_waits);
 }
 
 enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p, const bool *of)

@@ -77,7 +77,8 @@ struct ar_wait_site {
 /* Of a process, its main thread. The three are its wall time. */
 struct ar_wait_times {
     double computing_ns, waiting_ns, communicating_ns;
-    double caused_ns; /* that others waited because of it */
+    double setting_up_ns; /* within communicating: in MPI_Init and MPI_Finalize */
+    double caused_ns;     /* that others waited because of it */
 };
 
 struct ar_waits {

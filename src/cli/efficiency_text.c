@@ -26,6 +26,7 @@ void ar_json_efficiency(struct ar_json *j, const char *key, const struct ar_effi
     }
     ar_json_open(j, key, '{');
     ar_json_number(j, "wall_ns", e->wall_ns);
+    ar_json_number(j, "counted_ns", e->counted_ns);
     ar_json_number(j, "mean_computing_ns", e->mean_computing_ns);
     ar_json_number(j, "max_computing_ns", e->max_computing_ns);
     ar_json_number(j, "parallel_efficiency", e->parallel);

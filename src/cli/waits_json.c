@@ -112,6 +112,7 @@ static void put_ranks(struct ar_json *j, const struct ar_profile *p, const struc
         ar_json_number(j, "computing_ns", w->times[i].computing_ns);
         ar_json_number(j, "waiting_ns", w->times[i].waiting_ns);
         ar_json_number(j, "communicating_ns", w->times[i].communicating_ns);
+        ar_json_number(j, "setting_up_ns", w->times[i].setting_up_ns);
         ar_json_number(j, "caused_ns", w->times[i].caused_ns);
         ar_json_close(j, '}');
     }

@@ -405,6 +405,7 @@ static enum ar_status find_efficiency(struct ar_evidence *e)
     for (size_t i = 0; i < n && has_memory; i++) {
         ranks[i].wall_ns = e->p->processes[i].wall_ns;
         ranks[i].mpi_ns = (uint64_t)(e->w.times[i].waiting_ns + e->w.times[i].communicating_ns);
+        ranks[i].setup_ns = (uint64_t)e->w.times[i].setting_up_ns;
         waiting_ns[i] = e->w.times[i].waiting_ns;
         has_mpi = has_mpi || ranks[i].mpi_ns;
     }

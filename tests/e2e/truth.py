@@ -171,11 +171,12 @@ def read_waits(mpi: Sandbox, run: str, *options: str) -> Json:
 def check_efficiencies(mpi: Sandbox, run: str, data: Json) -> None:
     """As the POP centre defines them, of the run and of whatever it called, from what `waits` says of ranks."""
     found = json.loads(mpi.answer("ranks", run, "--json", "--all"))
-    walls = [row["wall_ns"] for row in data["by_rank"]]
+    walls = [row["wall_ns"] - row["setting_up_ns"] for row in data["by_rank"]]
     ideal = [row["computing_ns"] + row["waiting_ns"] for row in data["by_rank"]]
     computing = [row["computing_ns"] for row in data["by_rank"]]
     whole = found["efficiency"]
     assert whole["serialisation_efficiency"] == pytest.approx(max(computing) / max(ideal))
+    assert whole["counted_ns"] == pytest.approx(max(walls))
     assert whole["transfer_efficiency"] == pytest.approx(max(ideal) / max(walls))
     assert whole["load_balance"] == pytest.approx(sum(computing) / len(computing) / max(computing))
     known = [function["efficiency"] for function in found["functions"] if function["efficiency"]]
@@ -288,6 +289,7 @@ def check_sums(truth: Truth, data: Json, *, main_threads_only: bool = True) -> N
         assert all(each["ns"] >= 0 for each in entry["causes"])
     for row in sorted(data["by_rank"], key=lambda row: row["rank"]):
         assert row["computing_ns"] + row["waiting_ns"] + row["communicating_ns"] == row["wall_ns"]
+        assert 0 < row["setting_up_ns"] <= row["communicating_ns"]
         assert min(row["computing_ns"], row["waiting_ns"], row["communicating_ns"]) >= 0
         begin, end = truth.noted[row["rank"]]["whole"]
         assert row["wall_ns"] >= (end - begin) * 1e9

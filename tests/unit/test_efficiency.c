@@ -16,7 +16,7 @@ static bool is_near(double a, double b)
 static void test_ratios(void)
 {
     /* Computing 60, 30, 60, 90: mean 60, most 90; the run takes 120. */
-    const struct ar_rank_time ranks[] = {{100, 40}, {100, 70}, {120, 60}, {110, 20}};
+    const struct ar_rank_time ranks[] = {{100, 40, 0}, {100, 70, 0}, {120, 60, 0}, {110, 20, 0}};
     struct ar_efficiency e = ar_efficiency_of(ranks, NULL, 4);
 
     tap_ok(is_near(e.load_balance, 60.0 / 90), "load balance is mean by most computing");
@@ -28,7 +28,7 @@ static void test_ratios(void)
 static void test_split(void)
 {
     /* Without transfer ranks take 60 + 30, 30 + 70, 60 + 50, 90 + 10: at most 110 of 120. */
-    const struct ar_rank_time ranks[] = {{100, 40}, {100, 70}, {120, 60}, {110, 20}};
+    const struct ar_rank_time ranks[] = {{100, 40, 0}, {100, 70, 0}, {120, 60, 0}, {110, 20, 0}};
     const double waiting[] = {30, 1000, 50, 10}; /* 1000: more than there was */
     struct ar_efficiency e = ar_efficiency_of(ranks, waiting, 4);
 
@@ -37,9 +37,25 @@ static void test_split(void)
     tap_ok(is_near(e.serialisation * e.transfer, e.communication), "together: communication");
 }
 
+/* 30 and 50 of the time in MPI are MPI_Init: what counts is 90 and 70, of which 60 and 40 are computing. */
+static void test_setup(void)
+{
+    const struct ar_rank_time ranks[] = {{120, 60, 30}, {120, 80, 50}};
+    const double waiting_ns[] = {10, 25};
+    struct ar_efficiency e = ar_efficiency_of(ranks, waiting_ns, 2);
+
+    tap_ok(e.wall_ns == 120 && e.counted_ns == 90 && is_near(e.communication, 60.0 / 90),
+           "setting up MPI is left out");
+    tap_ok(is_near(e.serialisation, 60.0 / 70) && is_near(e.transfer, 70.0 / 90),
+           "and so it is of the two");
+    e = ar_efficiency_of((const struct ar_rank_time[]){{50, 50, 50}}, NULL, 1);
+    tap_ok(e.wall_ns == 0, "of setting up itself nothing is known");
+}
+
 static void test_nothing(void)
 {
-    const struct ar_rank_time idle[] = {{0, 0}, {0, 0}}, waiting[] = {{10, 10}, {10, 12}};
+    const struct ar_rank_time idle[] = {{0, 0, 0}, {0, 0, 0}},
+                              waiting[] = {{10, 10, 0}, {10, 12, 0}};
     struct ar_efficiency e = ar_efficiency_of(idle, NULL, 2);
 
     tap_ok(e.wall_ns == 0 && e.parallel == 0 && ar_efficiency_of(NULL, NULL, 0).wall_ns == 0,
@@ -138,7 +154,7 @@ static void test_profile(void)
 /* In the region rank 0 waited for 4 of its 30 in MPI, rank 1 for 50 of its 60; alone nobody did. */
 static void test_profile_with_waits(void)
 {
-    double inner[] = {4, 0}, outer[] = {0, 50};
+    double inner[] = {4, 0, 0}, outer[] = {0, 50, 0};
     double *by_node[16] = {0};
     struct ar_waits w = {.node_ns = by_node, .n_nodes = 16, .n_calls = 3};
     const struct ar_efficiency *e;
@@ -186,6 +202,7 @@ int main(void)
 {
     test_ratios();
     test_split();
+    test_setup();
     test_nothing();
     test_profile();
     test_profile_with_waits();

@@ -127,6 +127,8 @@ static void expect_collective(enum ar_sync_kind kind, uint32_t root, const uint6
     if (kind == AR_SYNC_TO_ROOT && n > 1) {
         last = last_of(enter, n, root);
         expect(AR_WAIT_EARLY_REDUCE, root, last, enter[root], enter[last]);
+        for (uint32_t r = 0; r < n && enter[root] >= enter[last]; r++)
+            expect(AR_WAIT_LATE_RECEIVER, r, root, enter[r], enter[root]);
     }
 }
 
@@ -280,6 +282,35 @@ static void test_random(uint64_t seed)
     ar_profile_free(&p);
 }
 
+/* Rank 1 is through before the last one comes: it has not waited. Both are no collective calls of the world. */
+static void test_start_and_end(void)
+{
+    const uint64_t work[3] = {MS, 2 * MS, 4 * MS}, came[3] = {MS, 5 * MS, 40 * MS};
+    const uint64_t left[3] = {41 * MS, 6 * MS, 41 * MS};
+    uint64_t last;
+
+    start(3);
+    for (uint32_t r = 0; r < 3; r++) {
+        put(r, AR_SYNC_START, 0, AR_PEER_ALL, came[r], left[r], true);
+        job.now[r] = left[r];
+    }
+    expect(AR_WAIT_BARRIER, 0, 2, came[0], came[2]);
+    collective(AR_SYNC_ALL, 0, 0, work);
+    last = job.now[2] + 30 * MS;
+    for (uint32_t r = 0; r < 3; r++) {
+        uint64_t enter = r == 2 ? last : job.now[r] + MS;
+
+        expect(AR_WAIT_BARRIER, r, 2, enter, last);
+        put(r, AR_SYNC_END, 0, AR_PEER_ALL, enter, last + MS, true);
+        job.now[r] = last + MS;
+    }
+    finish();
+    sample_must(ar_waits_build(&waits, &p, NULL));
+    compare("start and end", 0);
+    ar_waits_free(&waits);
+    ar_profile_free(&p);
+}
+
 /* Its name is in the cause, and the work that all have done is not. */
 static void test_cause(void)
 {
@@ -387,6 +418,7 @@ int main(void)
 {
     for (uint64_t seed = 1; seed <= 40; seed++)
         test_random(seed);
+    test_start_and_end();
     test_cause();
     test_indirect();
     test_unresolved();
