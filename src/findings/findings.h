@@ -22,7 +22,7 @@
 
 #include "analysis/efficiency.h"
 #include "analysis/mpi_tables.h"
-#include "analysis/waits.h"
+#include "findings/wait_words.h"
 
 #define AR_MOST_FINDINGS 7
 /*
@@ -48,13 +48,16 @@ struct ar_findings {
         efficiency; /* of the run; its wall time is 0 where there are no ranks to compare */
 };
 
-/* Lines at which ranks waited for the same reason: for the same function, of the same rank. */
+/*
+ * Ranks waited for the same reason, a function that the same rank was in, be it at several lines; or what is
+ * left of the wait at one line: many reasons of little, or none that is known.
+ */
 struct ar_story {
-    const struct ar_wait_site *site; /* the largest of them */
+    const struct ar_wait_site *site; /* the line that has most of it */
     size_t number;                   /* of that, as `allranks waits` counts */
-    struct ar_wait_cause cause;      /* its main one; node AR_NO_ID: not known */
-    uint32_t function;               /* to blame; AR_NO_ID: not known */
-    uint32_t late;                   /* process that was late; AR_NO_ID: several */
+    struct ar_wait_reason reason; /* as that line has it; of what is left the largest, or nothing */
+    uint32_t function;            /* to blame; AR_NO_ID: not known */
+    uint32_t late;                /* process that was late; AR_NO_ID: several */
     double waited_ns;
     size_t n_sites;
     bool is_told;
@@ -66,6 +69,8 @@ struct ar_evidence {
     const char *path; /* of the run, for commands */
     double all_ns;    /* wall time of all ranks */
     struct ar_waits w;
+    struct ar_wait_reasons *reasons; /* of the largest waits */
+    size_t n_reasons;
     struct ar_story *stories; /* that are worth a sentence, the largest first */
     size_t n_stories;
     struct ar_mpi_row *calls; /* by line of the program */
@@ -101,9 +106,7 @@ void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_
                       size_t n);
 /* Where a function begins, or where a call is made. */
 struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t function);
-/* "halo.py:51", as commands take it; "" where it is not known. */
-const char *ar_show_line(const struct ar_profile *p, struct ar_place place);
-/* The same of a function; its name where it has no line. */
+/* "halo.py:51", as commands take it; its name where it has no line. */
 const char *ar_show_function_line(const struct ar_profile *p, uint32_t function);
 const char *ar_function_name(const struct ar_profile *p, uint32_t function);
 

@@ -50,7 +50,7 @@ void ar_rule_io_on_one_rank(struct ar_evidence *e)
         struct ar_story *story = &e->stories[i];
 
         if (!story->is_told && story->late != AR_NO_ID && story->function != AR_NO_ID &&
-            !story->cause.indirect && does_io(e, story->function))
+            does_io(e, story->function))
             ar_tell_story(e, story, "io_on_one_rank", ar_place_of_function(e->p, story->function),
                           ", reading or writing files");
     }

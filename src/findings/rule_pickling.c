@@ -15,16 +15,20 @@
 
 #define LEAST_SHARE 0.33
 
-static double claim_waits(struct ar_evidence *e, uint32_t function)
+static double claim_waits(struct ar_evidence *e, const struct ar_mpi_row *row)
 {
+    struct ar_place place = ar_place_of_call(e->p, row->node);
     double ns = 0;
 
-    for (size_t i = 0; i < e->n_stories; i++)
-        if (!e->stories[i].is_told && e->stories[i].function == function &&
-            e->stories[i].cause.ns >= 0.5 * e->stories[i].site->waited_ns) {
-            e->stories[i].is_told = true;
-            ns += e->stories[i].cause.ns;
+    for (size_t i = 0; i < e->n_stories; i++) {
+        struct ar_story *story = &e->stories[i];
+
+        if (!story->is_told && story->function == e->p->nodes[row->node].function &&
+            ar_is_same_place(ar_place_of_call(e->p, story->reason.node), place)) {
+            story->is_told = true;
+            ns += story->waited_ns;
         }
+    }
     return ns;
 }
 
@@ -42,7 +46,7 @@ static void tell(struct ar_evidence *e, const struct ar_mpi_row *row, double ns)
     const char *method = ar_show_operation(e->p, row->node);
     uint64_t n_bytes = row->bytes_out > row->bytes_in ? row->bytes_out : row->bytes_in;
     uint64_t n = row->bytes_out > row->bytes_in ? row->n_out : row->n_in;
-    double waited_ns = claim_waits(e, e->p->nodes[row->node].function);
+    double waited_ns = claim_waits(e, row);
     struct ar_finding *f = ar_finding_add(e, "pickling", ns + waited_ns);
 
     if (!f)

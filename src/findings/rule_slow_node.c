@@ -130,7 +130,6 @@ void ar_rule_slow_node(struct ar_evidence *e)
     if (ar_count_hosts(e->p) < 2)
         return;
     for (size_t i = 0; i < e->n_stories; i++)
-        if (!e->stories[i].is_told && e->stories[i].function != AR_NO_ID &&
-            !e->stories[i].cause.indirect)
+        if (!e->stories[i].is_told && e->stories[i].function != AR_NO_ID)
             look_at(e, &e->stories[i]);
 }

@@ -64,17 +64,18 @@ static uint32_t take_parts(uint32_t rank, struct ar_profile_part *parts)
     return n;
 }
 
-static void meet(uint32_t barrier)
+/* Ranks from `first` on, up to `end`, on their communicator. */
+static void meet_some(uint32_t barrier, uint32_t comm, uint32_t first, uint32_t end_rank)
 {
     uint64_t last = 0;
 
-    for (uint32_t r = 0; r < N_RANKS; r++)
+    for (uint32_t r = first; r < end_rank; r++)
         last = now[r] > last ? now[r] : last;
-    for (uint32_t r = 0; r < N_RANKS; r++) {
+    for (uint32_t r = first; r < end_rank; r++) {
         struct ar_profile_part parts[MOST_NODES];
         struct ar_profile_sync sync = {.location = r,
                                        .kind = AR_SYNC_BARRIER,
-                                       .comm = 1,
+                                       .comm = comm,
                                        .sequence = sequence,
                                        .peer = AR_PEER_ALL,
                                        .node = barrier,
@@ -86,6 +87,11 @@ static void meet(uint32_t barrier)
         count(r, barrier, last + 1000 - now[r]);
     }
     sequence++;
+}
+
+static void meet(uint32_t barrier)
+{
+    meet_some(barrier, 1, 0, N_RANKS);
 }
 
 static enum ar_status find(const char *path)
@@ -229,6 +235,116 @@ static void test_turns(void)
     end("run");
     tap_ok(says(0, "wait", 1200, "ranks 0-3 waited") && found.n == 1 && is_about(0, 0, 4),
            "in turns it is no imbalance");
+    tap_ok(says(0, "wait", 1200, "Barrier for each other; it was spent in a.py:10 work"),
+           "nobody is told to wait for himself");
+    finish();
+}
+
+/* They meet at one line in every step: one rank has more to do there, and another writes now and then. */
+static void test_two_reasons(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t output = below(program, AR_FUNCTION_PYTHON, "output", 20);
+
+    for (int i = 0; i < 10; i++) {
+        for (uint32_t r = 0; r < N_RANKS; r++)
+            spend(r, work, r == 3 && i % 2 ? 130 : 100);
+        if (i % 2 == 0)
+            spend(0, output, 50);
+        meet(barrier);
+    }
+    end("run");
+    tap_ok(found.n == 2 && says(0, "serial_phase", 750, "ranks 1-3 waited 750.0 ms") &&
+               says(0, "serial_phase", 750, "for rank 0, which spent it in a.py:20 output"),
+           "one of two reasons at a line");
+    tap_ok(says(1, "imbalance", 450, "others waited 450.0 ms"), "and the other");
+    finish();
+}
+
+/* Rank 1 is late for rank 0, and rank 2 for rank 1: who is to blame is named, however far away it is. */
+static void test_indirect(void)
+{
+    start();
+
+    uint32_t first = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t second = below(program, AR_FUNCTION_MPI, "MPI_Allreduce", 6);
+
+    sample_comm(&p, 2, "two", AR_COMM_SPLIT, 2, 1);
+    sample_comm(&p, 3, "three", AR_COMM_SPLIT, 3, 1);
+    spend(0, work, 500);
+    meet_some(first, 2, 0, 2);
+    meet_some(second, 3, 1, 4);
+    end("run");
+    tap_ok(found.n == 2 && says(0, "serial_phase", 1000, "ranks 2,3 waited 1.00 s") &&
+               says(0, "serial_phase", 1000, "because of rank 0, which spent it in a.py:10 work") &&
+               is_about(0, 0, 1),
+           "through others");
+    finish();
+}
+
+/* What a library does is told with who called it. */
+static void test_installed(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t output = below(program, AR_FUNCTION_PYTHON, "output", 20);
+    const char *file = "/usr/lib/python3.11/site-packages/numpy/npyio.py";
+    uint32_t save = sample_node(
+        &p, output, sample_function_in(&p, AR_FUNCTION_PYTHON, "savetxt", file, 90), 21);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, 600);
+    spend(0, save, 400);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && says(0, "serial_phase", 1200,
+                                "npyio.py:90 savetxt (from a.py:20 output), which no other"),
+           "a library's function, and who called it");
+    finish();
+}
+
+/* As in what MPI does at the end of the program: there is no line to name, and no function. */
+static void test_no_place(void)
+{
+    start();
+
+    uint32_t barrier = below(0, AR_FUNCTION_MPI, "MPI_Barrier", 0);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, program, 600);
+    spend(0, 0, 400);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && strstr(found.items[0].text, "(30.0 %) in Barrier for rank 0") &&
+               strstr(found.items[0].text, "spent it in code outside of Python functions") &&
+               !strstr(found.items[0].text, "  "),
+           "without a place: %s", found.n ? found.items[0].text : "nothing");
+    finish();
+}
+
+/* Too short each time to know what came before. */
+static void test_not_known(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (int i = 0; i < 20; i++) {
+        for (uint32_t r = 0; r < N_RANKS; r++)
+            spend(r, work, 10 + (r == (uint32_t)i % 4 ? 5 : 0));
+        memset(own, 0, sizeof own);
+        meet(barrier);
+    }
+    end("run");
+    tap_ok(found.n == 1 && says(0, "wait", 300, "Barrier for each other, in 60 calls"),
+           "how often, where the reason is not known");
     finish();
 }
 
@@ -387,6 +503,11 @@ int main(void)
     test_alone();
     test_imbalance();
     test_turns();
+    test_two_reasons();
+    test_indirect();
+    test_installed();
+    test_no_place();
+    test_not_known();
     test_idle();
     test_hosts();
     test_processors();
