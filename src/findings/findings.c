@@ -181,17 +181,18 @@ static size_t add_story(struct gathering *g, struct ar_story story)
     struct ar_evidence *e = g->e;
     size_t k = 0;
 
-    while (k < e->n_stories && (story.function == AR_NO_ID || !is_the_same(&e->stories[k], &story)))
+    while (k < e->n_stories && (story.is_rest || !is_the_same(&e->stories[k], &story)))
         k++;
     if (k < e->n_stories) {
         struct ar_story *same = &e->stories[k];
 
         story.waited_ns += same->waited_ns;
         story.n_sites += same->n_sites;
-        if (story.reason.ns <= same->reason.ns) {
+        if (story.here_ns <= same->here_ns) {
             story.site = same->site;
             story.number = same->number;
             story.reason = same->reason;
+            story.here_ns = same->here_ns;
         }
         *same = story;
         return k;
@@ -211,7 +212,7 @@ static void add_reason(struct gathering *g, size_t i, struct ar_story story)
 
     if (story.reason.ns >= AR_MOST_LATE * site->waited_ns)
         story.reason.ns = site->waited_ns;
-    story.waited_ns = story.reason.ns;
+    story.waited_ns = story.here_ns = story.reason.ns;
     if (ar_grow((void **)&g->parts, &g->cap, g->n + 1, sizeof *g->parts) < 0)
         g->e->bad = true;
     else
@@ -250,25 +251,49 @@ static void add_reasons(struct gathering *g, size_t i)
     }
 }
 
+static bool is_worthy(const struct gathering *g, const struct part *part)
+{
+    return ar_is_worth_saying(g->e, g->e->stories[part->story].waited_ns);
+}
+
+/* The largest reason that no story is told of; NULL: none. */
+static const struct ar_wait_reason *largest_left(const struct gathering *g, size_t i)
+{
+    const struct ar_wait_reasons *reasons = &g->e->reasons[i];
+
+    for (size_t k = 0; k < reasons->n; k++) {
+        bool is_left = reasons->items[k].function != AR_NO_ID;
+
+        for (size_t m = 0; m < g->n && is_left; m++)
+            is_left = g->parts[m].site != i || !is_worthy(g, &g->parts[m]) ||
+                      g->e->stories[g->parts[m].story].function != reasons->items[k].function;
+        if (is_left)
+            return &reasons->items[k];
+    }
+    return NULL;
+}
+
 /* What is left of a line when its reasons are told, if that is most of it: much of little, or not known. */
 static void add_rest(struct gathering *g, size_t i)
 {
     const struct ar_wait_site *site = &g->e->w.sites[i];
-    const struct ar_wait_reasons *reasons = &g->e->reasons[i];
+    const struct ar_wait_reason *reason = largest_left(g, i);
     struct ar_story rest = {.site = site,
                             .number = i + 1,
                             .function = AR_NO_ID,
                             .late = only_one(site->late, site->n_late, site->waited_ns),
                             .waited_ns = site->waited_ns,
-                            .n_sites = 1};
+                            .n_sites = 1,
+                            .is_rest = true};
 
     for (size_t k = 0; k < g->n; k++)
-        if (g->parts[k].site == i &&
-            ar_is_worth_saying(g->e, g->e->stories[g->parts[k].story].waited_ns))
+        if (g->parts[k].site == i && is_worthy(g, &g->parts[k]))
             rest.waited_ns -= g->parts[k].ns;
-    for (size_t k = 0; k < reasons->n && !rest.reason.n_late; k++)
-        if (reasons->items[k].function != AR_NO_ID && !is_story(site, &reasons->items[k]))
-            rest.reason = reasons->items[k];
+    rest.here_ns = rest.waited_ns;
+    if (reason)
+        rest.reason = *reason;
+    if (reason && reason->ns >= MOST_OF_IT * rest.here_ns)
+        rest.function = reason->function;
     if (ar_is_worth_saying(g->e, rest.waited_ns) && rest.waited_ns > MOST_OF_IT * site->waited_ns)
         add_story(g, rest);
 }
@@ -320,16 +345,14 @@ static enum ar_status find_stories(struct ar_evidence *e)
 static void put_story(struct ar_bytes *text, const struct ar_evidence *e,
                       const struct ar_story *story)
 {
-    double elsewhere_ns = story->waited_ns - story->reason.ns;
-
-    if (story->function == AR_NO_ID)
-        ar_put_part_of_wait(text, e->p, story->site, story->waited_ns,
+    if (story->is_rest)
+        ar_put_part_of_wait(text, e->p, story->site, story->here_ns,
                             story->reason.n_late ? &story->reason : NULL, e->all_ns);
     else
         ar_put_wait_for(text, e->p, story->site, &story->reason, e->all_ns);
     if (story->n_sites > 1) {
         ar_put_words(text, "; ");
-        ar_put_words(text, ar_show_duration(elsewhere_ns));
+        ar_put_words(text, ar_show_duration(story->waited_ns - story->here_ns));
         ar_put_words(text, " at other lines");
     }
 }
@@ -339,8 +362,8 @@ static size_t late_ranks(const struct ar_story *story, const struct ar_wait_shar
 {
     const struct ar_wait_site *site = story->site;
 
-    *late = story->function == AR_NO_ID ? site->late : story->reason.late;
-    return story->function == AR_NO_ID
+    *late = story->is_rest ? site->late : story->reason.late;
+    return story->is_rest
                ? ar_n_main_shares(*late, site->n_late, site->waited_ns, AR_MOST_LATE)
                : ar_n_main_shares(*late, story->reason.n_late, story->reason.ns, AR_MOST_LATE);
 }
@@ -407,12 +430,9 @@ bool ar_is_same_place(struct ar_place a, struct ar_place b)
     return a.function == b.function && a.line == b.line;
 }
 
-bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place)
+bool ar_are_waits_known(const struct ar_evidence *e)
 {
-    for (size_t i = 0; i < e->out->n; i++)
-        if (ar_is_same_place(e->out->items[i].place, place))
-            return true;
-    return false;
+    return e->w.n_calls && 10 * (e->w.n_unresolved + e->w.n_lost) <= e->w.n_calls;
 }
 
 double ar_waited_at(const struct ar_evidence *e, struct ar_place place)

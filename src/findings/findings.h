@@ -58,8 +58,9 @@ struct ar_story {
     struct ar_wait_reason reason; /* as that line has it; of what is left the largest, or nothing */
     uint32_t function;            /* to blame; AR_NO_ID: not known */
     uint32_t late;                /* process that was late; AR_NO_ID: several */
-    double waited_ns;
+    double waited_ns, here_ns;    /* at all lines, and at that one */
     size_t n_sites;
+    bool is_rest; /* what is left of a line: the reason has only a part of it */
     bool is_told;
 };
 
@@ -117,10 +118,13 @@ bool ar_is_point_to_point(const struct ar_story *story);
 /* That was waited for others at a line, for whatever reason. */
 double ar_waited_at(const struct ar_evidence *e, struct ar_place place);
 bool ar_is_same_place(struct ar_place a, struct ar_place b);
-/* There is a finding about that line already. */
-bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place);
 /* An import that is within no other. */
 bool ar_is_outer_import(const struct ar_profile *p, uint32_t node);
+/*
+ * Whether what is left of a call's time without waits is that of moving data: not if waits were not recorded, or not kept
+ * as in a part of a run, nor if of more than a tenth of them it is not known who met whom.
+ */
+bool ar_are_waits_known(const struct ar_evidence *e);
 /* Messages between two ranks, by themselves: no method of many. */
 bool ar_is_message(const struct ar_evidence *e, const struct ar_mpi_row *row);
 /*

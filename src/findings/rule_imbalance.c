@@ -62,7 +62,8 @@ void ar_rule_imbalance(struct ar_evidence *e)
     for (size_t i = 0; i < e->n_stories; i++) {
         struct ar_story *story = &e->stories[i];
 
-        if (story->is_told || ar_is_point_to_point(story) || story->function == AR_NO_ID)
+        if (story->is_told || story->is_rest || ar_is_point_to_point(story) ||
+            story->function == AR_NO_ID)
             continue;
 
         struct uneven u = look_at(e, story->function);

@@ -429,6 +429,111 @@ static void test_processors(void)
     finish();
 }
 
+/* Threads that sleep, and locks: neither is computing, and what another thread does is not the main one's. */
+static void test_blocked(const char *name, uint32_t thread, bool is_said)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t blocked = below(work, AR_FUNCTION_BUILTIN, name, 0);
+    uint32_t first = sample_thread(&p, 0, 1);
+
+    sample_must(ar_profile_fact(&p, sample_str("processors"), sample_str("0-1")));
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, r < 2 && !thread ? blocked : work, 500);
+    if (thread)
+        sample_value(&p, AR_METRIC_TIME, blocked, first, 1000 * MS);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == is_said, "%s of thread %u", name, thread);
+    finish();
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+/* Each rank spends `ms` in a call that moves so much, and a second in computing. `are_known`: there are records of waits. */
+static void move(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms, bool are_known)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t moving = below(work, AR_FUNCTION_MPI, call, 12);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        spend(r, work, 1000);
+        count(r, moving, ms * MS);
+        sample_value(&p, AR_METRIC_BYTES_OUT, moving, r, n * n_bytes);
+        sample_value(&p, AR_METRIC_BYTES_IN, moving, r, n * n_bytes);
+        sample_traffic(&p, (struct ar_traffic){.node = moving,
+                                               .location = r,
+                                               .comm = 1,
+                                               .peer = (r + 1) % N_RANKS,
+                                               .world_peer = (r + 1) % N_RANKS,
+                                               .n_out = n,
+                                               .bytes_out = n * n_bytes,
+                                               .n_in = n,
+                                               .bytes_in = n * n_bytes,
+                                               .ns = ms * MS});
+    }
+    if (are_known)
+        meet(barrier);
+    end("run");
+}
+
+static void test_moving(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms,
+                        const char *rule)
+{
+    move(call, n, n_bytes, ms, true);
+    tap_ok(*rule ? says(0, rule, 4 * (double)ms, "a.py:12") && found.n == 1
+                 : found.n == 0 || says(0, "nothing", 0, ""),
+           "%d times %d bytes by %s in %d ms: %s", (int)n, (int)n_bytes, call, (int)ms,
+           *rule ? rule : "nothing");
+    finish();
+    move(call, n, n_bytes, ms, false);
+    tap_ok(found.n == 0, "how much of that is waiting is not known");
+    finish();
+}
+
+static void test_messages(void)
+{
+    test_moving("MPI_Send", 500, 1024, 100, "small_messages");
+    test_moving("MPI_Send", 499, 1024, 100, "");
+    test_moving("MPI_Send", 500, 1025, 100, "");
+    test_moving("MPI_Send", 500, 1024, 20, "");
+    test_moving("MPI_Send", 500, 1024, 21, "small_messages");
+    test_moving("MPI_Send", 10, 1 << 16, 100, "no_overlap");
+    test_moving("MPI_Send", 10, (1 << 16) - 1, 100, "");
+    test_moving("MPI_Send", 10, 1 << 16, 20, "");
+    test_moving("MPI_Alltoall", 10, 1 << 16, 100, "no_overlap");
+    test_moving("MPI_Gather", 10, 1 << 16, 100, "");
+}
+
+/* ---- recording -------------------------------------------------------------------------------- */
+
+static void test_overhead(uint64_t overhead_ms, bool is_worth)
+{
+    start();
+
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t often = below(work, AR_FUNCTION_BUILTIN, "often", 0);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        spend(r, work, 1000);
+        calls[r][often] += 1000;
+        times[r][often] = 1;
+        p.processes[r].overhead_ns = overhead_ms * MS;
+    }
+    end("run");
+    tap_ok(is_worth ? found.n == 1 && says(0, "overhead", 4 * (double)overhead_ms,
+                                           "work is called 8 times; run with --budget 5%, or "
+                                           "--exclude 'work'")
+                    : found.n == 0,
+           "%d ms of a second", (int)overhead_ms);
+    finish();
+}
+
 static void test_imports(uint64_t ms, bool is_worth)
 {
     start();
@@ -511,6 +616,12 @@ int main(void)
     test_idle();
     test_hosts();
     test_processors();
+    test_blocked("method 'acquire' of '_thread.lock' objects", 0, false);
+    test_blocked("built-in method time.sleep", 0, false);
+    test_blocked("built-in method time.sleep", 1, true);
+    test_messages();
+    test_overhead(99, false);
+    test_overhead(101, true);
     test_imports(900, false);
     test_imports(1100, true);
     test_order();
