@@ -98,30 +98,51 @@ static size_t insert(struct uneven *rows, size_t n, size_t most, struct uneven r
     return n;
 }
 
+struct search {
+    const struct ar_report *r;
+    struct uneven *rows;
+    size_t n, most;
+    double least_ns;
+    struct ar_selves selves;
+    uint64_t *by_root;
+};
+
+static void consider(struct search *s, const struct uneven *row)
+{
+    if (gain_ns(&row->self) >= s->least_ns && gain_ns(&row->self) > 0)
+        s->n = insert(s->rows, s->n, s->most, *row);
+}
+
+/* What cannot be among the first is not read: it takes a row of values a function. */
+static void consider_node(struct search *s, uint32_t node)
+{
+    double most_ns = most_gain_ns(s->r, node);
+    struct uneven row = {.node = node, .self = s->r->t.self[node], .marks = s->r->t.marks[node]};
+
+    if (most_ns < s->least_ns || !is_candidate(s->r, node) ||
+        (s->n == s->most && most_ns <= gain_ns(&s->rows[s->n - 1].self)))
+        return;
+    if (next_in_c(s->r, s->r->t.first_child[node]) != AR_NO_ID)
+        row = look_at(s->r, &s->selves, node, s->by_root);
+    consider(s, &row);
+}
+
 /* Those that are worth a row; where there is no memory for it there are none. */
 static size_t find(const struct ar_report *r, struct uneven *rows, size_t most)
 {
-    double least = r->min_share * r->t.mean_wall_ns;
-    uint64_t *by_root = calloc(r->p->n_roots + 1, sizeof *by_root);
-    struct ar_selves selves;
-    size_t n = 0;
+    struct search s = {
+        .r = r, .rows = rows, .most = most, .least_ns = r->min_share * r->t.mean_wall_ns};
 
-    if (!by_root || r->p->n_roots < 2 || ar_selves_open(&selves, &r->t, r->p) < 0) {
-        free(by_root);
+    if (most == 0 || r->p->n_roots < 2)
         return 0;
+    s.by_root = calloc(r->p->n_roots + 1, sizeof *s.by_root);
+    if (s.by_root && ar_selves_open(&s.selves, &r->t, r->p) == AR_OK) {
+        for (uint32_t node = 1; node < r->p->n_nodes; node++)
+            consider_node(&s, node);
+        ar_selves_close(&s.selves);
     }
-    for (uint32_t node = 1; node < r->p->n_nodes; node++) {
-        if (most_gain_ns(r, node) < least || !is_candidate(r, node))
-            continue;
-
-        struct uneven row = look_at(r, &selves, node, by_root);
-
-        if (gain_ns(&row.self) >= least && gain_ns(&row.self) > 0)
-            n = insert(rows, n, most, row);
-    }
-    ar_selves_close(&selves);
-    free(by_root);
-    return n;
+    free(s.by_root);
+    return s.n;
 }
 
 size_t ar_report_count_imbalance(const struct ar_report *r, size_t most)

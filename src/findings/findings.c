@@ -19,7 +19,9 @@ static void (*const rules[])(struct ar_evidence *e) = {
 
 bool ar_is_worth_saying(const struct ar_evidence *e, double ns)
 {
-    return ns > 0 && ns >= AR_WORTH_SAYING * e->all_ns;
+    double least_ns = AR_SHORTEST_NS * (double)e->p->n_roots;
+
+    return ns > 0 && ns >= AR_WORTH_SAYING * (e->all_ns > least_ns ? e->all_ns : least_ns);
 }
 
 /* ---- a finding -------------------------------------------------------------------------------- */

@@ -68,7 +68,16 @@ def found_in(mpi: Sandbox, run: str) -> list[Json]:
         command, *words = shlex.split(finding["command"])
         done = mpi.allranks(*words)
         assert (command, done.code, done.err) == ("allranks", 0, ""), done
+        if words[0] == "waits" and len(words) == 3:
+            assert waits_at(finding["text"]) == waits_at(" ".join(done.out.split())), done
     return findings
+
+
+def waits_at(text: str) -> str:
+    """Which wait a sentence is about."""
+    found = re.search(r" waited .*?\) ((?:at|in) \S+ \S+) ", text)
+    assert found, text
+    return found[1]
 
 
 def places(fault: str) -> set[int]:

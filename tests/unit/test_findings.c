@@ -150,7 +150,7 @@ static bool is_about(size_t i, uint32_t first, uint32_t n)
 
 /* ---- waits ------------------------------------------------------------------------------------ */
 
-static void test_threshold(uint64_t late_ms, bool is_worth)
+static void test_threshold(uint64_t work_ms, uint64_t late_ms, bool is_worth)
 {
     start();
 
@@ -158,10 +158,10 @@ static void test_threshold(uint64_t late_ms, bool is_worth)
     uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
 
     for (uint32_t r = 0; r < N_RANKS; r++)
-        spend(r, work, r ? 1000 : 1000 + late_ms);
+        spend(r, work, r ? work_ms : work_ms + late_ms);
     meet(barrier);
     end("run");
-    tap_ok(found.n == is_worth, "%g %% of the time", 3.0 * (double)late_ms / 40);
+    tap_ok(found.n == is_worth, "%d ms of %d", (int)late_ms, (int)work_ms);
     finish();
 }
 
@@ -603,8 +603,12 @@ static void test_memory(void)
 
 int main(void)
 {
-    test_threshold(26, false);
-    test_threshold(28, true);
+    test_threshold(1000, 26, false);
+    test_threshold(1000, 28, true);
+    test_threshold(100, 26, false);
+    test_threshold(100, 28, true);
+    test_threshold(10000, 270, false);
+    test_threshold(10000, 280, true);
     test_alone();
     test_imbalance();
     test_turns();
