@@ -19,9 +19,7 @@ static void (*const rules[])(struct ar_evidence *e) = {
 
 bool ar_is_worth_saying(const struct ar_evidence *e, double ns)
 {
-    double least_ns = AR_SHORTEST_NS * (double)e->p->n_roots;
-
-    return ns > 0 && ns >= AR_WORTH_SAYING * (e->all_ns > least_ns ? e->all_ns : least_ns);
+    return ns > 0 && ns >= AR_WORTH_SAYING * e->all_ns;
 }
 
 /* ---- a finding -------------------------------------------------------------------------------- */
@@ -152,6 +150,13 @@ bool ar_is_point_to_point(const struct ar_story *story)
 }
 
 #define MOST_OF_IT 0.5
+/* A rank: they are some ten milliseconds apart when they start, which is much of a run that is short. */
+#define LEAST_WAIT_NS 20e6
+
+static bool is_worth_telling(const struct ar_evidence *e, double waited_ns)
+{
+    return ar_is_worth_saying(e, waited_ns) && waited_ns >= LEAST_WAIT_NS * (double)e->p->n_roots;
+}
 
 /* What a line has of a story. */
 struct part {
@@ -255,7 +260,7 @@ static void add_reasons(struct gathering *g, size_t i)
 
 static bool is_worthy(const struct gathering *g, const struct part *part)
 {
-    return ar_is_worth_saying(g->e, g->e->stories[part->story].waited_ns);
+    return is_worth_telling(g->e, g->e->stories[part->story].waited_ns);
 }
 
 /* The largest reason that no story is told of; NULL: none. */
@@ -296,7 +301,7 @@ static void add_rest(struct gathering *g, size_t i)
         rest.reason = *reason;
     if (reason && reason->ns >= MOST_OF_IT * rest.here_ns)
         rest.function = reason->function;
-    if (ar_is_worth_saying(g->e, rest.waited_ns) && rest.waited_ns > MOST_OF_IT * site->waited_ns)
+    if (is_worth_telling(g->e, rest.waited_ns) && rest.waited_ns > MOST_OF_IT * site->waited_ns)
         add_story(g, rest);
 }
 
@@ -314,7 +319,7 @@ static void keep_the_worthy(struct ar_evidence *e)
     size_t n = 0;
 
     for (size_t i = 0; i < e->n_stories; i++)
-        if (ar_is_worth_saying(e, e->stories[i].waited_ns))
+        if (is_worth_telling(e, e->stories[i].waited_ns))
             e->stories[n++] = e->stories[i];
     e->n_stories = n;
     if (n)

@@ -30,8 +30,6 @@
  * differs from the next one.
  */
 #define AR_WORTH_SAYING 0.02
-/* A shorter run is looked at as if it took that: ranks are some ten milliseconds apart when they start. */
-#define AR_SHORTEST_NS 1e9
 
 struct ar_finding {
     const char *rule;      /* "imbalance" … */
