@@ -7,6 +7,7 @@
 #include "analysis/load.h"
 #include "analysis/select.h"
 #include "cli/commands.h"
+#include "cli/findings_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/sheet.h"
@@ -116,7 +117,7 @@ static void print_waits(const struct command *c)
                ar_show_items(n - i, "smaller one", "smaller ones"), ar_plain());
     if (n) {
         printf("%sallranks waits ", ar_dim());
-        ar_print_text(stdout, c->path);
+        ar_print_word(c->path);
         printf(" 1 shows the first in full%s\n", ar_plain());
     }
     print_doubts(c);

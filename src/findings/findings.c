@@ -55,30 +55,6 @@ void ar_finding_say(struct ar_evidence *e, struct ar_finding *f, const char *fmt
     va_end(ap);
 }
 
-static bool is_plain(const char *word)
-{
-    return *word &&
-           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "_-+=:,./@%")] == '\0';
-}
-
-/* As a shell takes it for one word. */
-static void put_word(struct ar_bytes *out, const char *word)
-{
-    ar_bytes_u8(out, ' ');
-    if (is_plain(word)) {
-        ar_put_words(out, word);
-        return;
-    }
-    ar_bytes_u8(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            ar_put_words(out, "'\\''");
-        else
-            ar_bytes_u8(out, (uint8_t)*word);
-    ar_bytes_u8(out, '\'');
-}
-
 void ar_finding_show(struct ar_evidence *e, struct ar_finding *f, const char *command,
                      const char *after)
 {
@@ -88,9 +64,11 @@ void ar_finding_show(struct ar_evidence *e, struct ar_finding *f, const char *co
         return;
     ar_put_words(&text, "allranks ");
     ar_put_words(&text, command);
-    put_word(&text, e->path);
+    ar_put_words(&text, " ");
+    ar_put_shell_word(&text, e->path);
+    ar_put_words(&text, *after ? " " : "");
     if (*after)
-        put_word(&text, after);
+        ar_put_shell_word(&text, after);
     ar_bytes_u8(&text, 0);
     e->bad |= text.bad;
     free(f->command);

@@ -18,6 +18,28 @@ void ar_put_words(struct ar_bytes *out, const char *text)
     ar_bytes_put(out, text, strlen(text));
 }
 
+static bool is_plain(const char *word)
+{
+    return *word &&
+           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "_-+=:,./@%")] == '\0';
+}
+
+void ar_put_shell_word(struct ar_bytes *out, const char *word)
+{
+    if (is_plain(word)) {
+        ar_put_words(out, word);
+        return;
+    }
+    ar_bytes_u8(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            ar_put_words(out, "'\\''");
+        else
+            ar_bytes_u8(out, (uint8_t)*word);
+    ar_bytes_u8(out, '\'');
+}
+
 size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all_ns, double part)
 {
     double sum = 0;
