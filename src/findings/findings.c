@@ -190,29 +190,60 @@ static size_t add_story(struct gathering *g, struct ar_story story)
     return k;
 }
 
-/* A reason that is nearly all of it is all of it. */
-static void add_reason(struct gathering *g, size_t i, struct ar_story story)
+static uint32_t only_one_of(const struct ar_wait_reason *reason)
 {
-    const struct ar_wait_site *site = &g->e->w.sites[i];
-
-    if (story.reason.ns >= AR_MOST_LATE * site->waited_ns)
-        story.reason.ns = site->waited_ns;
-    story.waited_ns = story.here_ns = story.reason.ns;
-    if (ar_grow((void **)&g->parts, &g->cap, g->n + 1, sizeof *g->parts) < 0)
-        g->e->bad = true;
-    else
-        g->parts[g->n++] = (struct part){i, add_story(g, story), story.waited_ns};
+    return only_one(reason->late, reason->n_late, reason->ns);
 }
 
 /*
  * A line at which ranks meet in every step has many reasons: one rank writes files now and then, another has more work.
- * What one rank is to blame for is a story of its own; what all were late for in turns is one if it is most of it.
+ * What one rank is to blame for is a story, of which its largest reason is named; what all were late for in turns is one if it
+ * is most of the wait.
  */
 static bool is_story(const struct ar_wait_site *site, const struct ar_wait_reason *reason)
 {
     return reason->function != AR_NO_ID &&
-           (only_one(reason->late, reason->n_late, reason->ns) != AR_NO_ID ||
-            reason->ns >= MOST_OF_IT * site->waited_ns);
+           (only_one_of(reason) != AR_NO_ID || reason->ns >= MOST_OF_IT * site->waited_ns);
+}
+
+/* With all other reasons that the same rank is to blame for; 0: one that is larger has it already. */
+static double story_ns(const struct ar_wait_reasons *reasons, size_t k)
+{
+    uint32_t late = only_one_of(&reasons->items[k]);
+    double ns = reasons->items[k].ns;
+
+    for (size_t i = 0; i < reasons->n && late != AR_NO_ID; i++) {
+        const struct ar_wait_reason *other = &reasons->items[i];
+
+        if (i == k || other->function == AR_NO_ID || only_one_of(other) != late)
+            continue;
+        if (i < k)
+            return 0;
+        ns += other->ns;
+    }
+    return ns;
+}
+
+/* What is nearly all of the wait is all of it. */
+static void add_reason(struct gathering *g, size_t i, const struct ar_wait_reason *reason,
+                       double ns)
+{
+    const struct ar_wait_site *site = &g->e->w.sites[i];
+    struct ar_story story = {.site = site,
+                             .number = i + 1,
+                             .reason = *reason,
+                             .function = reason->function,
+                             .late = only_one_of(reason),
+                             .waited_ns = ns,
+                             .n_sites = 1};
+
+    if (ns >= AR_MOST_LATE * site->waited_ns)
+        story.waited_ns = site->waited_ns;
+    story.here_ns = story.waited_ns;
+    if (ar_grow((void **)&g->parts, &g->cap, g->n + 1, sizeof *g->parts) < 0)
+        g->e->bad = true;
+    else
+        g->parts[g->n++] = (struct part){i, add_story(g, story), story.waited_ns};
 }
 
 static void add_reasons(struct gathering *g, size_t i)
@@ -223,16 +254,10 @@ static void add_reasons(struct gathering *g, size_t i)
     if (ar_reasons_build(reasons, g->e->p, site) < 0)
         g->e->bad = true;
     for (size_t k = 0; k < reasons->n && ar_is_worth_saying(g->e, 10 * reasons->items[k].ns); k++) {
-        const struct ar_wait_reason *reason = &reasons->items[k];
+        double ns = is_story(site, &reasons->items[k]) ? story_ns(reasons, k) : 0;
 
-        if (is_story(site, reason))
-            add_reason(g, i,
-                       (struct ar_story){.site = site,
-                                         .number = i + 1,
-                                         .reason = *reason,
-                                         .function = reason->function,
-                                         .late = only_one(reason->late, reason->n_late, reason->ns),
-                                         .n_sites = 1});
+        if (ns > 0)
+            add_reason(g, i, &reasons->items[k], ns);
     }
 }
 
@@ -247,13 +272,18 @@ static const struct ar_wait_reason *largest_left(const struct gathering *g, size
     const struct ar_wait_reasons *reasons = &g->e->reasons[i];
 
     for (size_t k = 0; k < reasons->n; k++) {
-        bool is_left = reasons->items[k].function != AR_NO_ID;
+        const struct ar_wait_reason *reason = &reasons->items[k];
+        bool is_left = reason->function != AR_NO_ID;
 
-        for (size_t m = 0; m < g->n && is_left; m++)
+        for (size_t m = 0; m < g->n && is_left; m++) {
+            const struct ar_story *story = &g->e->stories[g->parts[m].story];
+
             is_left = g->parts[m].site != i || !is_worthy(g, &g->parts[m]) ||
-                      g->e->stories[g->parts[m].story].function != reasons->items[k].function;
+                      (story->late == AR_NO_ID ? story->function != reason->function
+                                               : story->late != only_one_of(reason));
+        }
         if (is_left)
-            return &reasons->items[k];
+            return reason;
     }
     return NULL;
 }
@@ -334,7 +364,7 @@ static void put_story(struct ar_bytes *text, const struct ar_evidence *e,
         ar_put_part_of_wait(text, e->p, story->site, story->here_ns,
                             story->reason.n_late ? &story->reason : NULL, e->all_ns);
     else
-        ar_put_wait_for(text, e->p, story->site, &story->reason, e->all_ns);
+        ar_put_wait_for(text, e->p, story->site, story->here_ns, &story->reason, e->all_ns);
     if (story->n_sites > 1) {
         ar_put_words(text, "; ");
         ar_put_words(text, ar_show_duration(story->waited_ns - story->here_ns));
@@ -415,9 +445,10 @@ bool ar_is_same_place(struct ar_place a, struct ar_place b)
     return a.function == b.function && a.line == b.line;
 }
 
-bool ar_are_waits_known(const struct ar_evidence *e)
+bool ar_is_moving_known(struct ar_evidence *e)
 {
-    return e->w.n_calls && 10 * (e->w.n_unresolved + e->w.n_lost) <= e->w.n_calls;
+    return e->w.n_calls && 10 * (e->w.n_unresolved + e->w.n_lost) <= e->w.n_calls &&
+           !ar_do_ranks_share(e);
 }
 
 double ar_waited_at(const struct ar_evidence *e, struct ar_place place)

@@ -49,13 +49,13 @@ struct ar_findings {
 };
 
 /*
- * Ranks waited for the same reason, a function that the same rank was in, be it at several lines; or what is
- * left of the wait at one line: many reasons of little, or none that is known.
+ * Ranks waited for one that was in some function, mostly, be it at several lines; or in turns for others that were; or what
+ * is left of the wait at one line: many reasons of little, or none that is known.
  */
 struct ar_story {
     const struct ar_wait_site *site; /* the line that has most of it */
     size_t number;                   /* of that, as `allranks waits` counts */
-    struct ar_wait_reason reason; /* as that line has it; of what is left the largest, or nothing */
+    struct ar_wait_reason reason; /* the largest, as that line has it; nothing if none is known */
     uint32_t function;            /* to blame; AR_NO_ID: not known */
     uint32_t late;                /* process that was late; AR_NO_ID: several */
     double waited_ns, here_ns;    /* at all lines, and at that one */
@@ -122,9 +122,12 @@ bool ar_is_same_place(struct ar_place a, struct ar_place b);
 bool ar_is_outer_import(const struct ar_profile *p, uint32_t node);
 /*
  * Whether what is left of a call's time without waits is that of moving data: not if waits were not recorded, or not kept
- * as in a part of a run, nor if of more than a tenth of them it is not known who met whom.
+ * as in a part of a run, nor if of more than a tenth of them it is not known who met whom, nor if ranks share processors: then
+ * they wait for a turn there.
  */
-bool ar_are_waits_known(const struct ar_evidence *e);
+bool ar_is_moving_known(struct ar_evidence *e);
+/* More of them on a host than processors that they may use; false where these are not known. */
+bool ar_do_ranks_share(struct ar_evidence *e);
 /* Messages between two ranks, by themselves: no method of many. */
 bool ar_is_message(const struct ar_evidence *e, const struct ar_mpi_row *row);
 /*

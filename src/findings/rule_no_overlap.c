@@ -6,7 +6,7 @@
  * receive 64 KiB and more at a time and return when that is done, and lines that wait for requests nine tenths
  * of the time that these are in flight. Smaller messages are gone before anything could be done meanwhile. Of
  * collective calls those in which all get from all: in the others a rank may also wait for the root to take what it has, which
- * is not known. No more can be won than what ranks compute. Silent where waits are not known.
+ * is not known. No more can be won than what ranks compute. Silent where waits are not known, or ranks share processors.
  * Says which line, and how long it moves bytes only.
  */
 #include "findings/findings.h"
@@ -137,7 +137,7 @@ void ar_rule_no_overlap(struct ar_evidence *e)
     double won_ns = computing_ns(e);
     struct ar_finding *f;
 
-    if (!ar_are_waits_known(e))
+    if (!ar_is_moving_known(e))
         return;
     add_blocking(&x, e);
     add_requests(&x, e);

@@ -49,6 +49,21 @@ static size_t count_processors(const struct ar_profile *p)
     return n;
 }
 
+bool ar_do_ranks_share(struct ar_evidence *e)
+{
+    size_t *n_ranks = calloc(e->p->strings.n_strings + 1, sizeof *n_ranks), most = 0;
+    size_t n_processors = count_processors(e->p);
+
+    e->bad |= !n_ranks;
+    for (size_t i = 0; n_ranks && i < e->p->n_roots; i++) {
+        size_t n = ++n_ranks[e->p->processes[i].host];
+
+        most = n > most ? n : most;
+    }
+    free(n_ranks);
+    return n_processors && most > n_processors;
+}
+
 struct host {
     size_t n_ranks;
     double computing_ns, wall_ns; /* in all, and of the rank that ran longest */

@@ -396,6 +396,8 @@ void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_profile *p,
     if (late.processes && waiting.processes) {
         bool are_mutual = are_the_same(&late, &waiting);
 
+        if (late.n == 1)
+            take_out(&waiting, late.processes[0]);
         put_waiting(out, p, site, &waiting, ns, all_ns);
         put_late(out, p, &late, are_mutual);
         if (reason && reason->ns >= LEAST_KNOWN * ns)
@@ -428,29 +430,33 @@ void ar_put_wait(struct ar_bytes *out, const struct ar_profile *p, const struct 
 
 /* Where one rank is to blame it is what others waited for, directly or not. */
 static void put_wait_for_one(struct ar_bytes *out, const struct ar_profile *p,
-                             const struct ar_wait_site *site, const struct ar_wait_reason *reason,
-                             struct ranks *waiting, double all_ns)
-{
-    take_out(waiting, reason->late->process);
-    put_waiting(out, p, site, waiting, reason->ns, all_ns);
-    ar_put_words(out, reason->indirect ? " because of " : " for ");
-    ar_put_words(out, ar_show_process(p, reason->late->process));
-    ar_put_words(out, ", which spent it in ");
-    ar_put_cause(out, p, reason->node);
-}
-
-void ar_put_wait_for(struct ar_bytes *out, const struct ar_profile *p,
-                     const struct ar_wait_site *site, const struct ar_wait_reason *reason,
-                     double all_ns)
+                             const struct ar_wait_site *site, double ns,
+                             const struct ar_wait_reason *reason, double all_ns)
 {
     struct ranks waiting =
         ranks_of(site->waiting, site->n_waiting, site->waited_ns, AR_MOST_WAITING);
 
-    if (!waiting.processes)
+    if (!waiting.processes) {
         out->bad = true;
-    else if (ar_n_main_shares(reason->late, reason->n_late, reason->ns, AR_MOST_LATE) == 1)
-        put_wait_for_one(out, p, site, reason, &waiting, all_ns);
-    else
-        ar_put_part_of_wait(out, p, site, reason->ns, reason, all_ns);
+        return;
+    }
+    take_out(&waiting, reason->late->process);
+    put_waiting(out, p, site, &waiting, ns, all_ns);
+    ar_put_words(out, reason->indirect ? " because of " : " for ");
+    ar_put_words(out, ar_show_process(p, reason->late->process));
+    ar_put_words(out, ", which spent ");
+    put_part(out, reason->ns / ns);
+    ar_put_words(out, " in ");
+    ar_put_cause(out, p, reason->node);
     free(waiting.processes);
+}
+
+void ar_put_wait_for(struct ar_bytes *out, const struct ar_profile *p,
+                     const struct ar_wait_site *site, double ns,
+                     const struct ar_wait_reason *reason, double all_ns)
+{
+    if (ar_n_main_shares(reason->late, reason->n_late, reason->ns, AR_MOST_LATE) == 1)
+        put_wait_for_one(out, p, site, ns, reason, all_ns);
+    else
+        ar_put_part_of_wait(out, p, site, ns, reason, all_ns);
 }

@@ -57,11 +57,11 @@ void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t nod
 /* "ranks 1-7 waited 41.3 s (38 %) at solver.py:88 allreduce for rank 0, which spent it in …" */
 void ar_put_wait(struct ar_bytes *out, const struct ar_profile *p, const struct ar_wait_site *site,
                  double all_ns);
-/* The same of so much of it as is for that reason. */
+/* Of so much of it, which one rank is to blame for, or several in turns, and the reason for most of that. */
 void ar_put_wait_for(struct ar_bytes *out, const struct ar_profile *p,
-                     const struct ar_wait_site *site, const struct ar_wait_reason *reason,
-                     double all_ns);
-/* Of so much of it, and the reason for most of that; NULL: none that is known. */
+                     const struct ar_wait_site *site, double ns,
+                     const struct ar_wait_reason *reason, double all_ns);
+/* Of so much of it, and the reason for a good part of that; NULL: none that is known. */
 void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_profile *p,
                          const struct ar_wait_site *site, double ns,
                          const struct ar_wait_reason *reason, double all_ns);

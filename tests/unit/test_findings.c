@@ -453,9 +453,11 @@ static void test_blocked(const char *name, uint32_t thread, bool is_said)
 /* ---- messages --------------------------------------------------------------------------------- */
 
 /* Each rank spends `ms` in a call that moves so much, and a second in computing. `are_known`: there are records of waits. */
-static void move(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms, bool are_known)
+static void move(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms, bool are_known,
+                 const char *processors)
 {
     start();
+    sample_must(ar_profile_fact(&p, sample_str("processors"), sample_str(processors)));
 
     uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
     uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
@@ -485,14 +487,18 @@ static void move(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms, bo
 static void test_moving(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms,
                         const char *rule)
 {
-    move(call, n, n_bytes, ms, true);
+    move(call, n, n_bytes, ms, true, "0-3");
     tap_ok(*rule ? says(0, rule, 4 * (double)ms, "a.py:12") && found.n == 1
                  : found.n == 0 || says(0, "nothing", 0, ""),
            "%d times %d bytes by %s in %d ms: %s", (int)n, (int)n_bytes, call, (int)ms,
            *rule ? rule : "nothing");
     finish();
-    move(call, n, n_bytes, ms, false);
+    move(call, n, n_bytes, ms, false, "0-3");
     tap_ok(found.n == 0, "how much of that is waiting is not known");
+    finish();
+    move(call, n, n_bytes, ms, true, "0-2");
+    tap_ok(found.n < 2 && (found.n == 0 || says(0, "oversubscription", 1000 - 3 * (double)ms, "")),
+           "nor if ranks wait for a turn");
     finish();
 }
 
