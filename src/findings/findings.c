@@ -115,6 +115,27 @@ const char *ar_show_function_line(const struct ar_profile *p, uint32_t function)
     return *line ? line : ar_function_name(p, function);
 }
 
+const char *ar_show_culprit(const struct ar_profile *p, uint32_t function)
+{
+    char *text = ar_text_buffer();
+    const char *line = ar_show_line(p, ar_place_of_function(p, function));
+
+    snprintf(text, AR_TEXT_BYTES, "%s %s",
+             *line ? line : ar_function_kind_name(p->functions[function].kind),
+             ar_function_name(p, function));
+    return text;
+}
+
+bool ar_is_code(const struct ar_profile *p, uint32_t function)
+{
+    if (function == AR_NO_ID)
+        return false;
+
+    uint32_t kind = p->functions[function].kind;
+
+    return kind == AR_FUNCTION_PYTHON || kind == AR_FUNCTION_REGION || kind == AR_FUNCTION_TASK;
+}
+
 const char *ar_function_name(const struct ar_profile *p, uint32_t function)
 {
     return ar_strtab_text(&p->strings, p->functions[function].name);

@@ -107,8 +107,12 @@ void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_
                       size_t n);
 /* Where a function begins, or where a call is made. */
 struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t function);
+/* "halo.py:51 exchange"; "region assemble" where there is no line. */
+const char *ar_show_culprit(const struct ar_profile *p, uint32_t function);
 /* "halo.py:51", as commands take it; its name where it has no line. */
 const char *ar_show_function_line(const struct ar_profile *p, uint32_t function);
+/* It is code of Python, or a region or task: neither MPI, nor importing, nor a function in C. */
+bool ar_is_code(const struct ar_profile *p, uint32_t function);
 const char *ar_function_name(const struct ar_profile *p, uint32_t function);
 
 /* The sentence of a wait, as that rule, with `more` after it; marks the story as told. */

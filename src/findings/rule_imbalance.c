@@ -63,11 +63,11 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct une
     if (!f)
         return;
     f->place = ar_place_of_function(e->p, story->function);
-    ar_finding_say(e, f, "%s %s takes %s on %s and %s in the mean: others waited %s (%s) %s",
-                   ar_show_line(e->p, f->place), ar_function_name(e->p, story->function),
-                   ar_show_duration(u->max_ns), ar_show_process(e->p, u->slowest),
-                   ar_show_duration(u->mean_ns), ar_show_duration(story->waited_ns),
-                   ar_show_share(story->waited_ns / e->all_ns), show_where(e, story));
+    ar_finding_say(e, f, "%s takes %s on %s and %s in the mean: others waited %s (%s) %s",
+                   ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
+                   ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns),
+                   ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns),
+                   show_where(e, story));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
     ar_finding_about(e, f, &u->slowest, 1);
     story->is_told = true;
@@ -79,7 +79,7 @@ void ar_rule_imbalance(struct ar_evidence *e)
         struct ar_story *story = &e->stories[i];
 
         if (story->is_told || story->is_rest || ar_is_point_to_point(story) ||
-            story->function == AR_NO_ID)
+            !ar_is_code(e->p, story->function))
             continue;
 
         struct uneven u = look_at(e, story->function);

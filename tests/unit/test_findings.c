@@ -220,6 +220,23 @@ static void test_imbalance(void)
     finish();
 }
 
+/* Starting MPI differs from rank to rank, and nobody can do anything about it. */
+static void test_start(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t init = below(program, AR_FUNCTION_MPI, "MPI_Init_thread", 0);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, init, 100 + 200 * (r == 1));
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && says(0, "wait", 600, "for rank 1, which spent it in MPI_Init_thread"),
+           "MPI is no work");
+    finish();
+}
+
 static void test_turns(void)
 {
     start();
@@ -617,6 +634,7 @@ int main(void)
     test_threshold(10000, 280, true);
     test_alone();
     test_imbalance();
+    test_start();
     test_turns();
     test_two_reasons();
     test_indirect();
