@@ -117,7 +117,8 @@ static void add_requests(struct exposed *x, struct ar_evidence *e)
         line->flight_ns = row->flight_ns > line->flight_ns ? row->flight_ns : line->flight_ns;
     }
     for (size_t i = 0; lines && i < n; i++)
-        if (lines[i].waited_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns)
+        if (lines[i].waited_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns &&
+            !is_told_at(e, lines[i].place))
             add_line(x, e, lines[i].node, lines[i].waited_ns);
     free(lines);
 }
