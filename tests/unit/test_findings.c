@@ -409,6 +409,88 @@ static void test_hosts(void)
     finish();
 }
 
+/* Just below and just above what each rule is said from: how long ranks work, one in `more` and the others in `others`. */
+static void test_limit(uint64_t more, uint64_t others, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, r == 1 ? more : others);
+    meet(barrier);
+    end("run");
+    tap_ok(says(0, rule, 3 * (double)(more - others), "work"), "%d and %d ms: %s", (int)more,
+           (int)others, rule);
+    finish();
+}
+
+static void test_idle_limit(uint64_t ms, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, r < 2 ? 500 : ms);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && strcmp(found.items[0].rule, rule) == 0, "%d ms of 500: %s", (int)ms,
+           rule);
+    finish();
+}
+
+static void test_slow_limit(uint64_t ms, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        p.processes[r].host = sample_text(&p, r < 2 ? "slow" : "fast");
+        spend(r, work, r < 2 ? ms : 1000);
+    }
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && strcmp(found.items[0].rule, rule) == 0, "%d ms on a host: %s", (int)ms,
+           rule);
+    finish();
+}
+
+static void test_file_limit(uint64_t ms, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t output = below(program, AR_FUNCTION_PYTHON, "output", 10);
+    uint32_t write =
+        below(output, AR_FUNCTION_BUILTIN, "method 'write' of '_io.BufferedWriter' objects", 0);
+
+    spend(0, output, 1000 - ms);
+    spend(0, write, ms);
+    meet(barrier);
+    end("run");
+    tap_ok(says(0, rule, 3000, "output"), "%d ms of files: %s", (int)ms, rule);
+    finish();
+}
+
+static void test_limits(void)
+{
+    test_limit(1130, 1000, "wait");
+    test_limit(1150, 1000, "imbalance");
+    test_limit(900, 30, "serial_phase");
+    test_limit(900, 40, "imbalance");
+    test_idle_limit(49, "idle_ranks");
+    test_idle_limit(51, "imbalance");
+    test_slow_limit(1190, "wait");
+    test_slow_limit(1210, "slow_node");
+    test_file_limit(490, "serial_phase");
+    test_file_limit(510, "io_on_one_rank");
+}
+
 /* ---- all the rest ----------------------------------------------------------------------------- */
 
 static void with_processors(const char *const *lists)
@@ -667,6 +749,7 @@ int main(void)
     test_not_known();
     test_idle();
     test_hosts();
+    test_limits();
     test_processors();
     test_blocked("method 'acquire' of '_thread.lock' objects", 0, false);
     test_blocked("built-in method time.sleep", 0, false);
