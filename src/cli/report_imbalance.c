@@ -12,8 +12,8 @@
  * a row for it and another have the same time in the caller, which is no imbalance.
  */
 struct uneven {
-    uint32_t node;
     struct ar_spread self;
+    uint32_t node;
     uint8_t marks;
 };
 
