@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "usage: allranks diff [options] BASE NOW\n"
@@ -439,9 +440,11 @@ static int check_conditions(struct command *c)
     for (size_t i = 0; i < c->fail_if.n; i++) {
         c->verdicts[i] = ar_fail_if_check(&c->conditions[i], &c->d);
         if (c->verdicts[i].n_fit == 0)
-            return ar_complain("--fail-if '%s': no function %s in any of the runs (allranks ranks "
+            return ar_complain("--fail-if '%s': no %s %s in any of the runs (allranks ranks "
                                "-n 0 %s shows all)",
-                               c->conditions[i].text, c->conditions[i].name, c->runs[0].path);
+                               c->conditions[i].text,
+                               c->conditions[i].region ? "region" : "function",
+                               c->conditions[i].name, c->runs[0].path);
     }
     return AR_EXIT_OK;
 }
@@ -536,6 +539,11 @@ static int parse(int argc, char **argv, struct command *c)
     if (n_now < 1 || n_now >= n_paths)
         return ar_complain("a run is needed on either side of -- (usage: allranks diff BASE... -- "
                            "NOW...)");
+    for (int i = separator + 1; i < argc; i++)
+        if (argv[i][0] == '-' && access(argv[i], F_OK) < 0)
+            return ar_complain("%s: options come before -- (usage: allranks diff [options] BASE... "
+                               "-- NOW...)",
+                               argv[i]);
     c->n_base = (size_t)(n_paths - n_now);
     return parse_conditions(c);
 }

@@ -117,6 +117,20 @@ static bool fits(const struct ar_fail_if *f, const struct ar_wanted *wanted,
                            function->first_line);
 }
 
+/* One that has moved is meant by the line of either side. */
+static bool fits_in_any(const struct ar_fail_if *f, const struct ar_wanted *wanted,
+                        const struct ar_diff *d, uint32_t row)
+{
+    for (size_t run = 0; run < d->n_runs; run++) {
+        uint32_t id = ar_common_id(&d->functions.common, run, row);
+        const struct ar_profile *p = &d->runs[run].p;
+
+        if (id != AR_NO_ID && fits(f, wanted, p, &p->functions[id]))
+            return true;
+    }
+    return false;
+}
+
 static void check_functions(const struct ar_fail_if *f, const struct ar_diff *d,
                             struct ar_fail_verdict *v)
 {
@@ -124,9 +138,8 @@ static void check_functions(const struct ar_fail_if *f, const struct ar_diff *d,
 
     for (size_t i = 0; i < d->functions.n_rows; i++) {
         const struct ar_diff_row *row = &d->functions.rows[i];
-        const struct ar_profile *p = &d->runs[row->run].p;
 
-        if (fits(f, &wanted, p, &p->functions[row->id]))
+        if (fits_in_any(f, &wanted, d, row->row))
             consider(f, v, f->self ? &row->self : &row->time, row);
     }
 }

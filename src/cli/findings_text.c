@@ -10,6 +10,16 @@
 /* Between a sentence and its command. */
 #define GAP 2
 
+void ar_print_word(const char *word)
+{
+    struct ar_bytes text = {0};
+
+    ar_put_shell_word(&text, word);
+    ar_bytes_u8(&text, 0);
+    ar_print_text(stdout, text.bad ? word : (const char *)text.data);
+    ar_bytes_free(&text);
+}
+
 static bool fits_behind(const char *command, size_t at, size_t n_columns)
 {
     return at + GAP + ar_count_columns(command, SIZE_MAX) <= n_columns;
@@ -64,7 +74,7 @@ size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n
     if (i == f->n)
         return n;
     printf("    %s%zu more: allranks report --rows 0 ", ar_dim(), f->n - i);
-    ar_print_text(stdout, path);
+    ar_print_word(path);
     printf("%s\n", ar_plain());
     return n + 1;
 }

@@ -15,3 +15,5 @@ size_t ar_print_efficiency(const struct ar_findings *f);
 /* The members "efficiency" and "findings" of an object about a run, which is as it was loaded. */
 AR_MUST_CHECK enum ar_status ar_json_findings(struct ar_json *j, const struct ar_profile *p,
                                               const char *path);
+/* A word of a command that is to be pasted into a shell. */
+void ar_print_word(const char *word);

@@ -2,15 +2,25 @@
 #include "cli/report.h"
 #include "cli/screen.h"
 
-/*
- * What the run would win if the slowest rank were an average one. MPI time is left out: waiting is
- * the effect.
- */
-static double gain_ns(const struct ar_report *r, uint32_t node)
-{
-    const struct ar_spread *s = &r->t.self[node];
+#include <stdlib.h>
+#include <string.h>
 
-    return ar_is_kind(r->p, node, AR_FUNCTION_MPI) || node == 0 ? 0 : (double)s->max - s->mean;
+#define MOST_ROWS 8
+
+/*
+ * A function with what it calls in C: whether such a call is told apart depends on how long it took, so one rank may have
+ * a row for it and another have the same time in the caller, which is no imbalance.
+ */
+struct uneven {
+    struct ar_spread self;
+    uint32_t node;
+    uint8_t marks;
+};
+
+/* What the run would win if the slowest rank were an average one. */
+static double gain_ns(const struct ar_spread *s)
+{
+    return (double)s->max - s->mean;
 }
 
 /* Below an import nothing is said: loading differs from rank to rank as disks do. */
@@ -21,55 +31,140 @@ static bool is_below_import(const struct ar_profile *p, uint32_t node)
     return node != AR_NO_ID;
 }
 
-/* The node with the largest gain that is smaller than `below`; AR_NO_ID: none that is worth a row. */
-static uint32_t next_worst(const struct ar_report *r, double below)
+/* MPI time is left out: waiting is the effect. */
+static bool is_candidate(const struct ar_report *r, uint32_t node)
 {
-    double least = r->min_share * r->t.mean_wall_ns;
-    uint32_t worst = AR_NO_ID;
+    return !ar_is_kind(r->p, node, AR_FUNCTION_MPI) &&
+           !ar_is_kind(r->p, node, AR_FUNCTION_BUILTIN) && !is_below_import(r->p, node);
+}
 
-    for (uint32_t node = 1; node < r->p->n_nodes && r->p->n_roots > 1; node++) {
-        double gain = gain_ns(r, node);
+static uint32_t next_in_c(const struct ar_report *r, uint32_t node)
+{
+    while (node != AR_NO_ID && !ar_is_kind(r->p, node, AR_FUNCTION_BUILTIN))
+        node = r->t.next_sibling[node];
+    return node;
+}
 
-        if (gain < below && gain >= least && gain > 0 &&
-            (worst == AR_NO_ID || gain > gain_ns(r, worst)) && !is_below_import(r->p, node))
-            worst = node;
+/* Together they win no more than each for itself. */
+static double most_gain_ns(const struct ar_report *r, uint32_t node)
+{
+    double ns = gain_ns(&r->t.self[node]);
+
+    for (uint32_t child = next_in_c(r, r->t.first_child[node]); child != AR_NO_ID;
+         child = next_in_c(r, r->t.next_sibling[child]))
+        ns += most_gain_ns(r, child);
+    return ns;
+}
+
+static void add_up(const struct ar_report *r, struct ar_selves *selves, uint32_t node,
+                   uint64_t *by_root, uint8_t *marks)
+{
+    struct ar_row row = ar_selves_get(selves, node);
+
+    for (size_t i = 0; i < row.n; i++)
+        by_root[ar_profile_root(r->p, row.values[i].location)] += row.values[i].value;
+    *marks |= row.n ? r->t.marks[node] : 0;
+    for (uint32_t child = next_in_c(r, r->t.first_child[node]); child != AR_NO_ID;
+         child = next_in_c(r, r->t.next_sibling[child]))
+        add_up(r, selves, child, by_root, marks);
+}
+
+static struct uneven look_at(const struct ar_report *r, struct ar_selves *selves, uint32_t node,
+                             uint64_t *by_root)
+{
+    struct uneven u = {.node = node};
+    struct ar_spreading spreading = {0};
+
+    memset(by_root, 0, r->p->n_roots * sizeof *by_root);
+    add_up(r, selves, node, by_root, &u.marks);
+    for (uint32_t i = 0; i < r->p->n_roots; i++)
+        ar_spread_add(&spreading, by_root[i], i);
+    u.self = ar_spread_end(&spreading);
+    return u;
+}
+
+/* Among those that win most; the last of them makes room. */
+static size_t insert(struct uneven *rows, size_t n, size_t most, struct uneven row)
+{
+    size_t at = n;
+
+    while (at && gain_ns(&rows[at - 1].self) < gain_ns(&row.self))
+        at--;
+    if (at == most)
+        return n;
+    n += n < most;
+    memmove(rows + at + 1, rows + at, (n - at - 1) * sizeof *rows);
+    rows[at] = row;
+    return n;
+}
+
+struct search {
+    const struct ar_report *r;
+    struct uneven *rows;
+    size_t n, most;
+    double least_ns;
+    struct ar_selves selves;
+    uint64_t *by_root;
+};
+
+static void consider(struct search *s, const struct uneven *row)
+{
+    if (gain_ns(&row->self) >= s->least_ns && gain_ns(&row->self) > 0)
+        s->n = insert(s->rows, s->n, s->most, *row);
+}
+
+/* What cannot be among the first is not read: it takes a row of values a function. */
+static void consider_node(struct search *s, uint32_t node)
+{
+    double most_ns = most_gain_ns(s->r, node);
+    struct uneven row = {.node = node, .self = s->r->t.self[node], .marks = s->r->t.marks[node]};
+
+    if (most_ns < s->least_ns || !is_candidate(s->r, node) ||
+        (s->n == s->most && most_ns <= gain_ns(&s->rows[s->n - 1].self)))
+        return;
+    if (next_in_c(s->r, s->r->t.first_child[node]) != AR_NO_ID)
+        row = look_at(s->r, &s->selves, node, s->by_root);
+    consider(s, &row);
+}
+
+/* Those that are worth a row; where there is no memory for it there are none. */
+static size_t find(const struct ar_report *r, struct uneven *rows, size_t most)
+{
+    struct search s = {
+        .r = r, .rows = rows, .most = most, .least_ns = r->min_share * r->t.mean_wall_ns};
+
+    if (most == 0 || r->p->n_roots < 2)
+        return 0;
+    s.by_root = calloc(r->p->n_roots + 1, sizeof *s.by_root);
+    if (s.by_root && ar_selves_open(&s.selves, &r->t, r->p) == AR_OK) {
+        for (uint32_t node = 1; node < r->p->n_nodes; node++)
+            consider_node(&s, node);
+        ar_selves_close(&s.selves);
     }
-    return worst;
+    free(s.by_root);
+    return s.n;
 }
 
 size_t ar_report_count_imbalance(const struct ar_report *r, size_t most)
 {
-    double below = 1e300;
-    size_t n = 0;
+    struct uneven rows[MOST_ROWS];
 
-    for (uint32_t node; n < most && (node = next_worst(r, below)) != AR_NO_ID; n++)
-        below = gain_ns(r, node);
-    return n;
-}
-
-/* Whoever calls a function in C is to blame, not that. */
-static uint32_t to_blame(const struct ar_report *r, uint32_t node)
-{
-    while (ar_is_kind(r->p, node, AR_FUNCTION_BUILTIN))
-        node = r->p->nodes[node].parent;
-    return node;
+    return find(r, rows, most < MOST_ROWS ? most : MOST_ROWS);
 }
 
 void ar_report_imbalance(const struct ar_report *r, size_t n_rows)
 {
     struct ar_label_columns columns = ar_tree_columns(r);
-    double below = 1e300;
+    struct uneven rows[MOST_ROWS];
+    size_t n = n_rows ? find(r, rows, n_rows < MOST_ROWS ? n_rows : MOST_ROWS) : 0;
 
-    if (n_rows)
+    if (n)
         ar_print_title(columns, "Imbalance", r->unit, " max-mean     self   min-max (rank)");
-    for (size_t i = 0; i < n_rows; i++) {
-        uint32_t node = next_worst(r, below);
-
-        below = gain_ns(r, node);
-        ar_print_label(r, columns, to_blame(r, node), 0, ' ');
-        printf(" %8s", ar_show_time(below, r->unit_ns));
-        ar_print_marked(r, r->t.marks[node], r->t.self[node].mean);
-        ar_print_range(r->p, &r->t.self[node], r->unit_ns);
+    for (size_t i = 0; i < n; i++) {
+        ar_print_label(r, columns, rows[i].node, 0, ' ');
+        printf(" %8s", ar_show_time(gain_ns(&rows[i].self), r->unit_ns));
+        ar_print_marked(r, rows[i].marks, rows[i].self.mean);
+        ar_print_range(r->p, &rows[i].self, r->unit_ns);
         printf("\n");
     }
 }

@@ -6,6 +6,7 @@
 #include "export/pstats.h"
 #include "format/runfile.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -274,6 +275,19 @@ static size_t print_part(const char *text, size_t n_bytes, bool is_shown)
     return n_columns;
 }
 
+/* "38.2 %", "1.10 s": a figure and its unit stay together. */
+static bool is_within_figure(const char *text, size_t at)
+{
+    static const char *const units[] = {"%", "s", "ms", "us", "ns", "B", "kB", "MB", "GB"};
+    const char *unit = text + at + 1;
+    size_t n = strcspn(unit, " ,;:.)");
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == n && strncmp(units[i], unit, n) == 0)
+            return at && isdigit((unsigned char)text[at - 1]);
+    return false;
+}
+
 /* How many bytes of it go on a line: up to the last space that does, or what there is room for. */
 static size_t line_bytes(const char *text, size_t n_room)
 {
@@ -288,7 +302,7 @@ static size_t line_bytes(const char *text, size_t n_room)
 
     if (text[n])
         for (size_t k = n; k > n / 2; k--)
-            if (text[k] == ' ')
+            if (text[k] == ' ' && !is_within_figure(text, k))
                 return k;
     return n;
 }

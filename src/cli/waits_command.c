@@ -3,9 +3,11 @@
  * allranks waits: who waited for whom, and which line made them wait. One screen of sentences, the largest
  * first; with a number one of them in full.
  */
+#include "analysis/fold.h"
 #include "analysis/load.h"
 #include "analysis/select.h"
 #include "cli/commands.h"
+#include "cli/findings_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/sheet.h"
@@ -41,7 +43,9 @@ static const char usage[] =
 #define DEFAULT_ROWS SIZE_MAX
 
 struct command {
-    struct ar_profile p;
+    struct ar_profile whole;
+    struct ar_profile
+        p; /* folded, as findings look at it: their numbers and places are those shown here */
     struct ar_waits w;
     const char *path, *number, *ranks;
     bool *of; /* by root: those ranks; NULL: all */
@@ -113,7 +117,7 @@ static void print_waits(const struct command *c)
                ar_show_items(n - i, "smaller one", "smaller ones"), ar_plain());
     if (n) {
         printf("%sallranks waits ", ar_dim());
-        ar_print_text(stdout, c->path);
+        ar_print_word(c->path);
         printf(" 1 shows the first in full%s\n", ar_plain());
     }
     print_doubts(c);
@@ -133,26 +137,35 @@ static void print_shares(const struct command *c, const char *what,
                ar_plain());
 }
 
+static void print_cause(const struct command *c, const struct ar_wait_cause *cause, size_t width)
+{
+    struct ar_bytes text = {0};
+
+    ar_put_words(&text, ar_show_process(&c->p, cause->process));
+    ar_put_words(&text, cause->indirect ? ", which they waited for: " : ": ");
+    ar_put_cause(&text, &c->p, cause->node);
+    ar_bytes_u8(&text, 0);
+    printf(" ");
+    if (!text.bad)
+        ar_print_fit((const char *)text.data, width, AR_KEEP_START);
+    printf(" %12.6f\n", cause->ns / 1e9);
+    ar_bytes_free(&text);
+}
+
+/* By function: from which line it was called is the same to those who wait. */
 static void print_causes(const struct command *c, const struct ar_wait_site *site, size_t n_most)
 {
-    printf("\n%s%-51s %12s%s\n", ar_bold(), "Because of what they did", "seconds", ar_plain());
-    for (size_t i = 0; i < site->n_causes && i < n_most; i++) {
-        const struct ar_wait_cause *cause = &site->causes[i];
-        struct ar_bytes text = {0};
+    size_t n = 0, width = c->n_columns - 15;
+    struct ar_wait_cause *causes = ar_merged_causes(&c->p, site, &n);
 
-        ar_put_words(&text, ar_show_process(&c->p, cause->process));
-        ar_put_words(&text, cause->indirect ? ", which they waited for: " : ": ");
-        ar_put_cause(&text, &c->p, cause->node);
-        ar_bytes_u8(&text, 0);
-        printf(" ");
-        if (!text.bad)
-            ar_print_fit((const char *)text.data, c->n_columns - 15, AR_KEEP_START);
-        printf(" %12.6f\n", cause->ns / 1e9);
-        ar_bytes_free(&text);
-    }
-    if (site->n_causes > n_most)
-        printf(" %s%s: -n 0 shows all%s\n", ar_dim(),
-               ar_show_items(site->n_causes - n_most, "more", "more"), ar_plain());
+    printf("\n%s%-*s %12s%s\n", ar_bold(), (int)width + 1, "Because of what they did", "seconds",
+           ar_plain());
+    for (size_t i = 0; causes && i < n && i < n_most; i++)
+        print_cause(c, &causes[i], width);
+    if (causes && n > n_most)
+        printf(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
+               ar_plain());
+    free(causes);
 }
 
 static int print_one(const struct command *c)
@@ -283,8 +296,12 @@ int ar_command_waits(int argc, char **argv)
         return ar_complain_runs(argc - optind, "waits RUN [NUMBER]");
     c.path = argv[optind];
     c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
-    if (ar_load_packed(&c.p, c.path, &err) < 0)
+    if (ar_load_packed(&c.whole, c.path, &err) < 0)
         return ar_complain("%s", err.text);
+    if (ar_fold(&c.p, &c.whole) < 0) {
+        ar_profile_free(&c.whole);
+        return ar_complain("out of memory");
+    }
     status = choose_ranks(&c);
     if (status == AR_EXIT_OK && ar_waits_build(&c.w, &c.p, c.of) < 0)
         status = ar_complain("out of memory");
@@ -293,5 +310,6 @@ int ar_command_waits(int argc, char **argv)
     ar_waits_free(&c.w);
     free(c.of);
     ar_profile_free(&c.p);
+    ar_profile_free(&c.whole);
     return status;
 }

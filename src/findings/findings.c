@@ -55,30 +55,6 @@ void ar_finding_say(struct ar_evidence *e, struct ar_finding *f, const char *fmt
     va_end(ap);
 }
 
-static bool is_plain(const char *word)
-{
-    return *word &&
-           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "_-+=:,./@%")] == '\0';
-}
-
-/* As a shell takes it for one word. */
-static void put_word(struct ar_bytes *out, const char *word)
-{
-    ar_bytes_u8(out, ' ');
-    if (is_plain(word)) {
-        ar_put_words(out, word);
-        return;
-    }
-    ar_bytes_u8(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            ar_put_words(out, "'\\''");
-        else
-            ar_bytes_u8(out, (uint8_t)*word);
-    ar_bytes_u8(out, '\'');
-}
-
 void ar_finding_show(struct ar_evidence *e, struct ar_finding *f, const char *command,
                      const char *after)
 {
@@ -88,9 +64,11 @@ void ar_finding_show(struct ar_evidence *e, struct ar_finding *f, const char *co
         return;
     ar_put_words(&text, "allranks ");
     ar_put_words(&text, command);
-    put_word(&text, e->path);
+    ar_put_words(&text, " ");
+    ar_put_shell_word(&text, e->path);
+    ar_put_words(&text, *after ? " " : "");
     if (*after)
-        put_word(&text, after);
+        ar_put_shell_word(&text, after);
     ar_bytes_u8(&text, 0);
     e->bad |= text.bad;
     free(f->command);
@@ -130,21 +108,32 @@ struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t functi
     return (struct ar_place){.function = function, .line = p->functions[function].first_line};
 }
 
-const char *ar_show_line(const struct ar_profile *p, struct ar_place place)
-{
-    char *text = ar_text_buffer();
-
-    *text = '\0';
-    if (place.function != AR_NO_ID && place.line)
-        snprintf(text, AR_TEXT_BYTES, "%s:%u", ar_file_name(ar_place_file(p, place)), place.line);
-    return text;
-}
-
 const char *ar_show_function_line(const struct ar_profile *p, uint32_t function)
 {
     const char *line = ar_show_line(p, ar_place_of_function(p, function));
 
     return *line ? line : ar_function_name(p, function);
+}
+
+const char *ar_show_culprit(const struct ar_profile *p, uint32_t function)
+{
+    char *text = ar_text_buffer();
+    const char *line = ar_show_line(p, ar_place_of_function(p, function));
+
+    snprintf(text, AR_TEXT_BYTES, "%s %s",
+             *line ? line : ar_function_kind_name(p->functions[function].kind),
+             ar_function_name(p, function));
+    return text;
+}
+
+bool ar_is_code(const struct ar_profile *p, uint32_t function)
+{
+    if (function == AR_NO_ID)
+        return false;
+
+    uint32_t kind = p->functions[function].kind;
+
+    return kind == AR_FUNCTION_PYTHON || kind == AR_FUNCTION_REGION || kind == AR_FUNCTION_TASK;
 }
 
 const char *ar_function_name(const struct ar_profile *p, uint32_t function)
@@ -159,84 +148,279 @@ bool ar_is_point_to_point(const struct ar_story *story)
     return story->site->class == AR_WAIT_LATE_SENDER || story->site->class == AR_WAIT_LATE_RECEIVER;
 }
 
-static struct ar_story story_of(const struct ar_evidence *e, size_t i)
-{
-    const struct ar_wait_site *site = &e->w.sites[i];
-    struct ar_story story = {.site = site,
-                             .number = i + 1,
-                             .cause = ar_main_cause(e->p, site),
-                             .function = AR_NO_ID,
-                             .late = AR_NO_ID,
-                             .waited_ns = site->waited_ns,
-                             .n_sites = 1};
+#define MOST_OF_IT 0.5
+/* A rank: they are some ten milliseconds apart when they start, which is much of a run that is short. */
+#define LEAST_WAIT_NS 20e6
 
-    if (story.cause.ns > 0 && story.cause.node != AR_NO_ID)
-        story.function = e->p->nodes[ar_to_blame(e->p, story.cause.node)].function;
-    if (ar_n_main_shares(site->late, site->n_late, site->waited_ns, AR_MOST_LATE) == 1)
-        story.late = site->late[0].process;
-    return story;
+static bool is_worth_telling(const struct ar_evidence *e, double waited_ns)
+{
+    return ar_is_worth_saying(e, waited_ns) && waited_ns >= LEAST_WAIT_NS * (double)e->p->n_roots;
+}
+
+/* What a line has of a story. */
+struct part {
+    size_t site, story;
+    double ns;
+};
+
+struct gathering {
+    struct ar_evidence *e;
+    struct part *parts;
+    size_t n, cap, cap_stories;
+};
+
+static uint32_t only_one(const struct ar_wait_share *late, size_t n, double ns)
+{
+    return ar_n_main_shares(late, n, ns, AR_MOST_LATE) == 1 ? late->process : AR_NO_ID;
 }
 
 static bool is_the_same(const struct ar_story *a, const struct ar_story *b)
 {
-    return a->function != AR_NO_ID && a->function == b->function && a->late == b->late &&
-           a->cause.indirect == b->cause.indirect &&
+    return a->function == b->function && a->late == b->late &&
+           a->reason.indirect == b->reason.indirect &&
            (a->site->class == b->site->class ||
             (!ar_is_point_to_point(a) && !ar_is_point_to_point(b)));
+}
+
+static size_t add_story(struct gathering *g, struct ar_story story)
+{
+    struct ar_evidence *e = g->e;
+    size_t k = 0;
+
+    while (k < e->n_stories && (story.is_rest || !is_the_same(&e->stories[k], &story)))
+        k++;
+    if (k < e->n_stories) {
+        struct ar_story *same = &e->stories[k];
+
+        story.waited_ns += same->waited_ns;
+        story.n_sites += same->n_sites;
+        if (story.here_ns <= same->here_ns) {
+            story.site = same->site;
+            story.number = same->number;
+            story.reason = same->reason;
+            story.here_ns = same->here_ns;
+        }
+        *same = story;
+        return k;
+    }
+    if (ar_grow((void **)&e->stories, &g->cap_stories, k + 1, sizeof *e->stories) < 0) {
+        e->bad = true;
+        return 0;
+    }
+    e->stories[e->n_stories++] = story;
+    return k;
+}
+
+static uint32_t only_one_of(const struct ar_wait_reason *reason)
+{
+    return only_one(reason->late, reason->n_late, reason->ns);
+}
+
+/*
+ * A line at which ranks meet in every step has many reasons: one rank writes files now and then, another has more work.
+ * What one rank is to blame for is a story, of which its largest reason is named; what all were late for in turns is one if it
+ * is most of the wait.
+ */
+static bool is_story(const struct ar_wait_site *site, const struct ar_wait_reason *reason)
+{
+    return reason->function != AR_NO_ID &&
+           (only_one_of(reason) != AR_NO_ID || reason->ns >= MOST_OF_IT * site->waited_ns);
+}
+
+/* With all other reasons that the same rank is to blame for; 0: one that is larger has it already. */
+static double story_ns(const struct ar_wait_reasons *reasons, size_t k)
+{
+    uint32_t late = only_one_of(&reasons->items[k]);
+    double ns = reasons->items[k].ns;
+
+    for (size_t i = 0; i < reasons->n && late != AR_NO_ID; i++) {
+        const struct ar_wait_reason *other = &reasons->items[i];
+
+        if (i == k || other->function == AR_NO_ID || only_one_of(other) != late)
+            continue;
+        if (i < k)
+            return 0;
+        ns += other->ns;
+    }
+    return ns;
+}
+
+/* What is nearly all of the wait is all of it. */
+static void add_reason(struct gathering *g, size_t i, const struct ar_wait_reason *reason,
+                       double ns)
+{
+    const struct ar_wait_site *site = &g->e->w.sites[i];
+    struct ar_story story = {.site = site,
+                             .number = i + 1,
+                             .reason = *reason,
+                             .function = reason->function,
+                             .late = only_one_of(reason),
+                             .waited_ns = ns,
+                             .n_sites = 1};
+
+    if (ns >= AR_MOST_LATE * site->waited_ns)
+        story.waited_ns = site->waited_ns;
+    story.here_ns = story.waited_ns;
+    if (ar_grow((void **)&g->parts, &g->cap, g->n + 1, sizeof *g->parts) < 0)
+        g->e->bad = true;
+    else
+        g->parts[g->n++] = (struct part){i, add_story(g, story), story.waited_ns};
+}
+
+static void add_reasons(struct gathering *g, size_t i)
+{
+    const struct ar_wait_site *site = &g->e->w.sites[i];
+    struct ar_wait_reasons *reasons = &g->e->reasons[i];
+
+    if (ar_reasons_build(reasons, g->e->p, site) < 0)
+        g->e->bad = true;
+    for (size_t k = 0; k < reasons->n && ar_is_worth_saying(g->e, 10 * reasons->items[k].ns); k++) {
+        double ns = is_story(site, &reasons->items[k]) ? story_ns(reasons, k) : 0;
+
+        if (ns > 0)
+            add_reason(g, i, &reasons->items[k], ns);
+    }
+}
+
+static bool is_worthy(const struct gathering *g, const struct part *part)
+{
+    return is_worth_telling(g->e, g->e->stories[part->story].waited_ns);
+}
+
+/* The largest reason that no story is told of; NULL: none. */
+static const struct ar_wait_reason *largest_left(const struct gathering *g, size_t i)
+{
+    const struct ar_wait_reasons *reasons = &g->e->reasons[i];
+
+    for (size_t k = 0; k < reasons->n; k++) {
+        const struct ar_wait_reason *reason = &reasons->items[k];
+        bool is_left = reason->function != AR_NO_ID;
+
+        for (size_t m = 0; m < g->n && is_left; m++) {
+            const struct ar_story *story = &g->e->stories[g->parts[m].story];
+
+            is_left = g->parts[m].site != i || !is_worthy(g, &g->parts[m]) ||
+                      (story->late == AR_NO_ID ? story->function != reason->function
+                                               : story->late != only_one_of(reason));
+        }
+        if (is_left)
+            return reason;
+    }
+    return NULL;
+}
+
+/* What is left of a line when its reasons are told, if that is most of it: much of little, or not known. */
+static void add_rest(struct gathering *g, size_t i)
+{
+    const struct ar_wait_site *site = &g->e->w.sites[i];
+    const struct ar_wait_reason *reason = largest_left(g, i);
+    struct ar_story rest = {.site = site,
+                            .number = i + 1,
+                            .function = AR_NO_ID,
+                            .late = only_one(site->late, site->n_late, site->waited_ns),
+                            .waited_ns = site->waited_ns,
+                            .n_sites = 1,
+                            .is_rest = true};
+
+    for (size_t k = 0; k < g->n; k++)
+        if (g->parts[k].site == i && is_worthy(g, &g->parts[k]))
+            rest.waited_ns -= g->parts[k].ns;
+    rest.here_ns = rest.waited_ns;
+    if (reason)
+        rest.reason = *reason;
+    if (reason && reason->ns >= MOST_OF_IT * rest.here_ns)
+        rest.function = reason->function;
+    if (is_worth_telling(g->e, rest.waited_ns) && rest.waited_ns > MOST_OF_IT * site->waited_ns)
+        add_story(g, rest);
+}
+
+static int longer_story_first(const void *a, const void *b)
+{
+    const struct ar_story *x = a, *y = b;
+
+    if (x->waited_ns != y->waited_ns)
+        return x->waited_ns < y->waited_ns ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static void keep_the_worthy(struct ar_evidence *e)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < e->n_stories; i++)
+        if (is_worth_telling(e, e->stories[i].waited_ns))
+            e->stories[n++] = e->stories[i];
+    e->n_stories = n;
+    if (n)
+        qsort(e->stories, n, sizeof *e->stories, longer_story_first);
 }
 
 /* Sites come the largest first, and a tenth of what is worth a sentence says nothing to anybody: they are few. */
 static enum ar_status find_stories(struct ar_evidence *e)
 {
-    size_t n = 0, n_worth = 0;
+    struct gathering g = {.e = e};
+    size_t n = 0;
 
     while (n < e->w.n_sites && e->w.sites[n].n &&
            ar_is_worth_saying(e, 10 * e->w.sites[n].waited_ns))
         n++;
-    e->stories = calloc(n + 1, sizeof *e->stories);
-    if (!e->stories)
+    e->reasons = calloc(n + 1, sizeof *e->reasons);
+    if (!e->reasons)
         return AR_NOMEM;
-    for (size_t i = 0; i < n; i++) {
-        struct ar_story story = story_of(e, i);
-        size_t k = 0;
+    e->n_reasons = n;
+    for (size_t i = 0; i < n && !e->bad; i++)
+        add_reasons(&g, i);
+    for (size_t i = 0; i < n && !e->bad; i++)
+        add_rest(&g, i);
+    keep_the_worthy(e);
+    free(g.parts);
+    return e->bad ? AR_NOMEM : AR_OK;
+}
 
-        while (k < e->n_stories && !is_the_same(&e->stories[k], &story))
-            k++;
-        if (k == e->n_stories) {
-            e->stories[e->n_stories++] = story;
-        } else {
-            e->stories[k].waited_ns += story.waited_ns;
-            e->stories[k].n_sites++;
-        }
+/* Of the line that has most of it. */
+static void put_story(struct ar_bytes *text, const struct ar_evidence *e,
+                      const struct ar_story *story)
+{
+    if (story->is_rest)
+        ar_put_part_of_wait(text, e->p, story->site, story->here_ns,
+                            story->reason.n_late ? &story->reason : NULL, e->all_ns);
+    else
+        ar_put_wait_for(text, e->p, story->site, story->here_ns, &story->reason, e->all_ns);
+    if (story->n_sites > 1) {
+        ar_put_words(text, "; ");
+        ar_put_words(text, ar_show_duration(story->waited_ns - story->here_ns));
+        ar_put_words(text, " at other lines");
     }
-    for (size_t i = 0; i < e->n_stories; i++)
-        if (ar_is_worth_saying(e, e->stories[i].waited_ns))
-            e->stories[n_worth++] = e->stories[i];
-    e->n_stories = n_worth;
-    return AR_OK;
+}
+
+/* Who was late: those that were in it, or all that it is known of. */
+static size_t late_ranks(const struct ar_story *story, const struct ar_wait_share **late)
+{
+    const struct ar_wait_site *site = story->site;
+
+    *late = story->is_rest ? site->late : story->reason.late;
+    return story->is_rest
+               ? ar_n_main_shares(*late, site->n_late, site->waited_ns, AR_MOST_LATE)
+               : ar_n_main_shares(*late, story->reason.n_late, story->reason.ns, AR_MOST_LATE);
 }
 
 void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *rule,
                    struct ar_place place, const char *more)
 {
-    const struct ar_wait_site *site = story->site;
-    size_t n_late = ar_n_main_shares(site->late, site->n_late, site->waited_ns, AR_MOST_LATE);
+    const struct ar_wait_share *shares;
+    size_t n_late = late_ranks(story, &shares);
     struct ar_finding *f = ar_finding_add(e, rule, story->waited_ns);
     uint32_t *late = malloc((n_late + 1) * sizeof *late);
     struct ar_bytes text = {0};
     char number[32];
 
     for (size_t i = 0; i < n_late && late; i++)
-        late[i] = site->late[i].process;
-    ar_put_wait(&text, e->p, site, e->all_ns);
+        late[i] = shares[i].process;
+    put_story(&text, e, story);
     ar_bytes_u8(&text, 0);
     snprintf(number, sizeof number, "%zu", story->number);
     if (f && late && !text.bad) {
-        if (story->n_sites > 1)
-            ar_finding_say(e, f, "%s%s; %s at other lines", (const char *)text.data, more,
-                           ar_show_duration(story->waited_ns - site->waited_ns));
-        else
-            ar_finding_say(e, f, "%s%s", (const char *)text.data, more);
+        ar_finding_say(e, f, "%s%s", (const char *)text.data, more);
         ar_finding_show(e, f, "waits", number);
         ar_finding_about(e, f, late, n_late);
         f->place = place;
@@ -282,12 +466,10 @@ bool ar_is_same_place(struct ar_place a, struct ar_place b)
     return a.function == b.function && a.line == b.line;
 }
 
-bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place)
+bool ar_is_moving_known(struct ar_evidence *e)
 {
-    for (size_t i = 0; i < e->out->n; i++)
-        if (ar_is_same_place(e->out->items[i].place, place))
-            return true;
-    return false;
+    return e->w.n_calls && 10 * (e->w.n_unresolved + e->w.n_lost) <= e->w.n_calls &&
+           !ar_do_ranks_share(e);
 }
 
 double ar_waited_at(const struct ar_evidence *e, struct ar_place place)
@@ -441,6 +623,9 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
         ar_findings_free(out);
     ar_waits_free(&e.w);
     ar_selves_close(&e.selves);
+    for (size_t i = 0; i < e.n_reasons; i++)
+        ar_reasons_free(&e.reasons[i]);
+    free(e.reasons);
     free(e.stories);
     free(e.calls);
     free(e.requests);

@@ -22,7 +22,7 @@
 
 #include "analysis/efficiency.h"
 #include "analysis/mpi_tables.h"
-#include "analysis/waits.h"
+#include "findings/wait_words.h"
 
 #define AR_MOST_FINDINGS 7
 /*
@@ -48,15 +48,19 @@ struct ar_findings {
         efficiency; /* of the run; its wall time is 0 where there are no ranks to compare */
 };
 
-/* Lines at which ranks waited for the same reason: for the same function, of the same rank. */
+/*
+ * Ranks waited for one that was in some function, mostly, be it at several lines; or in turns for others that were; or what
+ * is left of the wait at one line: many reasons of little, or none that is known.
+ */
 struct ar_story {
-    const struct ar_wait_site *site; /* the largest of them */
+    const struct ar_wait_site *site; /* the line that has most of it */
     size_t number;                   /* of that, as `allranks waits` counts */
-    struct ar_wait_cause cause;      /* its main one; node AR_NO_ID: not known */
-    uint32_t function;               /* to blame; AR_NO_ID: not known */
-    uint32_t late;                   /* process that was late; AR_NO_ID: several */
-    double waited_ns;
+    struct ar_wait_reason reason; /* the largest, as that line has it; nothing if none is known */
+    uint32_t function;            /* to blame; AR_NO_ID: not known */
+    uint32_t late;                /* process that was late; AR_NO_ID: several */
+    double waited_ns, here_ns;    /* at all lines, and at that one */
     size_t n_sites;
+    bool is_rest; /* what is left of a line: the reason has only a part of it */
     bool is_told;
 };
 
@@ -66,6 +70,8 @@ struct ar_evidence {
     const char *path; /* of the run, for commands */
     double all_ns;    /* wall time of all ranks */
     struct ar_waits w;
+    struct ar_wait_reasons *reasons; /* of the largest waits */
+    size_t n_reasons;
     struct ar_story *stories; /* that are worth a sentence, the largest first */
     size_t n_stories;
     struct ar_mpi_row *calls; /* by line of the program */
@@ -101,10 +107,12 @@ void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_
                       size_t n);
 /* Where a function begins, or where a call is made. */
 struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t function);
-/* "halo.py:51", as commands take it; "" where it is not known. */
-const char *ar_show_line(const struct ar_profile *p, struct ar_place place);
-/* The same of a function; its name where it has no line. */
+/* "halo.py:51 exchange"; "region assemble" where there is no line. */
+const char *ar_show_culprit(const struct ar_profile *p, uint32_t function);
+/* "halo.py:51", as commands take it; its name where it has no line. */
 const char *ar_show_function_line(const struct ar_profile *p, uint32_t function);
+/* It is code of Python, or a region or task: neither MPI, nor importing, nor a function in C. */
+bool ar_is_code(const struct ar_profile *p, uint32_t function);
 const char *ar_function_name(const struct ar_profile *p, uint32_t function);
 
 /* The sentence of a wait, as that rule, with `more` after it; marks the story as told. */
@@ -114,10 +122,16 @@ bool ar_is_point_to_point(const struct ar_story *story);
 /* That was waited for others at a line, for whatever reason. */
 double ar_waited_at(const struct ar_evidence *e, struct ar_place place);
 bool ar_is_same_place(struct ar_place a, struct ar_place b);
-/* There is a finding about that line already. */
-bool ar_is_told_at(const struct ar_evidence *e, struct ar_place place);
 /* An import that is within no other. */
 bool ar_is_outer_import(const struct ar_profile *p, uint32_t node);
+/*
+ * Whether what is left of a call's time without waits is that of moving data: not if waits were not recorded, or not kept
+ * as in a part of a run, nor if of more than a tenth of them it is not known who met whom, nor if ranks share processors: then
+ * they wait for a turn there.
+ */
+bool ar_is_moving_known(struct ar_evidence *e);
+/* More of them on a host than processors that they may use; false where these are not known. */
+bool ar_do_ranks_share(struct ar_evidence *e);
 /* Messages between two ranks, by themselves: no method of many. */
 bool ar_is_message(const struct ar_evidence *e, const struct ar_mpi_row *row);
 /*

@@ -10,9 +10,11 @@
 #include "findings/findings.h"
 #include "findings/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LEAST_FACTOR 1.1
+#define ALL_OF_IT 0.9
 
 struct uneven {
     uint32_t slowest;
@@ -37,21 +39,35 @@ static struct uneven look_at(struct ar_evidence *e, uint32_t function)
     return u;
 }
 
+/* "for that at a.py:5 Barrier"; "at a.py:5 Barrier, 40.0 % of it for that", where the rank was late for other reasons, too. */
+static const char *show_where(const struct ar_evidence *e, const struct ar_story *story)
+{
+    char *text = ar_text_buffer();
+    const char *line = ar_show_line(e->p, story->site->place);
+    const char *operation = ar_show_operation(e->p, story->site->node);
+    const char *more = story->n_sites > 1 ? " and elsewhere" : "";
+    double share = story->reason.ns / story->here_ns;
+
+    if (share >= ALL_OF_IT)
+        snprintf(text, AR_TEXT_BYTES, "for that at %s %s%s", line, operation, more);
+    else
+        snprintf(text, AR_TEXT_BYTES, "at %s %s%s, %s of it for that", line, operation, more,
+                 ar_show_share(share));
+    return text;
+}
+
 static void tell(struct ar_evidence *e, struct ar_story *story, const struct uneven *u)
 {
-    const struct ar_wait_site *site = story->site;
     struct ar_finding *f = ar_finding_add(e, "imbalance", story->waited_ns);
 
     if (!f)
         return;
     f->place = ar_place_of_function(e->p, story->function);
-    ar_finding_say(
-        e, f, "%s %s takes %s on %s and %s in the mean: others waited %s (%s) for that at %s %s",
-        ar_show_line(e->p, f->place), ar_function_name(e->p, story->function),
-        ar_show_duration(u->max_ns), ar_show_process(e->p, u->slowest),
-        ar_show_duration(u->mean_ns), ar_show_duration(story->waited_ns),
-        ar_show_share(story->waited_ns / e->all_ns), ar_show_line(e->p, site->place),
-        ar_show_operation(e->p, site->node));
+    ar_finding_say(e, f, "%s takes %s on %s and %s in the mean: others waited %s (%s) %s",
+                   ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
+                   ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns),
+                   ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns),
+                   show_where(e, story));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
     ar_finding_about(e, f, &u->slowest, 1);
     story->is_told = true;
@@ -62,8 +78,8 @@ void ar_rule_imbalance(struct ar_evidence *e)
     for (size_t i = 0; i < e->n_stories; i++) {
         struct ar_story *story = &e->stories[i];
 
-        if (story->is_told || ar_is_point_to_point(story) || story->function == AR_NO_ID ||
-            story->cause.indirect)
+        if (story->is_told || story->is_rest || ar_is_point_to_point(story) ||
+            !ar_is_code(e->p, story->function))
             continue;
 
         struct uneven u = look_at(e, story->function);

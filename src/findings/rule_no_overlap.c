@@ -4,14 +4,16 @@
  *
  * Fires where the time of these, without waits for somebody who was late, is worth a sentence: calls that send or
  * receive 64 KiB and more at a time and return when that is done, and lines that wait for requests nine tenths
- * of the time that these are in flight. Smaller messages are gone before anything could be done meanwhile. No more
- * can be won than what ranks compute.
+ * of the time that these are in flight. Smaller messages are gone before anything could be done meanwhile. Of
+ * collective calls those in which all get from all: in the others a rank may also wait for the root to take what it has, which
+ * is not known. No more can be won than what ranks compute. Silent where waits are not known, or ranks share processors.
  * Says which line, and how long it moves bytes only.
  */
 #include "findings/findings.h"
 #include "findings/words.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST_BYTES (64u << 10)
 #define MOST_HIDDEN 0.1
@@ -43,14 +45,36 @@ static bool is_large(const struct ar_mpi_row *row)
     return n && n_bytes >= LEAST_BYTES * n;
 }
 
+static bool is_exchange_of_all(const struct ar_evidence *e, const struct ar_mpi_row *row)
+{
+    static const char *const names[] = {"Alltoall",   "Alltoallv", "Alltoallw", "Allgather",
+                                        "Allgatherv", "alltoall",  "allgather"};
+    const char *name = ar_show_operation(e->p, row->node);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* As pickling, which is a better reason; that ranks wait there, too, is another matter. */
+static bool is_told_at(const struct ar_evidence *e, struct ar_place place)
+{
+    for (size_t i = 0; i < e->out->n; i++)
+        if (strcmp(e->out->items[i].rule, "pickling") == 0 &&
+            ar_is_same_place(e->out->items[i].place, place))
+            return true;
+    return false;
+}
+
 static void add_blocking(struct exposed *x, const struct ar_evidence *e)
 {
     for (size_t i = 0; i < e->n_calls; i++) {
         const struct ar_mpi_row *row = &e->calls[i];
         double pickling_ns = (double)(row->parts.pickling_ns + row->parts.unpickling_ns);
 
-        if (is_large(row) && ar_is_message(e, row) &&
-            !ar_is_told_at(e, ar_place_of_call(e->p, row->node)))
+        if (is_large(row) && (ar_is_message(e, row) || is_exchange_of_all(e, row)) &&
+            !is_told_at(e, ar_place_of_call(e->p, row->node)))
             add_line(x, e, row->node, row->time.sum - pickling_ns);
     }
 }
@@ -93,7 +117,8 @@ static void add_requests(struct exposed *x, struct ar_evidence *e)
         line->flight_ns = row->flight_ns > line->flight_ns ? row->flight_ns : line->flight_ns;
     }
     for (size_t i = 0; lines && i < n; i++)
-        if (lines[i].waited_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns)
+        if (lines[i].waited_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns &&
+            !is_told_at(e, lines[i].place))
             add_line(x, e, lines[i].node, lines[i].waited_ns);
     free(lines);
 }
@@ -113,6 +138,8 @@ void ar_rule_no_overlap(struct ar_evidence *e)
     double won_ns = computing_ns(e);
     struct ar_finding *f;
 
+    if (!ar_is_moving_known(e))
+        return;
     add_blocking(&x, e);
     add_requests(&x, e);
     won_ns = x.ns < won_ns ? x.ns : won_ns;

@@ -13,6 +13,7 @@
 
 #define LEAST_SHARE 0.1
 
+/* Of Python's functions: those in C are recorded in their callers' calls, and left out by another option. */
 static uint32_t most_called(struct ar_evidence *e, uint64_t *n_calls)
 {
     uint64_t *calls = calloc(e->p->n_functions + 1, sizeof *calls);
@@ -20,7 +21,8 @@ static uint32_t most_called(struct ar_evidence *e, uint64_t *n_calls)
 
     e->bad |= !calls;
     for (size_t i = 1; calls && i < e->p->n_nodes; i++)
-        calls[e->p->nodes[i].function] += e->t->n_calls[i];
+        if (e->p->functions[e->p->nodes[i].function].kind == AR_FUNCTION_PYTHON)
+            calls[e->p->nodes[i].function] += e->t->n_calls[i];
     for (uint32_t i = 0; calls && i < e->p->n_functions; i++)
         if (calls[i] > calls[most])
             most = i;
@@ -43,9 +45,9 @@ void ar_rule_overhead(struct ar_evidence *e)
         return;
     f->place = ar_place_of_function(e->p, function);
     ar_finding_say(e, f,
-                   "recording takes %s of the time: %s is called %s times; --exclude its file, or "
-                   "--budget 5%%, would take less",
+                   "recording takes %s of the time: %s is called %s times; run with --budget 5%%, "
+                   "or --exclude '%s', it would take less",
                    ar_show_share(e->t->overhead), ar_function_name(e->p, function),
-                   ar_show_count(n_calls));
+                   ar_show_count(n_calls), ar_function_name(e->p, function));
     ar_finding_show(e, f, "info", "");
 }

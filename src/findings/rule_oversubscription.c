@@ -5,7 +5,8 @@
  * What a process may use is a fact of the run, "processors", as the kernel lists them; ranks that are bound to
  * different ones have different lists, and all of these together are taken for each host's. Fires where
  * ranks of a host compute for longer, in all, than its processors had time while they ran, by so much that
- * it is worth a sentence: that is what they waited for a turn, at least. Sleeping is no computing, nor is MPI.
+ * it is worth a sentence: that is what they waited for a turn, at least. Sleeping is no computing, nor is waiting for
+ * a lock, a child or a socket, nor MPI.
  * Says how many ranks are on how many processors, and how long they computed.
  */
 #include "findings/findings.h"
@@ -48,23 +49,55 @@ static size_t count_processors(const struct ar_profile *p)
     return n;
 }
 
+bool ar_do_ranks_share(struct ar_evidence *e)
+{
+    size_t *n_ranks = calloc(e->p->strings.n_strings + 1, sizeof *n_ranks), most = 0;
+    size_t n_processors = count_processors(e->p);
+
+    e->bad |= !n_ranks;
+    for (size_t i = 0; n_ranks && i < e->p->n_roots; i++) {
+        size_t n = ++n_ranks[e->p->processes[i].host];
+
+        most = n > most ? n : most;
+    }
+    free(n_ranks);
+    return n_processors && most > n_processors;
+}
+
 struct host {
     size_t n_ranks;
     double computing_ns, wall_ns; /* in all, and of the rank that ran longest */
 };
 
+/* Names are as cProfile has them. */
+static bool is_asleep(const char *name)
+{
+    static const char *const parts[] = {
+        "time.sleep",      "'acquire' of '_thread.", "posix.wait",  "select.select",
+        "of 'select.",     "of '_socket.",           "of '_queue.", "signal.pause",
+        "_wait_for_tstate"};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+/* Computing is that of main threads, and so is what is taken off it. */
 static void take_off_sleep(struct ar_evidence *e, struct host *hosts)
 {
     for (uint32_t node = 1; node < e->p->n_nodes; node++) {
-        if (!strstr(ar_function_name(e->p, e->p->nodes[node].function), "time.sleep"))
+        if (!is_asleep(ar_function_name(e->p, e->p->nodes[node].function)))
             continue;
 
         struct ar_row row = ar_selves_get(&e->selves, node);
 
         for (size_t i = 0; i < row.n; i++) {
-            uint32_t process = ar_profile_root(e->p, row.values[i].location);
+            const struct ar_location *location = &e->p->locations[row.values[i].location];
 
-            hosts[e->p->processes[process].host].computing_ns -= (double)row.values[i].value;
+            if (location->thread == 0 && location->process < e->p->n_roots)
+                hosts[e->p->processes[location->process].host].computing_ns -=
+                    (double)row.values[i].value;
         }
     }
 }
@@ -102,13 +135,13 @@ static void tell(struct ar_evidence *e, const struct host *hosts, uint32_t worst
     const struct host *host = &hosts[worst];
     struct ar_finding *f = ar_finding_add(e, "oversubscription", won_ns);
 
-    ar_finding_say(e, f,
-                   "%s share %s on %s: they compute for %s in %s, and waited %s (%s) for a turn",
-                   ar_show_items(host->n_ranks, "rank", "ranks"),
-                   ar_show_items(n_processors, "processor", "processors"),
-                   ar_strtab_text(&e->p->strings, worst), ar_show_duration(host->computing_ns),
-                   ar_show_duration(host->wall_ns), ar_show_duration(won_ns),
-                   ar_show_share(won_ns / e->all_ns));
+    ar_finding_say(
+        e, f, "%s share %s on %s: of %s that they compute in %s they waited %s (%s) for a turn",
+        ar_show_items(host->n_ranks, "rank", "ranks"),
+        ar_show_items(n_processors, "processor", "processors"),
+        ar_strtab_text(&e->p->strings, worst), ar_show_duration(host->computing_ns),
+        ar_show_duration(host->wall_ns), ar_show_duration(won_ns),
+        ar_show_share(won_ns / e->all_ns));
     ar_finding_show(e, f, "info", "");
 }
 

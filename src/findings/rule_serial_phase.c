@@ -39,7 +39,7 @@ void ar_rule_serial_phase(struct ar_evidence *e)
         struct ar_story *story = &e->stories[i];
 
         if (story->is_told || ar_is_point_to_point(story) || story->late == AR_NO_ID ||
-            story->function == AR_NO_ID || story->cause.indirect || !do_most_wait(e, story->site))
+            story->function == AR_NO_ID || !do_most_wait(e, story->site))
             continue;
 
         double elsewhere = share_elsewhere(e, story);

@@ -99,10 +99,9 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct hos
     be_about(e, f, host->name);
     f->place = ar_place_of_function(e->p, story->function);
     ar_finding_say(
-        e, f,
-        "%s %s takes %s on %s (%s) and %s elsewhere, with as many calls: others waited %s (%s)",
-        ar_show_line(e->p, f->place), ar_function_name(e->p, story->function),
-        ar_show_duration(host->ns / (double)host->n), ar_strtab_text(&e->p->strings, host->name),
+        e, f, "%s takes %s on %s (%s) and %s elsewhere, with as many calls: others waited %s (%s)",
+        ar_show_culprit(e->p, story->function), ar_show_duration(host->ns / (double)host->n),
+        ar_strtab_text(&e->p->strings, host->name),
         ar_show_ranks(e->p, f->processes, f->n_processes), ar_show_duration(others_ns),
         ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
@@ -130,7 +129,6 @@ void ar_rule_slow_node(struct ar_evidence *e)
     if (ar_count_hosts(e->p) < 2)
         return;
     for (size_t i = 0; i < e->n_stories; i++)
-        if (!e->stories[i].is_told && e->stories[i].function != AR_NO_ID &&
-            !e->stories[i].cause.indirect)
+        if (!e->stories[i].is_told && ar_is_code(e->p, e->stories[i].function))
             look_at(e, &e->stories[i]);
 }

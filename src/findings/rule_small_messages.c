@@ -4,7 +4,7 @@
  *
  * Fires on lines that send or receive at least five hundred messages a rank, of a kibibyte or less
  * in the mean, if the time of all such lines, without waits for somebody who was late, is worth a sentence: up to
- * that size a message costs the same whatever is in it. Waits there that have no other cause are told with it.
+ * that size a message costs the same whatever is in it. Silent where waits are not known, or ranks share processors. Waits there that have no other cause are told with it.
  * Says how many there are, how large, and what each of them costs.
  */
 #include "findings/findings.h"
@@ -76,7 +76,7 @@ void ar_rule_small_messages(struct ar_evidence *e)
     double own_ns = s.ns;
     struct ar_finding *f;
 
-    if (!s.row || !ar_is_worth_saying(e, s.ns))
+    if (!s.row || !ar_is_moving_known(e) || !ar_is_worth_saying(e, s.ns))
         return;
     for (size_t i = 0; i < e->n_calls; i++)
         if (is_small(e, &e->calls[i]))

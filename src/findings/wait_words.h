@@ -1,25 +1,67 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* wait_words: a wait as a sentence, the same in `allranks waits` and among findings. */
+/*
+ * wait_words: why ranks waited, and a wait as a sentence, the same in `allranks waits` and among findings.
+ *
+ * What a wait is charged to is call paths (analysis/waits.h); who reads it thinks of functions. A reason is a
+ * function, with all that ranks spent in it while others waited.
+ *
+ *     struct ar_wait_reasons reasons;
+ *     if (ar_reasons_build(&reasons, &profile, &waits.sites[0]) < 0) ...
+ *     reasons.items[0].function …
+ *     ar_reasons_free(&reasons);
+ */
 #pragma once
 
 #include "analysis/waits.h"
 
 /* Whoever calls a function in C is to blame, not that. */
 uint32_t ar_to_blame(const struct ar_profile *p, uint32_t node);
-/*
- * The function that most of a wait was spent in, whoever did, and from wherever it was called: `process` is
- * AR_NO_ID where several did. `ns` is 0 where nothing is known.
- */
-struct ar_wait_cause ar_main_cause(const struct ar_profile *p, const struct ar_wait_site *site);
 /* How many of these, the largest first, have nearly all of it: of many ranks a few were late once or twice. */
 size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all_ns, double part);
 #define AR_MOST_LATE 0.9
 #define AR_MOST_WAITING 0.99
 
+/* What one function has of a wait, whoever was in it, and from wherever it was called. */
+struct ar_wait_reason {
+    uint32_t function; /* AR_NO_ID: not known */
+    uint32_t node;     /* one of those with most of it; AR_NO_ID: not known */
+    bool indirect;     /* more than a tenth of it came through others who had waited for it */
+    double ns;
+    const struct ar_wait_share *late; /* who was in it, the largest first; `n` is 0 */
+    size_t n_late;
+};
+
+struct ar_wait_reasons {
+    struct ar_wait_reason *items; /* the largest first */
+    size_t n;
+    struct ar_wait_share *shares;
+};
+
+AR_MUST_CHECK enum ar_status ar_reasons_build(struct ar_wait_reasons *out,
+                                              const struct ar_profile *p,
+                                              const struct ar_wait_site *site);
+void ar_reasons_free(struct ar_wait_reasons *r);
+/*
+ * The causes of a wait with those of one function, process and way as one, the largest first. To be freed; NULL: no
+ * memory.
+ */
+struct ar_wait_cause *ar_merged_causes(const struct ar_profile *p, const struct ar_wait_site *site,
+                                       size_t *n);
+
 /* Nothing ends it, neither a full stop nor a NUL. */
 void ar_put_words(struct ar_bytes *out, const char *text);
-/* "solver.py:61 solve" */
+/* As a shell takes it for one word: quoted if it has to be. */
+void ar_put_shell_word(struct ar_bytes *out, const char *word);
+/* "solver.py:61 solve"; where that is no code of the program's also from where it is called. */
 void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t node);
 /* "ranks 1-7 waited 41.3 s (38 %) at solver.py:88 allreduce for rank 0, which spent it in …" */
 void ar_put_wait(struct ar_bytes *out, const struct ar_profile *p, const struct ar_wait_site *site,
                  double all_ns);
+/* Of so much of it, which one rank is to blame for, or several in turns, and the reason for most of that. */
+void ar_put_wait_for(struct ar_bytes *out, const struct ar_profile *p,
+                     const struct ar_wait_site *site, double ns,
+                     const struct ar_wait_reason *reason, double all_ns);
+/* Of so much of it, and the reason for a good part of that; NULL: none that is known. */
+void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_profile *p,
+                         const struct ar_wait_site *site, double ns,
+                         const struct ar_wait_reason *reason, double all_ns);

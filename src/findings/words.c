@@ -2,7 +2,6 @@
 #include "findings/words.h"
 
 #include "analysis/mpi_class.h"
-#include "analysis/place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +160,16 @@ const char *ar_file_name(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
+}
+
+const char *ar_show_line(const struct ar_profile *p, struct ar_place place)
+{
+    char *text = ar_text_buffer();
+
+    *text = '\0';
+    if (place.function != AR_NO_ID && place.line)
+        snprintf(text, AR_TEXT_BYTES, "%s:%u", ar_file_name(ar_place_file(p, place)), place.line);
+    return text;
 }
 
 static const char *kind_word(uint32_t kind)

@@ -75,7 +75,8 @@ static void test_holding(void)
                !holds("total > 0.42us"),
            "the run");
     tap_ok(holds("solve > 29%") && !holds("solve > 30%") && holds("self of solve > 0.29us") &&
-               holds("a.py:12 > 29%") && holds("so* > 29%"),
+               holds("a.py:12 > 29%") && holds("a.py:10 > 29%") && !holds("a.py:11 > 29%") &&
+               holds("so* > 29%"),
            "a function, by name, place or pattern");
     tap_ok(holds("write > 1000%") && !holds("write > 0.2us"), "what is new grew endlessly");
     tap_ok(holds("main > 19%") && !holds("self of main > 0%"), "with what it calls, and without");

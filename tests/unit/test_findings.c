@@ -64,17 +64,18 @@ static uint32_t take_parts(uint32_t rank, struct ar_profile_part *parts)
     return n;
 }
 
-static void meet(uint32_t barrier)
+/* Ranks from `first` on, up to `end`, on their communicator. */
+static void meet_some(uint32_t barrier, uint32_t comm, uint32_t first, uint32_t end_rank)
 {
     uint64_t last = 0;
 
-    for (uint32_t r = 0; r < N_RANKS; r++)
+    for (uint32_t r = first; r < end_rank; r++)
         last = now[r] > last ? now[r] : last;
-    for (uint32_t r = 0; r < N_RANKS; r++) {
+    for (uint32_t r = first; r < end_rank; r++) {
         struct ar_profile_part parts[MOST_NODES];
         struct ar_profile_sync sync = {.location = r,
                                        .kind = AR_SYNC_BARRIER,
-                                       .comm = 1,
+                                       .comm = comm,
                                        .sequence = sequence,
                                        .peer = AR_PEER_ALL,
                                        .node = barrier,
@@ -86,6 +87,11 @@ static void meet(uint32_t barrier)
         count(r, barrier, last + 1000 - now[r]);
     }
     sequence++;
+}
+
+static void meet(uint32_t barrier)
+{
+    meet_some(barrier, 1, 0, N_RANKS);
 }
 
 static enum ar_status find(const char *path)
@@ -144,7 +150,7 @@ static bool is_about(size_t i, uint32_t first, uint32_t n)
 
 /* ---- waits ------------------------------------------------------------------------------------ */
 
-static void test_threshold(uint64_t late_ms, bool is_worth)
+static void test_threshold(uint64_t work_ms, uint64_t late_ms, bool is_worth)
 {
     start();
 
@@ -152,10 +158,10 @@ static void test_threshold(uint64_t late_ms, bool is_worth)
     uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
 
     for (uint32_t r = 0; r < N_RANKS; r++)
-        spend(r, work, r ? 1000 : 1000 + late_ms);
+        spend(r, work, r ? work_ms : work_ms + late_ms);
     meet(barrier);
     end("run");
-    tap_ok(found.n == is_worth, "%g %% of the time", 3.0 * (double)late_ms / 40);
+    tap_ok(found.n == is_worth, "%d ms of %d", (int)late_ms, (int)work_ms);
     finish();
 }
 
@@ -214,6 +220,23 @@ static void test_imbalance(void)
     finish();
 }
 
+/* Starting MPI differs from rank to rank, and nobody can do anything about it. */
+static void test_start(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t init = below(program, AR_FUNCTION_MPI, "MPI_Init_thread", 0);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, init, 100 + 200 * (r == 1));
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && says(0, "wait", 600, "for rank 1, which spent it in MPI_Init_thread"),
+           "MPI is no work");
+    finish();
+}
+
 static void test_turns(void)
 {
     start();
@@ -229,6 +252,113 @@ static void test_turns(void)
     end("run");
     tap_ok(says(0, "wait", 1200, "ranks 0-3 waited") && found.n == 1 && is_about(0, 0, 4),
            "in turns it is no imbalance");
+    tap_ok(says(0, "wait", 1200, "Barrier for each other; it was spent in a.py:10 work"),
+           "nobody is told to wait for himself");
+    finish();
+}
+
+/* They meet at one line in every step: one rank has more to do there, and another writes now and then. */
+static void test_two_reasons(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t output = below(program, AR_FUNCTION_PYTHON, "output", 20);
+
+    for (int i = 0; i < 10; i++) {
+        for (uint32_t r = 0; r < N_RANKS; r++)
+            spend(r, work, r == 3 && i % 2 ? 130 : 100);
+        if (i % 2 == 0)
+            spend(0, output, 50);
+        meet(barrier);
+    }
+    end("run");
+    tap_ok(found.n == 2 && says(0, "serial_phase", 750, "ranks 1-3 waited 750.0 ms") &&
+               says(0, "serial_phase", 750, "for rank 0, which spent it in a.py:20 output"),
+           "one of two reasons at a line");
+    tap_ok(says(1, "imbalance", 450, "others waited 450.0 ms"), "and the other");
+    finish();
+}
+
+/* Rank 1 is late for rank 0, and rank 2 for rank 1: who is to blame is named, however far away it is. */
+static void test_indirect(void)
+{
+    start();
+
+    uint32_t first = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t second = below(program, AR_FUNCTION_MPI, "MPI_Allreduce", 6);
+
+    sample_comm(&p, 2, "two", AR_COMM_SPLIT, 2, 1);
+    sample_comm(&p, 3, "three", AR_COMM_SPLIT, 3, 1);
+    spend(0, work, 500);
+    meet_some(first, 2, 0, 2);
+    meet_some(second, 3, 1, 4);
+    end("run");
+    tap_ok(found.n == 2 && says(0, "serial_phase", 1000, "ranks 2,3 waited 1.00 s") &&
+               says(0, "serial_phase", 1000, "because of rank 0, which spent it in a.py:10 work") &&
+               is_about(0, 0, 1),
+           "through others");
+    finish();
+}
+
+/* What a library does is told with who called it. */
+static void test_installed(const char *file, const char *rule, const char *text)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t output = below(program, AR_FUNCTION_PYTHON, "output", 20);
+    uint32_t save =
+        sample_node(&p, output, sample_function_in(&p, AR_FUNCTION_PYTHON, "encode", file, 90), 21);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, 600);
+    spend(0, save, 400);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && says(0, rule, 1200, text), "a library's function: %s", text);
+    finish();
+}
+
+/* As in what MPI does at the end of the program: there is no line to name, and no function. */
+static void test_no_place(void)
+{
+    start();
+
+    uint32_t barrier = below(0, AR_FUNCTION_MPI, "MPI_Barrier", 0);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, program, 600);
+    spend(0, 0, 400);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && strstr(found.items[0].text, "(30.0 %) in Barrier for rank 0") &&
+               strstr(found.items[0].text, "spent it in code outside of Python functions") &&
+               !strstr(found.items[0].text, "  "),
+           "without a place: %s", found.n ? found.items[0].text : "nothing");
+    finish();
+}
+
+/* Too short each time to know what came before. */
+static void test_not_known(void)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (int i = 0; i < 20; i++) {
+        for (uint32_t r = 0; r < N_RANKS; r++)
+            spend(r, work, 10 + (r == (uint32_t)i % 4 ? 5 : 0));
+        memset(own, 0, sizeof own);
+        meet(barrier);
+    }
+    end("run");
+    tap_ok(found.n == 1 && says(0, "wait", 300, "Barrier for each other, in 60 calls"),
+           "how often, where the reason is not known");
     finish();
 }
 
@@ -279,6 +409,88 @@ static void test_hosts(void)
     finish();
 }
 
+/* Just below and just above what each rule is said from: how long ranks work, one in `more` and the others in `others`. */
+static void test_limit(uint64_t more, uint64_t others, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, r == 1 ? more : others);
+    meet(barrier);
+    end("run");
+    tap_ok(says(0, rule, 3 * (double)(more - others), "work"), "%d and %d ms: %s", (int)more,
+           (int)others, rule);
+    finish();
+}
+
+static void test_idle_limit(uint64_t ms, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, work, r < 2 ? 500 : ms);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && strcmp(found.items[0].rule, rule) == 0, "%d ms of 500: %s", (int)ms,
+           rule);
+    finish();
+}
+
+static void test_slow_limit(uint64_t ms, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        p.processes[r].host = sample_text(&p, r < 2 ? "slow" : "fast");
+        spend(r, work, r < 2 ? ms : 1000);
+    }
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == 1 && strcmp(found.items[0].rule, rule) == 0, "%d ms on a host: %s", (int)ms,
+           rule);
+    finish();
+}
+
+static void test_file_limit(uint64_t ms, const char *rule)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t output = below(program, AR_FUNCTION_PYTHON, "output", 10);
+    uint32_t write =
+        below(output, AR_FUNCTION_BUILTIN, "method 'write' of '_io.BufferedWriter' objects", 0);
+
+    spend(0, output, 1000 - ms);
+    spend(0, write, ms);
+    meet(barrier);
+    end("run");
+    tap_ok(says(0, rule, 3000, "output"), "%d ms of files: %s", (int)ms, rule);
+    finish();
+}
+
+static void test_limits(void)
+{
+    test_limit(1130, 1000, "wait");
+    test_limit(1150, 1000, "imbalance");
+    test_limit(900, 30, "serial_phase");
+    test_limit(900, 40, "imbalance");
+    test_idle_limit(49, "idle_ranks");
+    test_idle_limit(51, "imbalance");
+    test_slow_limit(1190, "wait");
+    test_slow_limit(1210, "slow_node");
+    test_file_limit(490, "serial_phase");
+    test_file_limit(510, "io_on_one_rank");
+}
+
 /* ---- all the rest ----------------------------------------------------------------------------- */
 
 static void with_processors(const char *const *lists)
@@ -310,6 +522,141 @@ static void test_processors(void)
     finish();
     with_processors((const char *const[]){NULL});
     tap_ok(found.n == 0, "not known, and nothing to say");
+    finish();
+}
+
+/* Threads that sleep, and locks: neither is computing, and what another thread does is not the main one's. */
+static void test_blocked(const char *name, uint32_t thread, bool is_said)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t blocked = below(work, AR_FUNCTION_BUILTIN, name, 0);
+    uint32_t first = sample_thread(&p, 0, 1);
+
+    sample_must(ar_profile_fact(&p, sample_str("processors"), sample_str("0-1")));
+    for (uint32_t r = 0; r < N_RANKS; r++)
+        spend(r, r < 2 && !thread ? blocked : work, 500);
+    if (thread)
+        sample_value(&p, AR_METRIC_TIME, blocked, first, 1000 * MS);
+    meet(barrier);
+    end("run");
+    tap_ok(found.n == is_said, "%s of thread %u", name, thread);
+    finish();
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+/* Each rank spends `ms` in a call that moves so much, and a second in computing. `are_known`: there are records of waits. */
+static void move(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms, bool are_known,
+                 const char *processors)
+{
+    start();
+    sample_must(ar_profile_fact(&p, sample_str("processors"), sample_str(processors)));
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t moving = below(work, AR_FUNCTION_MPI, call, 12);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        spend(r, work, 1000);
+        count(r, moving, ms * MS);
+        sample_value(&p, AR_METRIC_BYTES_OUT, moving, r, n * n_bytes);
+        sample_value(&p, AR_METRIC_BYTES_IN, moving, r, n * n_bytes);
+        sample_traffic(&p, (struct ar_traffic){.node = moving,
+                                               .location = r,
+                                               .comm = 1,
+                                               .peer = (r + 1) % N_RANKS,
+                                               .world_peer = (r + 1) % N_RANKS,
+                                               .n_out = n,
+                                               .bytes_out = n * n_bytes,
+                                               .n_in = n,
+                                               .bytes_in = n * n_bytes,
+                                               .ns = ms * MS});
+    }
+    if (are_known)
+        meet(barrier);
+    end("run");
+}
+
+static void test_moving(const char *call, uint64_t n, uint64_t n_bytes, uint64_t ms,
+                        const char *rule)
+{
+    move(call, n, n_bytes, ms, true, "0-3");
+    tap_ok(*rule ? says(0, rule, 4 * (double)ms, "a.py:12") && found.n == 1
+                 : found.n == 0 || says(0, "nothing", 0, ""),
+           "%d times %d bytes by %s in %d ms: %s", (int)n, (int)n_bytes, call, (int)ms,
+           *rule ? rule : "nothing");
+    finish();
+    move(call, n, n_bytes, ms, false, "0-3");
+    tap_ok(found.n == 0, "how much of that is waiting is not known");
+    finish();
+    move(call, n, n_bytes, ms, true, "0-2");
+    tap_ok(found.n < 2 && (found.n == 0 || says(0, "oversubscription", 1000 - 3 * (double)ms, "")),
+           "nor if ranks wait for a turn");
+    finish();
+}
+
+static void test_messages(void)
+{
+    test_moving("MPI_Send", 500, 1024, 100, "small_messages");
+    test_moving("MPI_Send", 499, 1024, 100, "");
+    test_moving("MPI_Send", 500, 1025, 100, "");
+    test_moving("MPI_Send", 500, 1024, 20, "");
+    test_moving("MPI_Send", 500, 1024, 21, "small_messages");
+    test_moving("MPI_Send", 10, 1 << 16, 100, "no_overlap");
+    test_moving("MPI_Send", 10, (1 << 16) - 1, 100, "");
+    test_moving("MPI_Send", 10, 1 << 16, 20, "");
+    test_moving("MPI_Alltoall", 10, 1 << 16, 100, "no_overlap");
+    test_moving("MPI_Gather", 10, 1 << 16, 100, "");
+}
+
+/* A method that takes 100 ms, so much of it for objects; of a request the bytes are where it was posted. */
+static void test_pickling(const char *method, uint64_t ms, uint64_t n_bytes, const char *text)
+{
+    start();
+
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t moving = below(work, AR_FUNCTION_OPERATION, method, 12);
+    uint32_t pickling = below(moving, AR_FUNCTION_BUILTIN, "loads", 0);
+    uint32_t receiving = below(moving, AR_FUNCTION_MPI, "MPI_Recv", 12);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        spend(r, work, 900);
+        count(r, pickling, ms * MS);
+        count(r, receiving, (100 - ms) * MS);
+        sample_value(&p, AR_METRIC_BYTES_IN, receiving, r, n_bytes);
+    }
+    meet(barrier);
+    end("run");
+    tap_ok(*text ? found.n == 1 && says(0, "pickling", 4 * (double)ms, text) : found.n == 0,
+           "%d ms of 100 in %s: %s", (int)ms, method, *text ? text : "nothing");
+    finish();
+}
+
+/* ---- recording -------------------------------------------------------------------------------- */
+
+static void test_overhead(uint64_t overhead_ms, bool is_worth)
+{
+    start();
+
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+    uint32_t often = below(work, AR_FUNCTION_BUILTIN, "often", 0);
+
+    for (uint32_t r = 0; r < N_RANKS; r++) {
+        spend(r, work, 1000);
+        calls[r][often] += 1000;
+        times[r][often] = 1;
+        p.processes[r].overhead_ns = overhead_ms * MS;
+    }
+    end("run");
+    tap_ok(is_worth ? found.n == 1 && says(0, "overhead", 4 * (double)overhead_ms,
+                                           "work is called 8 times; run with --budget 5%, or "
+                                           "--exclude 'work'")
+                    : found.n == 0,
+           "%d ms of a second", (int)overhead_ms);
     finish();
 }
 
@@ -382,14 +729,37 @@ static void test_memory(void)
 
 int main(void)
 {
-    test_threshold(26, false);
-    test_threshold(28, true);
+    test_threshold(1000, 26, false);
+    test_threshold(1000, 28, true);
+    test_threshold(100, 26, false);
+    test_threshold(100, 28, true);
+    test_threshold(10000, 270, false);
+    test_threshold(10000, 280, true);
     test_alone();
     test_imbalance();
+    test_start();
     test_turns();
+    test_two_reasons();
+    test_indirect();
+    test_installed("/usr/lib/python3.11/json/encoder.py", "serial_phase",
+                   "in encoder.py:90 encode (from a.py:20 output), which no other rank does");
+    test_installed("/x/site-packages/h5py/_hl/dataset.py", "io_on_one_rank",
+                   "in dataset.py:90 encode (from a.py:20 output), reading or writing files");
+    test_no_place();
+    test_not_known();
     test_idle();
     test_hosts();
+    test_limits();
     test_processors();
+    test_blocked("method 'acquire' of '_thread.lock' objects", 0, false);
+    test_blocked("built-in method time.sleep", 0, false);
+    test_blocked("built-in method time.sleep", 1, true);
+    test_messages();
+    test_pickling("Comm.recv", 32, 1000, "");
+    test_pickling("Comm.recv", 34, 1000, "unpickling objects of 4.0 kB; Recv, with buffers");
+    test_pickling("Request.wait", 50, 0, "unpickling objects; Irecv, with buffers");
+    test_overhead(99, false);
+    test_overhead(101, true);
     test_imports(900, false);
     test_imports(1100, true);
     test_order();

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Which functions have rows below "Imbalance", and what counts for them. */
+#include "cli/report.h"
+
+#include "sample_profile.h"
+#include "tap.h"
+
+static struct ar_profile p;
+static struct ar_report r;
+
+static uint32_t below(uint32_t parent, enum ar_function_kind kind, const char *name)
+{
+    return sample_node(&p, parent, sample_function(&p, kind, name, 10), 0);
+}
+
+static void start(void)
+{
+    sample_start(&p);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        sample_thread(&p, sample_rank(&p, rank), 0);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        p.processes[rank].wall_ns = 1000;
+}
+
+static size_t count_rows(void)
+{
+    size_t n;
+
+    sample_must(ar_profile_sort(&p));
+    r = (struct ar_report){.p = &p, .min_share = 0.01};
+    sample_must(ar_totals_build(&r.t, &p));
+    n = ar_report_count_imbalance(&r, 3);
+    ar_totals_free(&r.t);
+    ar_profile_free(&p);
+    return n;
+}
+
+/* One rank's join took just enough to be told apart, the other's did not. */
+static void test_in_c_on_one_rank(void)
+{
+    start();
+
+    uint32_t encode = below(0, AR_FUNCTION_PYTHON, "encode");
+    uint32_t join = below(encode, AR_FUNCTION_BUILTIN, "join");
+
+    sample_value(&p, AR_METRIC_TIME, encode, 0, 800);
+    sample_value(&p, AR_METRIC_TIME, encode, 1, 800);
+    sample_value(&p, AR_METRIC_TIME, join, 0, 300);
+    tap_ok(count_rows() == 0, "what C took on one rank only is in its caller on the other");
+}
+
+static void test_more_in_c(void)
+{
+    start();
+
+    uint32_t encode = below(0, AR_FUNCTION_PYTHON, "encode");
+    uint32_t join = below(encode, AR_FUNCTION_BUILTIN, "join");
+
+    sample_value(&p, AR_METRIC_TIME, encode, 0, 800);
+    sample_value(&p, AR_METRIC_TIME, encode, 1, 500);
+    sample_value(&p, AR_METRIC_TIME, join, 0, 300);
+    tap_ok(count_rows() == 1, "a function that is longer because of C is one row");
+}
+
+static void test_what_is_left_out(void)
+{
+    start();
+
+    uint32_t wait = below(0, AR_FUNCTION_MPI, "MPI_Barrier");
+    uint32_t import = below(0, AR_FUNCTION_IMPORT, "(import)");
+    uint32_t module = below(import, AR_FUNCTION_PYTHON, "module");
+
+    sample_value(&p, AR_METRIC_TIME, wait, 0, 400);
+    sample_value(&p, AR_METRIC_TIME, import, 1, 400);
+    sample_value(&p, AR_METRIC_TIME, module, 1, 300);
+    tap_ok(count_rows() == 0, "neither waiting nor loading");
+}
+
+/* The mean of the run is 1000, so 10 are one percent of it. */
+static void test_threshold(uint64_t more, size_t n_rows)
+{
+    start();
+
+    uint32_t work = below(0, AR_FUNCTION_PYTHON, "work");
+
+    sample_value(&p, AR_METRIC_TIME, work, 0, 500 + more);
+    sample_value(&p, AR_METRIC_TIME, work, 1, 500);
+    tap_ok(count_rows() == n_rows, "%d more", (int)more);
+}
+
+int main(void)
+{
+    test_in_c_on_one_rank();
+    test_more_in_c();
+    test_what_is_left_out();
+    test_threshold(18, 0);
+    test_threshold(22, 1);
+    return tap_done();
+}
