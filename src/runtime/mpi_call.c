@@ -114,13 +114,13 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
 
 void ar_mpi_restart(struct ar_mpi_call *call)
 {
-    uint64_t now = ar_ticks();
-    int64_t ticks = call->node->ticks - (int64_t)(now - call->start);
+    uint64_t ours = ar_ticks() - call->end;
+    int64_t ticks = call->node->ticks - (int64_t)ours;
 
     if (ar_self != call->thread) /* the recording may be over */
         return;
     __atomic_store_n(&call->node->ticks, ticks, __ATOMIC_RELAXED);
-    call->start = now;
+    call->start += ours;
 }
 
 /* Always its first ones; see mpi_traffic.c. */

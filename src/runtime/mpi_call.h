@@ -44,7 +44,7 @@ struct ar_mpi_call {
  */
 bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_id id);
 void ar_mpi_leave(struct ar_mpi_call *call);
-/* What came after entering was our own doing: the call begins now. */
+/* What came after `end`, until which it took, was our own doing: it goes on now. */
 void ar_mpi_restart(struct ar_mpi_call *call);
 
 /*

@@ -830,6 +830,8 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
     struct ar_error err = {"out of memory"};
     bool goes_on = Py_IsInitialized();
 
+    if (call)
+        call->end = call->start; /* until all have come, all time is ours */
     if (has_ended() || recording.linked != abi)
         return;
 

@@ -150,11 +150,11 @@ class Running:
 
 
 def settled(look: Callable[[], dict[str, str]]) -> dict[str, str]:
-    """What is wrong in each of five runs, by name: in one of them another process may have had the processor for a
+    """What is wrong in each of ten runs, by name: in one of them another process may have had the processor for a
     while, and whoever looked at the clock just before is off by as much. Each look runs the program anew.
     """
     wrong = look()
-    for _ in range(4):
+    for _ in range(9):
         if wrong:
             again = look()
             wrong = {name: how for name, how in again.items() if name in wrong}

@@ -43,6 +43,8 @@ COLLECTIVES = (
     Fault("split", "all", "Split", ALL, {0: "thinks_about_colours"}),
     Fault("halves", "barrier", "Barrier", {**everybody(0, 2), **everybody(1, 3)},
           {0: "drags_even_ranks", 3: "drags_odd_ranks"}),
+    Fault("late_taker", "late_receiver", "Gather", {1: (0,), 3: (2,)},
+          {0: "comes_late_to_take_it", 2: "comes_late_to_take_it"}),
     Fault("from_c", "barrier", "Barrier", ALL, {1: "prepares_for_c"}),
 )  # fmt: skip
 MORE_THAN_OTHERS = Fault("allreduce", "all", "Allreduce", ALL)
@@ -102,6 +104,28 @@ def more_than_others(truth: Truth) -> dict[Blame, tuple[float, float]]:
 def two_to_blame(truth: Truth) -> dict[Blame, tuple[float, float]]:
     found = shares(truth, TWO_TO_BLAME, 1, "parses_input", "builds_tree")
     return {Blame(1, name): seconds for name, seconds in found.items()}
+
+
+# ---- the beginning and the end ----
+
+BOTH_ENDS = (
+    Fault("init", "barrier", "Init", ALL, {2: "reads_its_settings"}),
+    Fault("finalize", "barrier", "Finalize", ALL, {1: "writes_the_last_plot"}),
+)
+
+
+def test_init_and_finalize(mpi: Sandbox):
+    """Whoever is late before the first call, or after the last one, is waited for there, and nowhere else."""
+
+    def look() -> dict[str, str]:
+        truth, run = record(mpi, "planted_ends.py", 4)
+        data = read_waits(mpi, run)
+        check_sums(truth, data)
+        check_efficiencies(mpi, run, data)
+        assert (data["operations"], data["unresolved"]) == (2 * 4, 0)
+        return unlike_each(truth, data, BOTH_ENDS)
+
+    assert not settled(look)
 
 
 # ---- as it comes in real programs ----
@@ -177,6 +201,7 @@ MESSAGES = (
     Fault("hidden", "late_sender", "Wait", {2: (3,)}, nonblocking=True),
     Fault("half_hidden", "late_sender", "Wait", {0: (1,)}, {1: "sends_after_all_that"}, nonblocking=True),
     Fault("exposed_send", "late_receiver", "Wait", {2: (3,)}, {3: "receives_too_late"}, nonblocking=True),
+    Fault("eager_exchange", "late_sender", "Waitall", {1: (0,)}, {0: "sends_late"}, nonblocking=True),
     Fault("iallreduce", "all", "Wait", ALL, {1: "posts_late"}, nonblocking=True),
     Fault("left", "barrier", "Wait", ALL, {3: "holds_both_up"}, nonblocking=True),
     Fault("right", "barrier", "Wait", ALL, nonblocking=True),

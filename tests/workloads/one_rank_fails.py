@@ -11,6 +11,7 @@ def work():
 
 
 work()
+MPI.COMM_WORLD.Barrier()  # all have worked
 if MPI.COMM_WORLD.rank == 1:
     raise ValueError("rank 1 fails")
 MPI.COMM_WORLD.Barrier()

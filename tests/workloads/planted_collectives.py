@@ -17,6 +17,7 @@ world = MPI.COMM_WORLD
 rank = world.rank
 in_c = ctypes.CDLL(sys.argv[1])
 in_fortran = ctypes.CDLL(sys.argv[2]) if len(sys.argv) > 2 else None
+LARGE = 1 << 22  # no MPI sends so much before somebody wants it
 one, four = array.array("d", [1]), array.array("d", [1] * 4)
 other, others = array.array("d", [0]), array.array("d", [0] * 4)
 
@@ -208,6 +209,20 @@ def two_communicators(half):
     half.Barrier()  # WAIT: halves
 
 
+def comes_late_to_take_it():
+    time.sleep(0.12)
+
+
+def at_late_taker(pair):
+    """Much goes to a root that is not there."""
+    much, all_of_it = bytearray(LARGE), bytearray(2 * LARGE)
+    meet()
+    if pair.rank == 0:
+        comes_late_to_take_it()
+    enter("late_taker")
+    pair.Gather(much, all_of_it if pair.rank == 0 else None)  # WAIT: late_taker
+
+
 def prepares_for_c():
     time.sleep(0.12)
 
@@ -245,6 +260,7 @@ def main():
     at_gather()
     at_scan()
     two_communicators(at_split())
+    at_late_taker(world.Split(rank // 2, rank))
     from_c()
     if in_fortran:
         from_fortran()

@@ -263,6 +263,31 @@ def holds_both_up():
     time.sleep(0.12)
 
 
+def sends_late():
+    time.sleep(0.12)
+
+
+def receives_later_still():
+    time.sleep(0.24)
+
+
+def eager_exchange():
+    """Rank 1 waits for what it receives: what it sends is small, and is taken when it is through."""
+    if rank == 0:
+        sends_late()
+        post("eager_exchange")
+        enter("eager_exchange")
+        world.Send(one, dest=1)
+    elif rank == 1:
+        requests = [world.Isend(one, dest=2), world.Irecv(other, source=0)]  # POST: eager_exchange
+        post("eager_exchange")
+        enter("eager_exchange")
+        MPI.Request.Waitall(requests)  # WAIT: eager_exchange
+    elif rank == 2:
+        receives_later_still()
+        world.Recv(more, source=1)
+
+
 def two_communicators(left, right):
     """Both are under way at once, and not all ranks begin with the same one."""
     if rank == 3:
@@ -282,7 +307,7 @@ def main():
     left, right = world.Dup(), world.Dup()
     for ours, theirs in ((late_sender, late_receiver), (late_for_a_probe, late_for_ssend), (eager, eager), (ring, ring),
                          (chain, chain), (exposed, hidden), (half_hidden, exposed_send),
-                         (several_at_once, several_at_once), (nonblocking_reduction, nonblocking_reduction)):  # fmt: skip
+                         (several_at_once, several_at_once), (eager_exchange, eager_exchange), (nonblocking_reduction, nonblocking_reduction)):  # fmt: skip
         meet()
         (ours if rank < 2 else theirs)()
     meet()
