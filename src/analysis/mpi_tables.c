@@ -468,6 +468,7 @@ enum ar_status ar_mpi_requests(const struct ar_mpi *m, struct ar_mpi_request_row
         found[id].n += c->n;
         found[id].flight_ns += (double)c->flight_ns;
         found[id].waited_ns += (double)c->waited_ns;
+        found[id].exposed_ns += (double)c->exposed_ns;
     }
     ar_idmap_free(&ids);
     if (status < 0) {

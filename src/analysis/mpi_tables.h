@@ -61,7 +61,7 @@ struct ar_mpi_row {
 struct ar_mpi_request_row {
     uint32_t posted, completed; /* one node of each */
     uint64_t n;
-    double flight_ns, waited_ns; /* in all */
+    double flight_ns, waited_ns, exposed_ns; /* in all; see struct ar_completed */
 };
 
 /* Who sends how much to whom: point-to-point and one-sided, by world rank. */

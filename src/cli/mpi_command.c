@@ -32,7 +32,7 @@ static const char usage[] =
     "      --matrix[=OF]  who sends how much to whom: bytes (default), messages or time; of\n"
     "                     point-to-point and one-sided calls\n"
     "      --requests     where requests were posted and completed; how long one was in\n"
-    "                     flight and waited for, on average\n"
+    "                     flight, and how much of that in the completing call, on average\n"
     "      --sort WHAT    time (default), calls, bytes, size, spread or name\n"
     "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
     "      --csv          the table for spreadsheets, all rows\n"
@@ -441,7 +441,7 @@ static void print_request(const struct command *c, const struct ar_mpi_request_r
     print_call(c, row->completed, n_label);
     printf(" %8s %10s %10s\n", ar_show_short_count(row->n, 8),
            ar_show_duration(row->n ? row->flight_ns / (double)row->n : 0),
-           ar_show_duration(row->n ? row->waited_ns / (double)row->n : 0));
+           ar_show_duration(row->n ? row->exposed_ns / (double)row->n : 0));
 }
 
 static void print_request_title(size_t n_label)
@@ -450,7 +450,7 @@ static void print_request_title(size_t n_label)
     ar_print_fit("requests posted by", n_label + 1, AR_KEEP_START);
     printf(" ");
     ar_print_fit("completed by", n_label, AR_KEEP_START);
-    printf("%s %8s %10s %10s\n", ar_plain(), "number", "in flight", "waited");
+    printf("%s %8s %10s %10s\n", ar_plain(), "number", "in flight", "exposed");
 }
 
 /* Times are those of one request. */
@@ -590,7 +590,7 @@ static int print_requests_sheet(struct command *c)
     if (ar_mpi_requests(&c->m, &rows, &n) < 0)
         return ar_complain("out of memory");
     ar_sheet_head(&sheet, "posted,posted_file,posted_line,completed,completed_file,completed_line,"
-                          "requests,in_flight_ns,waited_ns");
+                          "requests,in_flight_ns,waited_ns,exposed_ns");
     for (size_t i = 0; i < n; i++) {
         uint32_t nodes[] = {rows[i].posted, rows[i].completed};
 
@@ -602,6 +602,7 @@ static int print_requests_sheet(struct command *c)
         ar_sheet_integer(&sheet, rows[i].n);
         ar_sheet_number(&sheet, rows[i].flight_ns);
         ar_sheet_number(&sheet, rows[i].waited_ns);
+        ar_sheet_number(&sheet, rows[i].exposed_ns);
         ar_sheet_end_row(&sheet);
     }
     free(rows);

@@ -177,6 +177,7 @@ static enum ar_status put_requests(struct ar_json *j, const struct ar_mpi *m)
         ar_json_integer(j, "n", rows[i].n);
         ar_json_number(j, "in_flight_ns", rows[i].flight_ns);
         ar_json_number(j, "waited_ns", rows[i].waited_ns);
+        ar_json_number(j, "exposed_ns", rows[i].exposed_ns);
         ar_json_close(j, '}');
     }
     ar_json_close(j, ']');

@@ -12,6 +12,7 @@
 #include "cli/screen.h"
 #include "cli/sheet.h"
 #include "cli/waits_json.h"
+#include "cli/waits_requests.h"
 #include "findings/wait_words.h"
 
 #include <getopt.h>
@@ -91,7 +92,7 @@ static size_t n_sites(const struct command *c)
 
 static void print_waits(const struct command *c)
 {
-    size_t n = n_sites(c), i = 0, n_lines = 5;
+    size_t n = n_sites(c), i = 0, n_lines = c->p.n_completed ? 8 : 5;
 
     print_head(c);
     if (c->w.n_calls == 0)
@@ -120,6 +121,7 @@ static void print_waits(const struct command *c)
         ar_print_word(c->path);
         printf(" 1 shows the first in full%s\n", ar_plain());
     }
+    ar_print_hidden(&c->p, c->of, c->path);
     print_doubts(c);
 }
 
@@ -191,6 +193,7 @@ static int print_one(const struct command *c)
     print_shares(c, "Who waited", site->waiting, site->n_waiting, n_most);
     print_shares(c, "For whom", site->late, site->n_late, n_most);
     print_causes(c, site, n_most);
+    ar_print_requests(&c->p, c->of, site, c->n_columns);
     return AR_EXIT_OK;
 }
 

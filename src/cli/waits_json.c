@@ -119,13 +119,18 @@ static void put_ranks(struct ar_json *j, const struct ar_profile *p, const struc
     ar_json_close(j, ']');
 }
 
-/* What was posted on one line and completed on another. Those of a call share its time. */
+/* 0 where rounding has made more of the latter. */
+static uint64_t less(uint64_t from, uint64_t amount)
+{
+    return amount < from ? from - amount : 0;
+}
+
+/* What was posted on one line and completed on another. */
 static void put_nonblocking(struct ar_json *j, const struct ar_profile *p)
 {
     ar_json_open(j, "nonblocking", '[');
     for (size_t i = 0; i < p->n_completed; i++) {
         const struct ar_completed *c = &p->completed[i];
-        uint64_t exposed = c->waited_ns < c->flight_ns ? c->waited_ns : c->flight_ns;
 
         ar_json_open(j, NULL, '{');
         put_call(j, p, c->node);
@@ -135,8 +140,8 @@ static void put_nonblocking(struct ar_json *j, const struct ar_profile *p)
         put_rank(j, p, ar_profile_root(p, c->location));
         ar_json_integer(j, "n", c->n);
         ar_json_integer(j, "in_flight_ns", c->flight_ns);
-        ar_json_integer(j, "exposed_ns", exposed);
-        ar_json_integer(j, "hidden_ns", c->flight_ns - exposed);
+        ar_json_integer(j, "exposed_ns", c->exposed_ns);
+        ar_json_integer(j, "hidden_ns", less(c->flight_ns, c->exposed_ns));
         ar_json_close(j, '}');
     }
     ar_json_close(j, ']');

@@ -79,11 +79,11 @@ static void add_blocking(struct exposed *x, const struct ar_evidence *e)
     }
 }
 
-/* A line that completes requests. Those of one call share its time, and each is in flight for all of it. */
+/* A line that completes requests. */
 struct completing {
     uint32_t node;
     struct ar_place place;
-    double waited_ns, flight_ns;
+    double waited_ns, exposed_ns, flight_ns;
 };
 
 static struct completing *completing_at(struct completing *lines, size_t *n,
@@ -114,10 +114,11 @@ static void add_requests(struct exposed *x, struct ar_evidence *e)
         struct completing *line = completing_at(lines, &n, e, row->completed);
 
         line->waited_ns += row->waited_ns;
-        line->flight_ns = row->flight_ns > line->flight_ns ? row->flight_ns : line->flight_ns;
+        line->exposed_ns += row->exposed_ns;
+        line->flight_ns += row->flight_ns;
     }
     for (size_t i = 0; lines && i < n; i++)
-        if (lines[i].waited_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns &&
+        if (lines[i].exposed_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns &&
             !is_told_at(e, lines[i].place))
             add_line(x, e, lines[i].node, lines[i].waited_ns);
     free(lines);

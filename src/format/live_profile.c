@@ -619,6 +619,7 @@ static enum ar_status add_completed(struct reading *r, const uint64_t *words, ui
         .n = words[AR_COMPLETED_N],
         .flight_ns = nanoseconds(r, words[AR_COMPLETED_FLIGHT_TICKS]),
         .waited_ns = nanoseconds(r, words[AR_COMPLETED_WAITED_TICKS]),
+        .exposed_ns = nanoseconds(r, words[AR_COMPLETED_EXPOSED_TICKS]),
     };
 
     if (completed.node == AR_NO_ID || completed.posted == AR_NO_ID) {

@@ -312,7 +312,8 @@ enum ar_completed_word {
     AR_COMPLETED_POSTED, /* ref */
     AR_COMPLETED_N,
     AR_COMPLETED_FLIGHT_TICKS, /* from post to end */
-    AR_COMPLETED_WAITED_TICKS
+    AR_COMPLETED_WAITED_TICKS, /* those that a call completes together share its time */
+    AR_COMPLETED_EXPOSED_TICKS /* of its flight, in the completing call: each has all of it */
 };
 /* Unseen calls and their time, to be added to what was seen; the rest is the writer's. */
 enum ar_estimate_word {

@@ -153,7 +153,9 @@ struct ar_traffic {
 struct ar_completed {
     uint32_t node, location, posted; /* `posted` is a node, too */
     uint32_t spare;
-    uint64_t n, flight_ns, waited_ns;
+    uint64_t n, flight_ns;
+    uint64_t waited_ns;  /* requests that a call completes together share its time */
+    uint64_t exposed_ns; /* of their flight, in completing calls: each has all of that */
 };
 
 struct ar_profile {

@@ -177,6 +177,7 @@ static void add_completed(struct ar_completed *to, const struct ar_completed *fr
     to->n += from->n;
     to->flight_ns += from->flight_ns;
     to->waited_ns += from->waited_ns;
+    to->exposed_ns += from->exposed_ns;
 }
 
 /* As two call sites on one line, which are one node, and two handles that are one communicator. */

@@ -335,6 +335,14 @@ static void decode_traffic(struct ar_profile *p, struct ar_cursor *in)
     in->bad = in->bad || !ar_profile_traffic_is_sorted(p);
 }
 
+/* Of files before version 7: as if every call completed one request. */
+static void guess_exposed(struct ar_completed *rows, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        rows[i].exposed_ns =
+            rows[i].waited_ns < rows[i].flight_ns ? rows[i].waited_ns : rows[i].flight_ns;
+}
+
 static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
 {
     uint32_t n = ar_cursor_count(in, 6);
@@ -350,6 +358,10 @@ static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
     GET_LONG_COLUMN(in, rows, n, n);
     GET_LONG_COLUMN(in, rows, n, flight_ns);
     GET_LONG_COLUMN(in, rows, n, waited_ns);
+    if (ar_cursor_left(in))
+        GET_LONG_COLUMN(in, rows, n, exposed_ns);
+    else
+        guess_exposed(rows, n);
     in->bad = in->bad || !ar_profile_completed_is_sorted(p);
 }
 

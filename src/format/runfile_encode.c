@@ -303,6 +303,7 @@ static void encode_completed(struct encoding *e)
     PUT_LONG_COLUMN(e->out, rows, n, n);
     PUT_LONG_COLUMN(e->out, rows, n, flight_ns);
     PUT_LONG_COLUMN(e->out, rows, n, waited_ns);
+    PUT_LONG_COLUMN(e->out, rows, n, exposed_ns);
     end_section(e);
 }
 

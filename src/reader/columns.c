@@ -234,7 +234,8 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     INTEGER(X, "posted_line", line_of(v, c->posted))                                               \
     INTEGER(X, "requests", c->n)                                                                   \
     REAL(X, "in_flight_s", seconds((double)c->flight_ns))                                          \
-    REAL(X, "waited_s", seconds((double)c->waited_ns))
+    REAL(X, "waited_s", seconds((double)c->waited_ns))                                             \
+    REAL(X, "exposed_s", seconds((double)c->exposed_ns))
 
 /* Times are on the clock of rank 0, where that was compared: see clock_ns. */
 #define SYNC_COLUMNS(X)                                                                            \

@@ -409,12 +409,14 @@ static void count_completed(struct ar_mpi_call *call, const struct ar_request *r
 {
     struct ar_values *cell = ar_completed_cell(call->thread, call->node, ar_live_ref(r->node));
     uint64_t flight = call->end > r->post_ticks ? call->end - r->post_ticks : 0;
+    uint64_t took = call->end - call->start;
 
     if (!cell)
         return;
     add_to(&cell->words[AR_COMPLETED_N], 1);
     add_to(&cell->words[AR_COMPLETED_FLIGHT_TICKS], flight);
-    add_to(&cell->words[AR_COMPLETED_WAITED_TICKS], (call->end - call->start) / n_together);
+    add_to(&cell->words[AR_COMPLETED_WAITED_TICKS], took / n_together);
+    add_to(&cell->words[AR_COMPLETED_EXPOSED_TICKS], took < flight ? took : flight);
 }
 
 /*

@@ -118,7 +118,7 @@ class LiveFile:
                     into[0] * into[1], ns)  # fmt: skip
 
     def completed(self, ref: int, posted: int, n: int, flight_ns: int, waited_ns: int) -> None:
-        self._chain(ref, 7, ref << 32, posted, n, flight_ns, waited_ns)
+        self._chain(ref, 7, ref << 32, posted, n, flight_ns, waited_ns, min(waited_ns, flight_ns))
 
     def bytes(self) -> bytes:
         end = START + self.wall_ns

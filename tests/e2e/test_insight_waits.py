@@ -225,6 +225,8 @@ def test_messages(mpi: Sandbox):
             **unlike_request(truth, data, "hidden", "Irecv", "Wait"),
             **unlike_request(truth, data, "half_hidden", "Irecv", "Wait"),
             **unlike_request(truth, data, "exposed_send", "Isend", "Wait"),
+            **unlike_request(truth, data, "eager_exchange", "Irecv", "Waitall"),  # both are in flight all the time
+            **unlike_request(truth, data, "eager_exchange", "Isend", "Waitall"),
             **unlike_request(truth, data, "iallreduce", "Iallreduce", "Wait"),
         }
 

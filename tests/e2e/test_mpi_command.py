@@ -114,6 +114,7 @@ def check_json(told: dict) -> None:
     receive, send = told["requests"]
     assert (receive["posted"]["name"], receive["posted"]["line"], receive["completed"]["line"]) == ("MPI_Irecv", 45, 51)
     assert (receive["n"], receive["in_flight_ns"], receive["waited_ns"]) == (80, 80 * 12 * MS, 80 * 10 * MS)
+    assert receive["exposed_ns"] == 80 * 10 * MS
     assert send["posted"]["name"] == "MPI_Isend"
 
 
@@ -196,7 +197,7 @@ def test_an_older_run_has_calls_but_no_messages(python: Sandbox, ring: Path):
     """Version 3 ended before communicators, messages and requests."""
     assert python.allranks("merge", ring, "-o", "ring.allranks").code == 0
     data = bytearray((python.cwd / "ring.allranks").read_bytes())
-    assert data[8] == 6
+    assert data[8] == 7
     data[8] = 3
     data[12] -= 3
     (python.cwd / "old.allranks").write_bytes(data)

@@ -66,7 +66,8 @@ static void add_rank(uint32_t rank)
                                                .posted = send_7,
                                                .n = 3,
                                                .flight_ns = 300,
-                                               .waited_ns = 30});
+                                               .waited_ns = 30,
+                                               .exposed_ns = 40});
 }
 
 static void start(void)
@@ -164,7 +165,7 @@ static void test_requests(void)
 
     sample_must(ar_mpi_requests(&m, &rows, &n));
     tap_ok(n == 1 && rows[0].posted == send_7 && rows[0].completed == wait && rows[0].n == 9 &&
-               rows[0].flight_ns == 900 && rows[0].waited_ns == 90,
+               rows[0].flight_ns == 900 && rows[0].waited_ns == 90 && rows[0].exposed_ns == 120,
            "requests of all ranks by line");
     free(rows);
 }

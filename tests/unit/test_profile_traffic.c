@@ -56,6 +56,7 @@ static uint64_t *add_completed(const struct made *m, uint32_t ref, uint32_t post
     values->words[AR_COMPLETED_N] = 3;
     values->words[AR_COMPLETED_FLIGHT_TICKS] = 300;
     values->words[AR_COMPLETED_WAITED_TICKS] = 30;
+    values->words[AR_COMPLETED_EXPOSED_TICKS] = 50;
     return values->words;
 }
 
@@ -201,7 +202,8 @@ static void check_messages(const struct ar_profile *p, const char *what)
     tap_ok(p->completed[0].node == sample_node_at(p, "/main:0/MPI_Wait:0") &&
                p->completed[0].posted == sample_node_at(p, "/main:0/MPI_Irecv:0") &&
                p->completed[0].n == 3 && p->completed[0].flight_ns == 600 &&
-               p->completed[0].waited_ns == 60 && p->completed[1].location == 1,
+               p->completed[0].waited_ns == 60 && p->completed[0].exposed_ns == 100 &&
+               p->completed[1].location == 1,
            "%s: requests, from post to end", what);
     tap_ok(sample_is_sound(p), "%s: all of it is sound", what);
 }

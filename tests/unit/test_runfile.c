@@ -48,7 +48,8 @@ static void add_messages(struct ar_profile *p, uint32_t step, uint32_t wait)
                                               .posted = step,
                                               .n = 2,
                                               .flight_ns = 500,
-                                              .waited_ns = 20});
+                                              .waited_ns = 20,
+                                              .exposed_ns = 21});
 }
 
 static void add_waits(struct ar_profile *p, uint32_t step, uint32_t wait)
@@ -231,7 +232,8 @@ static void make_random(struct ar_profile *p, uint64_t seed)
                                                .location = dice_below(&d, (uint32_t)p->n_locations),
                                                .posted = dice_below(&d, (uint32_t)p->n_nodes),
                                                .n = dice_number(&d),
-                                               .waited_ns = dice_number(&d)});
+                                               .waited_ns = dice_number(&d),
+                                               .exposed_ns = dice_number(&d)});
     add_random_waits(p, &d);
 }
 
@@ -898,7 +900,7 @@ static void test_heads(void)
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
         {8, 1, AR_UNSUPPORTED, "version 1"},
-        {8, 7, AR_UNSUPPORTED, "version 7"},
+        {8, AR_RUN_VERSION + 1, AR_UNSUPPORTED, "this allranks reads 2 to"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
         {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */

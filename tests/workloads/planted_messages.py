@@ -283,6 +283,7 @@ def eager_exchange():
         post("eager_exchange")
         enter("eager_exchange")
         MPI.Request.Waitall(requests)  # WAIT: eager_exchange
+        leave("eager_exchange")
     elif rank == 2:
         receives_later_still()
         world.Recv(more, source=1)
