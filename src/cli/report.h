@@ -97,10 +97,11 @@ double *ar_name_keys(const struct ar_profile *p);
 /* Returns how many lines it took. */
 size_t ar_report_head(const struct ar_report *r);
 /*
- * `n_lines` are printed already, the head and whatever stands between it and the tree: with more of
- * them there are fewer rows. Returns an exit status.
+ * `mpi` are the calls by path. `n_lines` are printed already, the head and whatever stands between it and
+ * the tree: with more of them there are fewer rows. Returns an exit status.
  */
-int ar_report_screen(struct ar_report *r, size_t n_lines);
+int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n_mpi,
+                     size_t n_lines);
 
 struct ar_tree_rows {
     size_t n_shown, n_cut;

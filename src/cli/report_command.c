@@ -132,43 +132,49 @@ static enum ar_status prepare(struct ar_report *r)
     return r->sort < 0 ? AR_OK : sort_children(r);
 }
 
-/* On one screen half of it is left to the tables. Lends the totals to the tables of MPI. */
+/* On one screen half of it is left to the tables. */
 #define FINDING_LINES 12
 
-static enum ar_status print_findings(struct ar_report *r, size_t *n_lines)
+/* Lends the totals to the tables of MPI. */
+static enum ar_status find_findings(struct ar_report *r, struct ar_findings *out)
 {
-    struct ar_findings findings;
     struct ar_mpi m;
 
     if (ar_mpi_open_with(&m, r->p, &r->t) < 0)
         return AR_NOMEM;
 
-    enum ar_status status = ar_findings_find(&findings, r->p, &m, r->path);
+    enum ar_status status = ar_findings_find(out, r->p, &m, r->path);
 
     r->t = m.t;
     m.t = (struct ar_totals){0};
     ar_mpi_close(&m);
-    if (status < 0)
-        return status;
-    *n_lines += ar_print_efficiency(&findings);
-    *n_lines += ar_print_findings(&findings, r->path, r->fits ? FINDING_LINES : 0);
-    ar_findings_free(&findings);
-    return AR_OK;
+    return status;
 }
 
-/* Whatever is to stand between the head and the view is printed between them, and counted. */
+static int print_first_screen(struct ar_report *r, size_t n_lines)
+{
+    struct ar_findings findings;
+
+    if (find_findings(r, &findings) < 0)
+        return ar_complain("out of memory");
+    n_lines += ar_print_efficiency(&findings);
+    n_lines += ar_print_findings(&findings, r->path, r->fits ? FINDING_LINES : 0);
+
+    int status = ar_report_screen(r, findings.calls, findings.n_calls, n_lines);
+
+    ar_findings_free(&findings);
+    return status;
+}
+
 static int print_report(struct ar_report *r)
 {
     size_t n_lines = ar_report_head(r);
 
-    if (!r->t.of_pairs && r->tree == AR_TREE_TOP_DOWN && !r->functions &&
-        print_findings(r, &n_lines) < 0)
-        return ar_complain("out of memory");
     if (r->tree == AR_TREE_BOTTOM_UP)
         return ar_report_bottom_up(r, n_lines);
     if (r->functions || r->t.of_pairs)
         return ar_report_functions(r, n_lines);
-    return ar_report_screen(r, n_lines);
+    return print_first_screen(r, n_lines);
 }
 
 static int show(struct ar_report *r)

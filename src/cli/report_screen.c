@@ -28,35 +28,19 @@ static void print_mpi(const struct ar_report *r, const struct ar_mpi_row *rows, 
     }
 }
 
-/* Lends it the totals. */
-static enum ar_status find_mpi(struct ar_report *r, struct ar_mpi_row **rows, size_t *n)
-{
-    struct ar_mpi m;
-
-    if (ar_mpi_open_with(&m, r->p, &r->t) < 0)
-        return AR_NOMEM;
-
-    enum ar_status status = ar_mpi_table(&m, AR_MPI_BY_PATH, rows, n);
-
-    r->t = m.t;
-    m.t = (struct ar_totals){0};
-    ar_mpi_close(&m);
-    return status;
-}
-
 static size_t at_most(const struct ar_report *r, size_t n, size_t most)
 {
     return r->n_rows && n > most ? most : n;
 }
 
-int ar_report_screen(struct ar_report *r, size_t n_lines)
+int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n_mpi,
+                     size_t n_lines)
 {
     struct ar_task_row *tasks = NULL;
-    struct ar_mpi_row *mpi = NULL;
-    size_t n_tasks = 0, n_mpi = 0;
+    size_t n_tasks = 0;
     int status = AR_EXIT_OK;
 
-    if (ar_report_find_tasks(r, &tasks, &n_tasks) < 0 || find_mpi(r, &mpi, &n_mpi) < 0) {
+    if (ar_report_find_tasks(r, &tasks, &n_tasks) < 0) {
         status = ar_complain("out of memory");
     } else {
         struct ar_layout l = {.n_lines = n_lines,
@@ -74,6 +58,5 @@ int ar_report_screen(struct ar_report *r, size_t n_lines)
         print_mpi(r, mpi, l.n_mpi);
     }
     free(tasks);
-    free(mpi);
     return status;
 }

@@ -570,7 +570,7 @@ static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 {
     if (ar_selves_open(&e->selves, e->t, e->p) < 0 ||
         ar_waits_build_with(&e->w, e->p, e->t, NULL) < 0 ||
-        ar_mpi_table(m, AR_MPI_BY_PATH, &e->calls, &e->n_calls) < 0 ||
+        ar_mpi_table(m, AR_MPI_BY_PATH, &e->out->calls, &e->out->n_calls) < 0 ||
         ar_mpi_requests(m, &e->requests, &e->n_requests) < 0)
         return AR_NOMEM;
     return find_imports(e) < 0 ? AR_NOMEM : find_stories(e);
@@ -627,7 +627,6 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
         ar_reasons_free(&e.reasons[i]);
     free(e.reasons);
     free(e.stories);
-    free(e.calls);
     free(e.requests);
     free(e.importing_ns);
     return status;
@@ -638,5 +637,6 @@ void ar_findings_free(struct ar_findings *f)
     for (size_t i = 0; i < f->n; i++)
         free_finding(&f->items[i]);
     free(f->items);
+    free(f->calls);
     *f = (struct ar_findings){0};
 }

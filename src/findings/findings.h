@@ -46,6 +46,8 @@ struct ar_findings {
     size_t n, cap;
     struct ar_efficiency
         efficiency; /* of the run; its wall time is 0 where there are no ranks to compare */
+    struct ar_mpi_row *calls; /* of MPI by path, which rules look at: for whoever shows them, too */
+    size_t n_calls;
 };
 
 /*
@@ -74,8 +76,6 @@ struct ar_evidence {
     size_t n_reasons;
     struct ar_story *stories; /* that are worth a sentence, the largest first */
     size_t n_stories;
-    struct ar_mpi_row *calls; /* by line of the program */
-    size_t n_calls;
     struct ar_mpi_request_row *requests;
     size_t n_requests;
     struct ar_selves selves;

@@ -69,8 +69,8 @@ static bool is_told_at(const struct ar_evidence *e, struct ar_place place)
 
 static void add_blocking(struct exposed *x, const struct ar_evidence *e)
 {
-    for (size_t i = 0; i < e->n_calls; i++) {
-        const struct ar_mpi_row *row = &e->calls[i];
+    for (size_t i = 0; i < e->out->n_calls; i++) {
+        const struct ar_mpi_row *row = &e->out->calls[i];
         double pickling_ns = (double)(row->parts.pickling_ns + row->parts.unpickling_ns);
 
         if (is_large(row) && (ar_is_message(e, row) || is_exchange_of_all(e, row)) &&

@@ -77,8 +77,8 @@ static void tell(struct ar_evidence *e, const struct ar_mpi_row *row, double ns)
 
 void ar_rule_pickling(struct ar_evidence *e)
 {
-    for (size_t i = 0; i < e->n_calls; i++) {
-        const struct ar_mpi_row *row = &e->calls[i];
+    for (size_t i = 0; i < e->out->n_calls; i++) {
+        const struct ar_mpi_row *row = &e->out->calls[i];
         double ns = (double)(row->parts.pickling_ns + row->parts.unpickling_ns);
 
         if (row->is_operation && ar_is_worth_saying(e, ns) && ns >= LEAST_SHARE * row->time.sum)

@@ -51,8 +51,8 @@ static struct small add_up(const struct ar_evidence *e)
 {
     struct small s = {0};
 
-    for (size_t i = 0; i < e->n_calls; i++) {
-        const struct ar_mpi_row *row = &e->calls[i];
+    for (size_t i = 0; i < e->out->n_calls; i++) {
+        const struct ar_mpi_row *row = &e->out->calls[i];
 
         if (!is_small(e, row))
             continue;
@@ -78,9 +78,9 @@ void ar_rule_small_messages(struct ar_evidence *e)
 
     if (!s.row || !ar_is_moving_known(e) || !ar_is_worth_saying(e, s.ns))
         return;
-    for (size_t i = 0; i < e->n_calls; i++)
-        if (is_small(e, &e->calls[i]))
-            s.ns += claim_waits(e, ar_place_of_call(e->p, e->calls[i].node));
+    for (size_t i = 0; i < e->out->n_calls; i++)
+        if (is_small(e, &e->out->calls[i]))
+            s.ns += claim_waits(e, ar_place_of_call(e->p, e->out->calls[i].node));
     f = ar_finding_add(e, "small_messages", s.ns);
     if (!f)
         return;

@@ -118,6 +118,32 @@ static void check_by_hand(void)
     tap_ok(next_sync(&s) && part_of(&s, t->root) == MS, "left, it has nothing");
 }
 
+/* What was done before anybody asked is in the first record, with what is done since: once. */
+static void check_what_was_before(void)
+{
+    struct read_sync s;
+    struct ar_node *outer = enter(1);
+
+    spend(3 * MS);
+    struct ar_node *inner = enter(2);
+    spend(5 * MS);
+    leave(inner);
+    spend(MS);
+    ar_syncs_begin(t, &syncs, now);
+    spend(2 * MS); /* open all the time */
+    inner = enter(2);
+    spend(4 * MS);
+    leave(inner);
+    wait_for(7 * MS);
+    tap_ok(next_sync(&s) && part_of(&s, inner) == 9 * MS && part_of(&s, outer) == 6 * MS,
+           "what was before is added");
+    tap_ok(s.sync.n_parts == 2, "and nothing else");
+    leave(outer);
+    spend(MS);
+    wait_for(7 * MS);
+    tap_ok(next_sync(&s) && part_of(&s, inner) == 0 && part_of(&s, t->root) == MS, "once");
+}
+
 static void check_short_ones(void)
 {
     struct read_sync s;
@@ -257,8 +283,8 @@ int main(void)
         return 2;
     }
     now = t->slot->start_ticks + 1000;
-    ar_syncs_begin(t, &syncs, now);
     read_at = sizeof *syncs.stream;
+    check_what_was_before();
     check_by_hand();
     check_short_ones();
     check_largest();
