@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "findings/wait_reasons.h"
+
+#include <stdlib.h>
+
+#define MOST_INDIRECT 0.1
+
+size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all_ns, double part)
+{
+    double sum = 0;
+    size_t i = 0;
+
+    while (i < n && (i == 0 || sum < part * all_ns))
+        sum += shares[i++].ns;
+    return i;
+}
+
+uint32_t ar_to_blame(const struct ar_profile *p, uint32_t node)
+{
+    while (p->functions[p->nodes[node].function].kind == AR_FUNCTION_BUILTIN &&
+           p->nodes[node].parent != AR_NO_ID)
+        node = p->nodes[node].parent;
+    return node;
+}
+
+struct charged {
+    uint32_t function;
+    struct ar_wait_cause cause;
+};
+
+static uint32_t function_of(const struct ar_profile *p, uint32_t node)
+{
+    return node == AR_NO_ID ? AR_NO_ID : p->nodes[ar_to_blame(p, node)].function;
+}
+
+static int by_function(const void *a, const void *b)
+{
+    const struct charged *x = a, *y = b;
+
+    if (x->function != y->function)
+        return x->function < y->function ? -1 : 1;
+    if (x->cause.process != y->cause.process)
+        return x->cause.process < y->cause.process ? -1 : 1;
+    if (x->cause.indirect != y->cause.indirect)
+        return x->cause.indirect ? 1 : -1;
+    return (x->cause.ns < y->cause.ns) - (x->cause.ns > y->cause.ns);
+}
+
+/* By function, process and way; of several nodes the one that has most. */
+static struct charged *charge(const struct ar_profile *p, const struct ar_wait_site *site,
+                              size_t *n)
+{
+    struct charged *items = malloc((site->n_causes + 1) * sizeof *items);
+    size_t n_merged = 0;
+
+    if (!items)
+        return NULL;
+    for (size_t i = 0; i < site->n_causes; i++)
+        items[i] = (struct charged){function_of(p, site->causes[i].node), site->causes[i]};
+    qsort(items, site->n_causes, sizeof *items, by_function);
+    for (size_t i = 0; i < site->n_causes; i++) {
+        struct charged *last = n_merged ? &items[n_merged - 1] : NULL;
+
+        if (last && last->function == items[i].function &&
+            last->cause.process == items[i].cause.process &&
+            last->cause.indirect == items[i].cause.indirect)
+            last->cause.ns += items[i].cause.ns;
+        else
+            items[n_merged++] = items[i];
+    }
+    *n = n_merged;
+    return items;
+}
+
+static int larger_cause_first(const void *a, const void *b)
+{
+    double x = ((const struct ar_wait_cause *)a)->ns, y = ((const struct ar_wait_cause *)b)->ns;
+
+    return (x < y) - (x > y);
+}
+
+struct ar_wait_cause *ar_merged_causes(const struct ar_profile *p, const struct ar_wait_site *site,
+                                       size_t *n)
+{
+    struct charged *items = charge(p, site, n);
+    struct ar_wait_cause *causes = items ? malloc((*n + 1) * sizeof *causes) : NULL;
+
+    for (size_t i = 0; causes && i < *n; i++)
+        causes[i] = items[i].cause;
+    if (causes && *n)
+        qsort(causes, *n, sizeof *causes, larger_cause_first);
+    free(items);
+    return causes;
+}
+
+static int larger_share_first(const void *a, const void *b)
+{
+    const struct ar_wait_share *x = a, *y = b;
+
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? 1 : -1;
+    return (x->process > y->process) - (x->process < y->process);
+}
+
+/* Of items that are in order of processes: what each has of that function. */
+static struct ar_wait_reason add_up(const struct charged *items, size_t n,
+                                    struct ar_wait_share *shares)
+{
+    struct ar_wait_reason reason = {
+        .function = items->function, .node = items->cause.node, .late = shares};
+    double indirect_ns = 0, largest_ns = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ar_wait_cause *cause = &items[i].cause;
+
+        if (reason.n_late == 0 || shares[reason.n_late - 1].process != cause->process)
+            shares[reason.n_late++] = (struct ar_wait_share){.process = cause->process};
+        shares[reason.n_late - 1].ns += cause->ns;
+        reason.ns += cause->ns;
+        indirect_ns += cause->indirect ? cause->ns : 0;
+        if (cause->ns > largest_ns) {
+            largest_ns = cause->ns;
+            reason.node = cause->node;
+        }
+    }
+    reason.indirect = indirect_ns > MOST_INDIRECT * reason.ns;
+    qsort(shares, reason.n_late, sizeof *shares, larger_share_first);
+    return reason;
+}
+
+static int larger_reason_first(const void *a, const void *b)
+{
+    const struct ar_wait_reason *x = a, *y = b;
+
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? 1 : -1;
+    return (x->function > y->function) - (x->function < y->function);
+}
+
+enum ar_status ar_reasons_build(struct ar_wait_reasons *out, const struct ar_profile *p,
+                                const struct ar_wait_site *site)
+{
+    size_t n = 0, n_shares = 0;
+    struct charged *items = charge(p, site, &n);
+
+    *out = (struct ar_wait_reasons){0};
+    out->items = malloc((n + 1) * sizeof *out->items);
+    out->shares = malloc((n + 1) * sizeof *out->shares);
+    if (!items || !out->items || !out->shares) {
+        free(items);
+        ar_reasons_free(out);
+        return AR_NOMEM;
+    }
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && items[end].function == items[i].function;)
+            end++;
+        out->items[out->n] = add_up(&items[i], end - i, out->shares + n_shares);
+        n_shares += out->items[out->n++].n_late;
+    }
+    if (out->n)
+        qsort(out->items, out->n, sizeof *out->items, larger_reason_first);
+    free(items);
+    return AR_OK;
+}
+
+void ar_reasons_free(struct ar_wait_reasons *r)
+{
+    free(r->items);
+    free(r->shares);
+    *r = (struct ar_wait_reasons){0};
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * wait_reasons: why ranks waited.
+ *
+ * What a wait is charged to is call paths (analysis/waits.h); who reads it thinks of functions. A reason is a
+ * function, with all that ranks spent in it while others waited.
+ *
+ *     struct ar_wait_reasons reasons;
+ *     if (ar_reasons_build(&reasons, &profile, &waits.sites[0]) < 0) ...
+ *     reasons.items[0].function …
+ *     ar_reasons_free(&reasons);
+ */
+#pragma once
+
+#include "analysis/waits.h"
+
+/* Whoever calls a function in C is to blame, not that. */
+uint32_t ar_to_blame(const struct ar_profile *p, uint32_t node);
+/* How many of these, the largest first, have nearly all of it: of many ranks a few were late once or twice. */
+size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all_ns, double part);
+#define AR_MOST_LATE 0.9
+#define AR_MOST_WAITING 0.99
+
+/* What one function has of a wait, whoever was in it, and from wherever it was called. */
+struct ar_wait_reason {
+    uint32_t function; /* AR_NO_ID: not known */
+    uint32_t node;     /* one of those with most of it; AR_NO_ID: not known */
+    bool indirect;     /* more than a tenth of it came through others who had waited for it */
+    double ns;
+    const struct ar_wait_share *late; /* who was in it, the largest first; `n` is 0 */
+    size_t n_late;
+};
+
+struct ar_wait_reasons {
+    struct ar_wait_reason *items; /* the largest first */
+    size_t n;
+    struct ar_wait_share *shares;
+};
+
+AR_MUST_CHECK enum ar_status ar_reasons_build(struct ar_wait_reasons *out,
+                                              const struct ar_profile *p,
+                                              const struct ar_wait_site *site);
+void ar_reasons_free(struct ar_wait_reasons *r);
+/*
+ * The causes of a wait with those of one function, process and way as one, the largest first. To be freed; NULL: no
+ * memory.
+ */
+struct ar_wait_cause *ar_merged_causes(const struct ar_profile *p, const struct ar_wait_site *site,
+                                       size_t *n);
