@@ -192,7 +192,7 @@ static void meet_in_turn(struct ar_partners *all, const struct group *group, uin
 
     sorting = all;
     sorting_comm = comm;
-    qsort(all->waiting, n, sizeof *all->waiting, by_rank);
+    qsort(all->waiting, n, sizeof(void *), by_rank);
     for (size_t i = 0; i < n; i++) {
         met(all, AR_WAIT_EARLY_SCAN, last, &all->waiting[i], 1);
         if (came_later(all->waiting[i], last))
@@ -301,7 +301,7 @@ static enum ar_status add_to_group(struct ar_partners *all, const struct ar_prof
     group->first = arrival;
     if (++group->n < all->p->comms[sync->comm - 1].size)
         return AR_OK;
-    if (ar_grow((void **)&all->waiting, &all->cap_waiting, group->n, sizeof *all->waiting) < 0)
+    if (ar_grow((void **)&all->waiting, &all->cap_waiting, group->n, sizeof(void *)) < 0)
         return AR_NOMEM;
 
     struct ar_arrival *first = group->first;
