@@ -32,18 +32,21 @@ struct unpacked {
     struct ar_profile_part parts[AR_INTERVAL_PARTS];
 };
 
-/* A thread that is being read. */
+struct supply {
+    struct ar_stream_cursor cursor;
+    struct unpacked calls[AHEAD];
+};
+
+/* A thread that is being read: two lines of the cache, with what is touched at every call. */
 struct reading {
     double drift, offset_ns; /* to the common clock, from when the process began */
     int64_t exit_ns;         /* of the call at hand, on that clock */
-    struct unpacked *ahead;
-    uint32_t at, n_ahead; /* the one at hand */
+    struct supply *supply;
+    uint32_t at, n_ahead; /* the one at hand, of as many that are unpacked */
     uint32_t root;
     bool is_main;
     uint32_t interval; /* that the thread is in */
     struct ar_intervals_back back;
-    const struct ar_process *process;
-    struct ar_stream_cursor cursor;
 };
 
 /* A call may wait for several partners at once (MPI_Waitall): it waits for the last of them. */
@@ -64,10 +67,10 @@ struct analysis {
     struct ar_profile *p;
     const struct ar_totals *t;
     struct ar_waits *out;
-    const bool *of; /* by root: whose waits count; NULL: all */
-    struct reading *readings;
+    const bool *of;           /* by root: whose waits count; NULL: all */
+    struct reading *readings; /* one a stream */
+    struct supply *supplies;
     size_t n_readings;
-    struct unpacked *unpacked; /* of all of them */
     /*
      * Whose turn it is: a heap of those that are not at their end, the earliest first. A word each, of when its call
      * ended and, in the lower bits, which it is.
@@ -269,17 +272,23 @@ static int64_t common_ns(const struct reading *r, uint64_t since_start_ns)
 }
 
 /* On clocks of processes, of which any may be far from the others: only differences are exact in a double. */
-static void find_clock(struct reading *r, int64_t epoch_ns)
+static void find_clock(struct reading *r, const struct ar_process *process, int64_t epoch_ns)
 {
-    uint64_t wall_ns = r->process->wall_ns > 1000 ? r->process->wall_ns : 1000;
-    int64_t start = ar_process_clock_ns(r->process, 0);
-    int64_t end = ar_process_clock_ns(r->process, wall_ns);
+    uint64_t wall_ns = process->wall_ns > 1000 ? process->wall_ns : 1000;
+    int64_t start = ar_process_clock_ns(process, 0);
+    int64_t end = ar_process_clock_ns(process, wall_ns);
 
     r->offset_ns = (double)(start - epoch_ns);
     r->drift = (double)(end - start) / (double)wall_ns;
 }
 
 /* Between the start of the first process and the end of the last, which may both be nonsense. */
+static const struct ar_process *process_of(const struct ar_profile *p,
+                                           const struct ar_stream *stream)
+{
+    return &p->processes[p->locations[stream->location].process];
+}
+
 static void plan_turns(struct analysis *a)
 {
     int64_t last_ns = INT64_MIN;
@@ -287,7 +296,7 @@ static void plan_turns(struct analysis *a)
     a->first_ns = INT64_MAX;
     for (size_t i = 0; i < a->n_readings; i++) {
         int64_t start = common_ns(&a->readings[i], 0);
-        int64_t end = common_ns(&a->readings[i], a->readings[i].process->wall_ns);
+        int64_t end = common_ns(&a->readings[i], process_of(a->p, &a->p->streams[i])->wall_ns);
 
         a->first_ns = start < a->first_ns ? start : a->first_ns;
         last_ns = end > last_ns ? end : last_ns;
@@ -337,22 +346,24 @@ static void end_turns(struct analysis *a)
 static void close_reading(struct analysis *a, struct reading *r)
 {
     ar_intervals_forget(&a->intervals, &r->back);
-    ar_stream_close(&r->cursor);
+    ar_stream_close(&r->supply->cursor);
 }
 
 static const struct unpacked *call_of(const struct reading *r)
 {
-    return &r->ahead[r->at];
+    return &r->supply->calls[r->at];
 }
 
 static void unpack(struct reading *r)
 {
-    r->at = r->n_ahead = 0;
-    while (r->n_ahead < AHEAD && ar_stream_next(&r->cursor)) {
-        struct unpacked *to = &r->ahead[r->n_ahead++];
+    struct ar_stream_cursor *cursor = &r->supply->cursor;
 
-        to->sync = r->cursor.sync;
-        memcpy(to->parts, r->cursor.parts, sizeof to->parts);
+    r->at = r->n_ahead = 0;
+    while (r->n_ahead < AHEAD && ar_stream_next(cursor)) {
+        struct unpacked *to = &r->supply->calls[r->n_ahead++];
+
+        to->sync = cursor->sync;
+        memcpy(to->parts, cursor->parts, sizeof to->parts);
     }
 }
 
@@ -369,17 +380,16 @@ static bool read_next(struct reading *r)
 static enum ar_status open_reading(struct analysis *a, const struct ar_stream *stream,
                                    int64_t epoch_ns)
 {
+    const struct ar_location *location = &a->p->locations[stream->location];
     struct reading *r = &a->readings[a->n_readings];
 
-    if (ar_stream_open(&r->cursor, stream) < 0)
+    r->supply = &a->supplies[a->n_readings];
+    if (ar_stream_open(&r->supply->cursor, stream) < 0)
         return AR_NOMEM;
-    const struct ar_location *location = &a->p->locations[stream->location];
-
-    r->ahead = &a->unpacked[a->n_readings++ * AHEAD];
-    r->process = &a->p->processes[location->process];
+    a->n_readings++;
     r->root = ar_profile_root(a->p, stream->location);
     r->is_main = location->thread == 0 && location->process < a->p->n_roots;
-    find_clock(r, epoch_ns);
+    find_clock(r, process_of(a->p, stream), epoch_ns);
     r->interval = ar_interval_new(&a->intervals, &r->back, common_ns(r, 0), AR_NO_ID, 0);
     if (r->interval == AR_NO_ID)
         return AR_NOMEM;
@@ -391,11 +401,11 @@ static enum ar_status open_readings(struct analysis *a)
     int64_t epoch_ns = a->p->n_processes ? ar_process_clock_ns(&a->p->processes[0], 0) : 0;
 
     a->readings = ar_large_array(a->p->n_streams + 1, sizeof *a->readings);
-    a->unpacked = ar_large_array((a->p->n_streams + 1) * AHEAD, sizeof *a->unpacked);
+    a->supplies = ar_large_array(a->p->n_streams + 1, sizeof *a->supplies);
     a->intervals.cap = a->p->n_streams * (AR_INTERVALS_BACK + 2);
     a->intervals.items = ar_large_array(a->intervals.cap, sizeof *a->intervals.items);
     a->turns = calloc(a->p->n_streams + 1, sizeof *a->turns);
-    if (!a->readings || !a->turns || !a->unpacked || !a->intervals.items)
+    if (!a->readings || !a->turns || !a->supplies || !a->intervals.items)
         return AR_NOMEM;
     memset(a->readings, 0, (a->p->n_streams + 1) * sizeof *a->readings);
     for (size_t i = 0; i < a->p->n_streams; i++)
@@ -621,7 +631,7 @@ static void release(struct analysis *a)
     for (size_t i = 0; i < a->n_readings; i++)
         close_reading(a, &a->readings[i]);
     free(a->readings);
-    free(a->unpacked);
+    free(a->supplies);
     free(a->turns);
     if (a->partners)
         ar_partners_delete(a->partners);
