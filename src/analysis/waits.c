@@ -56,11 +56,17 @@ struct call {
     uint32_t after; /* the interval that its wait is part of; held */
     uint32_t late, site;
     double waited_ns;
-    struct ar_blame blame;
+    uint32_t blame; /* 0: it has not waited */
     bool nonblocking;
     bool ends_interval; /* its wait was before `after`, and not in it */
     bool is_main;       /* of the thread that is its process's main one */
     bool is_setup;      /* MPI_Init or MPI_Finalize */
+};
+
+/* What all who met at once share. */
+struct held_blame {
+    struct ar_blame blame;
+    uint32_t n_held; /* by calls, and while it is looked for; then the next one that is free */
 };
 
 struct analysis {
@@ -85,11 +91,40 @@ struct analysis {
     struct call *calls; /* from 1 */
     size_t n_calls, cap_calls;
     uint32_t free_call;
+    struct held_blame *blames; /* likewise */
+    size_t n_blames, cap_blames;
+    uint32_t free_blame;
     uint32_t *others; /* intervals of those who waited */
     size_t cap_others;
     double *main_waits, *setup_waits; /* by root, of its main thread */
     bool failed;
 };
+
+/* ---- blame ------------------------------------------------------------------------------------ */
+
+/* Held once; 0: no memory. */
+static uint32_t new_blame(struct analysis *a)
+{
+    uint32_t id = a->free_blame;
+
+    if (id) {
+        a->free_blame = a->blames[id].n_held;
+    } else {
+        if (ar_grow((void **)&a->blames, &a->cap_blames, a->n_blames + 2, sizeof *a->blames) < 0)
+            return 0;
+        id = (uint32_t)++a->n_blames;
+    }
+    a->blames[id].n_held = 1;
+    return id;
+}
+
+static void drop_blame(struct analysis *a, uint32_t id)
+{
+    if (--a->blames[id].n_held)
+        return;
+    a->blames[id].n_held = a->free_blame;
+    a->free_blame = id;
+}
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
@@ -106,7 +141,7 @@ static uint32_t new_call(struct analysis *a)
     }
     a->calls[id].n_open = 0;
     a->calls[id].waited_ns = 0;
-    a->calls[id].blame.n = 0;
+    a->calls[id].blame = 0;
     return id;
 }
 
@@ -133,8 +168,8 @@ static void count_wait(struct analysis *a, const struct call *call)
     if (a->of && !a->of[call->root])
         return;
     a->out->waited_ns += call->waited_ns;
-    if (ar_wait_sums_add(&a->sums, call->site, call->root, call->late, &call->blame,
-                         call->waited_ns) < 0)
+    if (ar_wait_sums_add(&a->sums, call->site, call->root, call->late,
+                         &a->blames[call->blame].blame, call->waited_ns) < 0)
         a->failed = true;
 }
 
@@ -143,10 +178,11 @@ static void end_call(struct analysis *a, uint32_t id)
 {
     struct call *call = &a->calls[id];
 
-    if (call->waited_ns > 0) {
+    if (call->blame) {
         count_wait(a, call);
         ar_interval_waited(&a->intervals, call->after, call->site, call->node, call->ends_interval,
-                           &call->blame, call->waited_ns);
+                           &a->blames[call->blame].blame, call->waited_ns);
+        drop_blame(a, call->blame);
     }
     ar_interval_drop(&a->intervals, call->after);
     call->late = a->free_call;
@@ -173,7 +209,7 @@ static bool make_others(struct analysis *a, size_t n)
 }
 
 static void charge(struct analysis *a, const struct ar_arrival *waiting, uint32_t late,
-                   uint32_t site, const struct ar_blame *blame, double ns)
+                   uint32_t site, uint32_t blame, double ns)
 {
     struct call *call = &a->calls[waiting->call];
 
@@ -182,15 +218,17 @@ static void charge(struct analysis *a, const struct ar_arrival *waiting, uint32_
     call->waited_ns = ns;
     call->late = late;
     call->site = site;
-    call->blame.n = blame->n;
-    memcpy(call->blame.items, blame->items, blame->n * sizeof *blame->items);
+    if (call->blame)
+        drop_blame(a, call->blame);
+    call->blame = blame;
+    a->blames[blame].n_held++;
 }
 
 static void met(void *who, enum ar_wait_class class, const struct ar_arrival *late,
                 const struct ar_arrival *const *waiting, size_t n)
 {
     struct analysis *a = who;
-    struct ar_blame blame;
+    uint32_t blame;
     double sum_ns = 0;
     size_t n_others = 0;
     uint32_t site = AR_NO_ID;
@@ -210,7 +248,8 @@ static void met(void *who, enum ar_wait_class class, const struct ar_arrival *la
     }
     if (n_others == 0)
         return;
-    if (site == AR_NO_ID) {
+    blame = site == AR_NO_ID ? 0 : new_blame(a);
+    if (!blame) {
         a->failed = true;
         return;
     }
@@ -222,7 +261,7 @@ static void met(void *who, enum ar_wait_class class, const struct ar_arrival *la
                                         .mean_ns = sum_ns / (double)n_others,
                                         .others = a->others,
                                         .n_others = n_others},
-                  &blame);
+                  &a->blames[blame].blame);
     for (size_t i = 0; i < n; i++) {
         const struct ar_arrival *w = waiting[i];
         double ns = waited_ns(w, late);
@@ -233,8 +272,9 @@ static void met(void *who, enum ar_wait_class class, const struct ar_arrival *la
         if (site == AR_NO_ID)
             a->failed = true;
         else
-            charge(a, w, late->location, site, &blame, ns);
+            charge(a, w, late->location, site, blame, ns);
     }
+    drop_blame(a, blame);
 }
 
 static void kept(void *who, const struct ar_arrival *arrival)
@@ -638,6 +678,7 @@ static void release(struct analysis *a)
     ar_wait_sums_close(&a->sums);
     free(a->intervals.items);
     free(a->calls);
+    free(a->blames);
     free(a->others);
     free(a->main_waits);
     free(a->setup_waits);
