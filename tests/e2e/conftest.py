@@ -90,6 +90,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SideByS
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "every_stack: runs on all stacks, not only on a selection")
+    config.addinivalue_line("markers", "alone: compares clocks of ranks, which have all processors then")
     config.pluginmanager.register(unsteady)
     config.stash[STACKS], config.stash[PLAIN], config.stash[SKIPPED] = read_stacks()
 

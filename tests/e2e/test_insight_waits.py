@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from harness import Sandbox, settled
 from test_fortran import fortran_library
 from test_libraries import caller_in_c, library_of
@@ -28,6 +29,7 @@ from truth import (
     unlike_request,
 )
 
+pytestmark = pytest.mark.alone
 ALL = everybody(0, 1, 2, 3)
 
 COLLECTIVES = (
@@ -108,10 +110,8 @@ def two_to_blame(truth: Truth) -> dict[Blame, tuple[float, float]]:
 
 # ---- the beginning and the end ----
 
-BOTH_ENDS = (
-    Fault("init", "barrier", "Init", ALL, {2: "reads_its_settings"}),
-    Fault("finalize", "barrier", "Finalize", ALL, {1: "writes_the_last_plot"}),
-)
+INIT = Fault("init", "barrier", "Init", ALL)
+FINALIZE = Fault("finalize", "barrier", "Finalize", ALL, {1: "writes_the_last_plot"})
 
 
 def test_init_and_finalize(mpi: Sandbox):
@@ -123,9 +123,15 @@ def test_init_and_finalize(mpi: Sandbox):
         check_sums(truth, data)
         check_efficiencies(mpi, run, data)
         assert (data["operations"], data["unresolved"]) == (2 * 4, 0)
-        return unlike_each(truth, data, BOTH_ENDS)
+        return {**unlike_fault(truth, data, INIT, mostly_its_settings(truth)), **unlike_fault(truth, data, FINALIZE)}
 
     assert not settled(look)
+
+
+def mostly_its_settings(truth: Truth) -> dict[Blame, tuple[float, float]]:
+    """Before it ranks import modules, which takes one of them longer than another: that made it late as well."""
+    waited = waited_in_all(truth, INIT)
+    return {Blame(2, "reads_its_settings"): (waited / 2, waited)}
 
 
 # ---- as it comes in real programs ----
