@@ -308,7 +308,7 @@ static unsigned n_bits_of(uint64_t number)
 
 static int64_t common_ns(const struct reading *r, uint64_t since_start_ns)
 {
-    return (int64_t)((double)since_start_ns * r->drift + r->offset_ns);
+    return ar_whole_ns((double)since_start_ns * r->drift + r->offset_ns);
 }
 
 /* On clocks of processes, of which any may be far from the others: only differences are exact in a double. */
@@ -318,8 +318,8 @@ static void find_clock(struct reading *r, const struct ar_process *process, int6
     int64_t start = ar_process_clock_ns(process, 0);
     int64_t end = ar_process_clock_ns(process, wall_ns);
 
-    r->offset_ns = (double)(start - epoch_ns);
-    r->drift = (double)(end - start) / (double)wall_ns;
+    r->offset_ns = (double)(int64_t)((uint64_t)start - (uint64_t)epoch_ns);
+    r->drift = (double)(int64_t)((uint64_t)end - (uint64_t)start) / (double)wall_ns;
 }
 
 /* Between the start of the first process and the end of the last, which may both be nonsense. */

@@ -230,17 +230,24 @@ const char *ar_sync_kind_name(uint32_t kind)
     return kind < AR_N_SYNC_KINDS ? names[kind] : "none";
 }
 
+int64_t ar_whole_ns(double ns)
+{
+    const double most = 0x1p60;
+
+    return (int64_t)(ns < -most ? -most : ns < most ? ns : most);
+}
+
 int64_t ar_process_clock_ns(const struct ar_process *process, uint64_t since_start_ns)
 {
     const struct ar_clock_link *first = &process->clock_links[AR_CLOCK_AT_INIT];
     const struct ar_clock_link *last = &process->clock_links[AR_CLOCK_AT_FINALIZE];
     uint64_t at = process->start_mono_ns + since_start_ns;
-    double offset = (double)first->offset_ns;
+    double drift = 0;
 
     if (!first->at_ns)
-        offset = 0;
-    else if (last->at_ns > first->at_ns)
-        offset += (double)(last->offset_ns - first->offset_ns) *
-                  ((double)at - (double)first->at_ns) / (double)(last->at_ns - first->at_ns);
-    return (int64_t)at + (int64_t)offset;
+        return (int64_t)at;
+    if (last->at_ns > first->at_ns)
+        drift = ((double)last->offset_ns - (double)first->offset_ns) *
+                ((double)at - (double)first->at_ns) / (double)(last->at_ns - first->at_ns);
+    return (int64_t)(at + (uint64_t)first->offset_ns + (uint64_t)ar_whole_ns(drift));
 }

@@ -383,6 +383,23 @@ static void test_unresolved(void)
     ar_profile_free(&p);
 }
 
+/* Clocks of a damaged file may say anything: what comes of it is nonsense, and nothing worse. */
+static void test_wild_clocks(void)
+{
+    make_random(5);
+    p.processes[0].clock_links[AR_CLOCK_AT_INIT] =
+        (struct ar_clock_link){.at_ns = 1, .offset_ns = INT64_MIN};
+    p.processes[0].clock_links[AR_CLOCK_AT_FINALIZE] =
+        (struct ar_clock_link){.at_ns = 2, .offset_ns = INT64_MAX};
+    p.processes[1].clock_links[AR_CLOCK_AT_INIT] =
+        (struct ar_clock_link){.at_ns = 1, .offset_ns = INT64_MAX};
+    p.processes[1].start_mono_ns = UINT64_MAX;
+    sample_must(ar_waits_build(&waits, &p, NULL));
+    tap_ok(waits.n_calls == job.n_calls, "wild clocks do no harm");
+    ar_waits_free(&waits);
+    ar_profile_free(&p);
+}
+
 static void test_nobody(void)
 {
     sample_start(&p);
@@ -422,6 +439,7 @@ int main(void)
     test_cause();
     test_indirect();
     test_unresolved();
+    test_wild_clocks();
     test_nobody();
     test_no_memory();
     return tap_done();
