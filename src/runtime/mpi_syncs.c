@@ -83,7 +83,10 @@ static int64_t ticks_by(const struct ar_node *node, uint64_t now)
     return node->ticks < 0 ? (int64_t)((uint64_t)node->ticks + now) : node->ticks;
 }
 
-/* `interval_ticks` serves nobody yet: it has what the node's children took. */
+/*
+ * `interval_ticks` serves nobody yet: it has what the node's children took. Nor does `epoch`: a node that is found by
+ * several keys is in the table as often, and counts once.
+ */
 static void sum_up_first(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
 {
     const struct ar_node_table *all = &t->children;
@@ -91,22 +94,29 @@ static void sum_up_first(struct ar_thread *t, struct ar_syncs *syncs, uint64_t n
     syncs->n_first = 0;
     t->root->interval_ticks = 0;
     for (size_t i = 0; i < all->n_slots; i++)
-        if (all->slots[i])
-            ((struct ar_node *)ar_live_ptr(all->slots[i]))->interval_ticks = 0;
-    for (size_t i = 0; i < all->n_slots; i++)
         if (all->slots[i]) {
-            const struct ar_node *node = ar_live_ptr(all->slots[i]);
-            struct ar_node *parent = ar_live_ptr(node->parent_ref);
+            struct ar_node *node = ar_live_ptr(all->slots[i]);
 
-            parent->interval_ticks += (uint64_t)ticks_by(node, now);
+            node->interval_ticks = node->epoch = 0;
         }
-    for (size_t i = 0; i < all->n_slots; i++)
-        if (all->slots[i]) {
-            const struct ar_node *node = ar_live_ptr(all->slots[i]);
+    for (size_t i = 0; i < all->n_slots; i++) {
+        struct ar_node *node = all->slots[i] ? ar_live_ptr(all->slots[i]) : NULL;
 
+        if (node && !node->epoch) {
+            node->epoch = 1;
+            ((struct ar_node *)ar_live_ptr(node->parent_ref))->interval_ticks +=
+                (uint64_t)ticks_by(node, now);
+        }
+    }
+    for (size_t i = 0; i < all->n_slots; i++) {
+        struct ar_node *node = all->slots[i] ? ar_live_ptr(all->slots[i]) : NULL;
+
+        if (node && node->epoch) {
+            node->epoch = 0;
             offer(syncs->first, &syncs->n_first, all->slots[i],
                   ticks_by(node, now) - (int64_t)node->interval_ticks);
         }
+    }
 }
 
 /* ---- an interval ----------------------------------------------------------------------------- */

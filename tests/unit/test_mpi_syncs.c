@@ -128,6 +128,13 @@ static void check_what_was_before(void)
     struct ar_node *inner = enter(2);
     spend(5 * MS);
     leave(inner);
+    /* Recursion from two lines is one node, found by three keys. */
+    struct ar_node *again = NULL;
+    for (uint64_t line = 1; line < 3; line++) {
+        again = ar_tree_enter(t, line << 32 | functions[1], now);
+        spend(6 * MS);
+        leave(again);
+    }
     spend(MS);
     ar_syncs_begin(t, &syncs, now);
     spend(2 * MS); /* open all the time */
@@ -137,7 +144,7 @@ static void check_what_was_before(void)
     wait_for(7 * MS);
     tap_ok(next_sync(&s) && part_of(&s, inner) == 9 * MS && part_of(&s, outer) == 6 * MS,
            "what was before is added");
-    tap_ok(s.sync.n_parts == 2, "and nothing else");
+    tap_ok(s.sync.n_parts == 3 && part_of(&s, again) == 12 * MS, "each node once");
     leave(outer);
     spend(MS);
     wait_for(7 * MS);
