@@ -236,7 +236,7 @@ enum ar_status ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t 
 
 /* ---- the result ------------------------------------------------------------------------------- */
 
-static int largest_share(const void *a, const void *b)
+int ar_wait_share_order(const void *a, const void *b)
 {
     const struct ar_wait_share *x = a, *y = b;
 
@@ -273,7 +273,7 @@ static size_t pack_shares(struct ar_wait_share *shares, size_t n_roots)
     for (size_t i = 0; i < n_roots; i++)
         if (shares[i].ns > 0)
             shares[n++] = shares[i];
-    qsort(shares, n, sizeof *shares, largest_share);
+    qsort(shares, n, sizeof *shares, ar_wait_share_order);
     return n;
 }
 

@@ -50,6 +50,9 @@ struct ar_wait_share {
     double ns;
 };
 
+/* For qsort: the largest first. */
+int ar_wait_share_order(const void *a, const void *b);
+
 struct ar_wait_cause {
     uint32_t process; /* that spent its time there */
     uint32_t node;    /* AR_NO_ID: not known */

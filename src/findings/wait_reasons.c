@@ -93,15 +93,6 @@ struct ar_wait_cause *ar_merged_causes(const struct ar_profile *p, const struct 
     return causes;
 }
 
-static int larger_share_first(const void *a, const void *b)
-{
-    const struct ar_wait_share *x = a, *y = b;
-
-    if (x->ns != y->ns)
-        return x->ns < y->ns ? 1 : -1;
-    return (x->process > y->process) - (x->process < y->process);
-}
-
 /* Of items that are in order of processes: what each has of that function. */
 static struct ar_wait_reason add_up(const struct charged *items, size_t n,
                                     struct ar_wait_share *shares)
@@ -124,7 +115,7 @@ static struct ar_wait_reason add_up(const struct charged *items, size_t n,
         }
     }
     reason.indirect = indirect_ns > MOST_INDIRECT * reason.ns;
-    qsort(shares, reason.n_late, sizeof *shares, larger_share_first);
+    qsort(shares, reason.n_late, sizeof *shares, ar_wait_share_order);
     return reason;
 }
 
