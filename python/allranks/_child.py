@@ -57,12 +57,15 @@ def launchers_of(pid: int) -> "set[int]":
     return found
 
 
-def is_ours(path: str) -> bool:
-    """A note of this user, left by a process that has the same launcher."""
+def is_private(path: str) -> bool:
+    """A file or directory, and no link, that only this user can change: others can make any in the default places."""
     stat = os.lstat(path)
+    return stat.st_uid == os.geteuid() and not stat.st_mode & 0o22 and stat.st_mode & 0o170000 in (0o040000, 0o100000)
+
+
+def has_our_launcher(path: str) -> bool:
     pid = os.path.basename(path).replace(".c", "-p").rpartition("-p")[2].partition("-")[0]
-    private = stat.st_uid == os.geteuid() and not stat.st_mode & 0o22 and not os.path.islink(path)
-    return private and not launchers_of(int(pid.lstrip("p"))).isdisjoint(launchers_of(os.getpid()))
+    return not launchers_of(int(pid.lstrip("p"))).isdisjoint(launchers_of(os.getpid()))
 
 
 def notes() -> "list[str]":
@@ -77,9 +80,17 @@ def notes() -> "list[str]":
 
 def names_in(directory: str) -> "list[str]":
     try:
-        return os.listdir(directory)
+        return os.listdir(directory) if is_private(directory) else []
     except OSError:  # there is none, or no more
         return []
+
+
+def read_note(path: str) -> "tuple[str, str]":
+    """The name of the process that left it, and what it says; nothing if it is not a note."""
+    with open(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOFOLLOW)) as file:
+        magic, _, rest = file.read().partition("\n")
+    name, _, text = rest.partition("\n")
+    return (name, text) if magic == "ALLRNOTE" else ("", "")
 
 
 def left_by_parent() -> str:
@@ -88,24 +99,28 @@ def left_by_parent() -> str:
     texts = []
     for path in notes():
         try:
-            if is_ours(path):
-                with open(path) as file:
-                    texts.append(file.read().partition("\n")[::2])
-        except OSError:  # another call has returned meanwhile
+            if is_private(path) and has_our_launcher(path):
+                texts.append(read_note(path))
+        except (OSError, ValueError):  # another call has returned meanwhile; or it is no note of ours
             continue
-    texts.sort(key=lambda text: text[0] != parent)
+    texts.sort(key=lambda text: (not text[1], text[0] != parent))
     return texts[0][1] if texts else ""
+
+
+def is_recording(stem: str) -> bool:
+    """Can it be one? A daemon that was started below a program has the variable for days: then this is all that it costs."""
+    return os.path.isabs(stem) and os.path.isdir(os.path.dirname(stem))
 
 
 def start() -> None:
     text = os.environ.pop("ALLRANKS_CHILD", "") or left_by_parent()
+    stem, *argv = text.split("\n")
     words = command_line()
-    if not text or not is_wanted(words):
+    if not is_recording(stem) or not is_wanted(words):
         return
     from allranks import _launch
 
     if not _launch.trouble:
-        stem, *argv = text.split("\n")
         facts = {"program": program_of(words), "command": " ".join(words)}
         options = _launch.parse([*argv, "-"])
         _launch.use_drop_ins(options)

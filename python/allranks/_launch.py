@@ -56,10 +56,12 @@ options:
                        what was recorded by a killed process stays there
       --max-size SIZE  limit of a live file, such as 64M (default: 256M); when
                        it is full, new call paths count for their caller
-      --builtins WHICH functions in C: `costly` shows those that take 1 % or more
-                       of a thread's time, estimated where they are short and
-                       many (default); `all` records every call, as cProfile
-                       does; `none` records no one
+      --builtins WHICH functions in C: `counted` counts every call, times what
+                       is not cheap exactly and the rest now and then, marked
+                       with ~ (default); `all` counts what cProfile counts,
+                       len, isinstance and append included; `none` leaves
+                       them out
+      --exact          time every call of a function in C, cheap or not
       --budget SHARE   such as 2%: functions that prove cheap and frequent are
                        timed no more when recording takes more than that
       --include GLOB   record only functions whose module, file or qualified
@@ -77,7 +79,8 @@ options:
 
 # `install-shims` is done here, what is in C by the command.
 COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "export", "merge", "recover", "clean")
-BUILTINS = ("none", "costly", "all")  # in the order of enum ar_builtins
+BUILTINS = ("none", "counted", "all")  # in the order of enum ar_builtins
+FORMER_NAMES = {"costly": "counted"}
 CALIBRATION_CALLS = 200
 CALIBRATION = f"""\
 def nothing():
@@ -109,7 +112,8 @@ class Options:
     quiet = False
     live_dir = ""
     max_bytes = 256 << 20
-    builtins = "costly"
+    builtins = "counted"
+    exact = False
     budget = 0.0  # a share of the time; 0: no limit
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -150,6 +154,7 @@ def parse_timeout(name: str, text: str) -> int:
 
 
 def parse_builtins(text: str) -> str:
+    text = FORMER_NAMES.get(text, text)
     if text not in BUILTINS:
         raise UsageError(f"--builtins {text}: not one of {', '.join(BUILTINS)}")
     return text
@@ -224,6 +229,8 @@ def parse(argv: list[str]) -> Options:
             options.hide_imports = True
         elif name == "--no-children":
             options.children = False
+        elif name == "--exact":
+            options.exact = True
         elif name in WITH_VALUE:
             if not equals:
                 if not rest:
@@ -232,6 +239,8 @@ def parse(argv: list[str]) -> Options:
             set_option(options, name, value)
         else:
             raise UsageError(f"unknown option {name} (options of the program come after it)")
+    if options.exact and options.budget:
+        raise UsageError("--exact times every call, --budget stops timing some: give one of the two")
     if not rest:
         raise UsageError("no program to run (try: allranks run --help)")
     options.target = rest[0]
@@ -295,8 +304,10 @@ def is_package(path: str) -> bool:
 def at_exit(ending: str, pstats_file: str, quiet: bool) -> None:
     """The last of Python's exit functions: the program's own, registered later, have run."""
     for name in ("mpi4py", "numpy", "petsc4py", "h5py"):
-        version = getattr(sys.modules.get(name), "__version__", None)
-        if isinstance(version, str):
+        module = sys.modules.get(name)
+        # As it is: a module of the program may make its attributes when they are asked for.
+        version = module.__dict__.get("__version__") if type(module) is type(os) else None
+        if type(version) is str:
             _runtime.fact(name, os.fsencode(version))
     written = _runtime.finish(bool(ending or pstats_file))
     if written and pstats_file:
@@ -309,19 +320,29 @@ def command_path() -> str:
     return os.path.join(os.path.dirname(sys.executable), "allranks")
 
 
-def export_pstats(run: str, name: str) -> None:
-    """By the command, since what converts has no place in the user's process."""
+def export_pstats(run: str, name: str) -> str:
+    """By the command, since what converts has no place in the user's process. Returns what it says of the times."""
     program = command_path()
-    pid = os.posix_spawn(program, [program, "export", run, "-f", "pstats", "-o", name], os.environ)
+    words = [program, "export", run, "-f", "pstats", "-o", name]
+    inner, outer = os.pipe()
+    with open(inner, "rb") as file:
+        try:
+            pid = os.posix_spawn(program, words, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, outer, 2)])
+        finally:
+            os.close(outer)
+        said = file.read()
     if os.waitpid(pid, 0)[1]:
+        os.write(2, said)
         raise OSError
+    return os.fsdecode(said).partition(f"wrote {name}: ")[2].strip()
 
 
 def become_pstats(run: str, ending: str, speaks: bool) -> None:
     """The run file becomes one that pstats reads."""
     part = f"{run}.{os.getpid()}.part"
+    estimated = ""
     try:
-        export_pstats(run, part)
+        estimated = export_pstats(run, part)
         name = free_name(part, os.path.splitext(run)[0], ending)
         os.unlink(part)
         os.unlink(run)
@@ -330,7 +351,7 @@ def become_pstats(run: str, ending: str, speaks: bool) -> None:
     if os.path.dirname(name) == current_directory():
         name = os.path.basename(name)
     if speaks:
-        note(f"recorded in {name}; see: allranks report {name}")
+        note(f"recorded in {name}{estimated and ', ' + estimated}; see: allranks report {shell_word(name)}")
 
 
 def replace_by_pstats(run: str, name: str) -> None:
@@ -409,6 +430,8 @@ def options_for_children(options: Options, output: str) -> bytes:
         words.append(f"--budget={options.budget!r}")
     if options.hide_imports:
         words.append("--no-import")
+    if options.exact:
+        words.append("--exact")
     words += [f"--as={name}" for name in options.drop_ins]
     words += [f"--include={glob}" for glob in options.include]
     words += [f"--exclude={glob}" for glob in options.exclude]
@@ -440,6 +463,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
             options.quiet,
             os.fsencode(os.path.dirname(os.path.abspath(__file__))),
             BUILTINS.index(options.builtins),
+            options.exact,
             options.budget,
             tuple(os.fsencode(glob) for glob in options.include),
             tuple(os.fsencode(glob) for glob in options.exclude),
@@ -456,6 +480,8 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
         return
     if engine == "trace API" and not options.quiet and not stem:
         note("another tool holds the interpreter's cheap hook; recording through the trace API, which costs more")
+    if not options.quiet and not stem:
+        warn_of_file_system()
     for key, value in encoded:
         _runtime.fact(key, value)
     os.register_at_fork(after_in_child=_runtime.forked)
@@ -463,6 +489,14 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     if pstats_file:
         _runtime.export_if_terminated(os.fsencode(command_path()), os.fsencode(pstats_file))
     atexit.register(at_exit, "" if stem else ending, pstats_file, options.quiet)
+
+
+def warn_of_file_system() -> None:
+    """Of one that can take the live file away while it is mapped."""
+    remote = _runtime.remote_file_system()
+    if remote:
+        name, directory = remote[0], os.fsdecode(remote[1])
+        note(f"{directory}: live files are on {name}, whose failure could end the program by SIGBUS (try: --live-dir in /dev/shm or /tmp)")
 
 
 def use_drop_ins(options: Options) -> None:
@@ -650,12 +684,44 @@ def prepare(options: Options) -> "tuple[Callable[..., bool], tuple[object, ...]]
     return _runtime.run_module, (run_as_main, *what)
 
 
+def shell_word(word: str) -> str:
+    """Quoted if it has to be, for a command that the user may copy; shlex is not loaded for that."""
+    is_plain = word and all(c.isalnum() or c in "_-+=:,./@%" for c in word)
+    return word if is_plain else "'" + word.replace("'", "'\\''") + "'"
+
+
+def showable(text: str) -> str:
+    """Without characters that a terminal would interpret: paths and arguments are others' words."""
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
 def note(text: str) -> None:
-    print(f"allranks: {text}", file=sys.stderr, flush=True)
+    if sys.stderr is None:  # print would take standard output, which is the program's
+        return
+    try:
+        print(f"allranks: {showable(text)}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):  # nobody can be told, and the program is to run
+        pass
 
 
 def complain(text: str) -> None:
-    print(f"allranks: error: {text}", file=sys.stderr, flush=True)
+    note(f"error: {text}")
+
+
+def answer(text: str) -> None:
+    """To standard output, several lines of it; ends the process if it cannot be written.
+
+    Not through sys.stdout, which would try to write what is left once more at its end, and say so in its own way.
+    """
+    rest = "".join(each if each == "\n" else showable(each) for each in text).encode()
+    try:
+        while rest:
+            rest = rest[os.write(1, rest) :]
+    except BrokenPipeError:  # the reader has seen enough
+        sys.exit(2)
+    except OSError as error:
+        complain(f"standard output: {error.strerror} (what was printed is not complete)")
+        sys.exit(2)
 
 
 def run_plainly(options: Options) -> "NoReturn":
@@ -663,7 +729,7 @@ def run_plainly(options: Options) -> "NoReturn":
     import subprocess
     import sysconfig
 
-    reason = f"{trouble} (install allranks again, with this Python)"
+    reason = trouble if "glibc" in trouble else f"{trouble} (install allranks again, with this Python)"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         reason = "free-threaded Python is not supported yet (use a build with the GIL)"
     complain(f"{reason}; the program runs without being recorded")
@@ -731,8 +797,8 @@ def main() -> None:
     elif argv and argv[0] in COMMANDS and not os.path.exists(argv[0]):
         exec_command(argv)
     if argv and argv[0] in ("-h", "--help"):
-        sys.stdout.write(USAGE)
+        answer(USAGE)
     elif argv and argv[0] == "--version":
-        print("allranks", __version__)
+        answer(f"allranks {__version__}\n")
     else:
         run(argv)

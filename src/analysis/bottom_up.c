@@ -137,6 +137,7 @@ struct ar_spread ar_bottom_up_spread(struct ar_bottom_up *b, const struct ar_bot
     for (size_t i = 0; i < row->n_ways; i++) {
         struct ar_row values = ar_selves_get(&b->selves, row->ways[i].leaf);
 
+        ar_doubt_add(&s.s.doubt, b->t->self[row->ways[i].leaf].doubt);
         for (size_t k = 0; k < values.n; k++)
             b->by_root[ar_profile_root(b->p, values.values[k].location)] += values.values[k].value;
     }

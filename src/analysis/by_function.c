@@ -75,7 +75,8 @@ enum ar_status ar_shares_open(struct ar_shares *out, const struct ar_by_function
     *out = (struct ar_shares){.b = b};
     if (ar_rows_open(&out->calls, b->p, AR_METRIC_CALLS) == AR_OK &&
         ar_rows_open(&out->times, b->p, AR_METRIC_TIME) == AR_OK &&
-        ar_selves_open(&out->selves, b->t, b->p) == AR_OK)
+        ar_selves_open(&out->selves, b->t, b->p) == AR_OK &&
+        ar_doubts_open(&out->doubts, b->p) == AR_OK)
         return AR_OK;
     ar_shares_close(out);
     return AR_NOMEM;
@@ -86,6 +87,7 @@ void ar_shares_close(struct ar_shares *s)
     ar_rows_close(&s->calls);
     ar_rows_close(&s->times);
     ar_selves_close(&s->selves);
+    ar_doubts_close(&s->doubts);
     *s = (struct ar_shares){0};
 }
 
@@ -93,6 +95,37 @@ static struct ar_share *share_of(const struct ar_shares *s, const struct ar_valu
                                  struct ar_share *shares)
 {
     return &shares[ar_profile_root(s->b->p, value->location)];
+}
+
+struct doubting {
+    const struct ar_profile *p;
+    struct ar_share *shares;
+    bool of_time, of_child;
+};
+
+static void add_doubt(uint32_t location, struct ar_doubt doubt, void *context)
+{
+    const struct doubting *d = context;
+    struct ar_share *share = &d->shares[ar_profile_root(d->p, location)];
+
+    if (d->of_time)
+        ar_doubt_add(&share->time_doubt, doubt);
+    ar_doubt_add(&share->self_doubt, d->of_child ? ar_doubt_estimated(doubt) : doubt);
+}
+
+/* Most nodes have none: nothing is read of them. */
+static void add_doubts(struct ar_shares *s, uint32_t node, struct ar_share *shares)
+{
+    const struct ar_totals *t = s->b->t;
+    struct doubting d = {s->b->p, shares, s->b->outermost[node], false};
+
+    if (!t->self[node].doubt.marks)
+        return;
+    ar_doubts_each(&s->doubts, node, add_doubt, &d);
+    d = (struct doubting){s->b->p, shares, false, true};
+    for (uint32_t c = t->first_child[node]; c != AR_NO_ID; c = t->next_sibling[c])
+        if (t->time[c].doubt.marks)
+            ar_doubts_each(&s->doubts, c, add_doubt, &d);
 }
 
 static void add_node(struct ar_shares *s, uint32_t node, struct ar_share *shares)
@@ -108,6 +141,7 @@ static void add_node(struct ar_shares *s, uint32_t node, struct ar_share *shares
         share_of(s, &times.values[i], shares)->time_ns += times.values[i].value;
     for (size_t i = 0; i < selves.n; i++)
         share_of(s, &selves.values[i], shares)->self_ns += selves.values[i].value;
+    add_doubts(s, node, shares);
 }
 
 void ar_shares_get(struct ar_shares *s, uint32_t function, struct ar_share *shares)
@@ -141,6 +175,9 @@ static void sum_up(struct ar_by_function *b, struct ar_shares *reading, uint32_t
     sums->self = ar_spread_end(&self);
     sums->calls = ar_spread_end(&calls);
     for (uint32_t i = b->first_node[function]; i < b->first_node[function + 1]; i++) {
+        ar_doubt_add(&sums->self.doubt, b->t->self[b->nodes[i]].doubt);
+        if (b->outermost[b->nodes[i]])
+            ar_doubt_add(&sums->time.doubt, b->t->time[b->nodes[i]].doubt);
         sums->bytes_out += b->t->bytes_out[b->nodes[i]];
         sums->bytes_in += b->t->bytes_in[b->nodes[i]];
         sums->n_nodes++;

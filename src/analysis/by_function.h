@@ -32,6 +32,7 @@ struct ar_function_sums {
 /* What one process has of a function. */
 struct ar_share {
     uint64_t n_calls, time_ns, self_ns;
+    struct ar_doubt time_doubt, self_doubt;
 };
 
 struct ar_by_function {
@@ -67,6 +68,7 @@ struct ar_shares {
     const struct ar_by_function *b;
     struct ar_rows calls, times;
     struct ar_selves selves;
+    struct ar_doubts doubts;
 };
 
 AR_MUST_CHECK enum ar_status ar_shares_open(struct ar_shares *out, const struct ar_by_function *b);

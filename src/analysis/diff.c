@@ -219,20 +219,31 @@ static double least_noise(const struct building *m, const struct ar_change *chan
     return LEAST_OF_ITSELF * larger;
 }
 
+/* Of an estimate whose error is not known nothing can be said. */
+static double noise_of_estimates(const struct ar_change *change)
+{
+    double error =
+        hypot(ar_doubt_error(change->base_doubt, 1), ar_doubt_error(change->now_doubt, 1));
+
+    return isnan(error) ? 0 : 2 * error;
+}
+
 static void decide(const struct building *m, struct ar_change *change, double noise)
 {
-    double least = least_noise(m, change);
+    double least = fmax(least_noise(m, change), noise_of_estimates(change));
 
     change->noise = noise > least ? noise : least;
     change->counts = fabs(ar_change_ns(change)) > change->noise;
 }
 
 /* From the means of all runs. */
-static struct ar_change change_of(const struct building *m)
+static struct ar_change change_of(const struct building *m, struct ar_doubt base_doubt,
+                                  struct ar_doubt now_doubt)
 {
     struct sample base = sample_of(m->means, m->d->n_base);
     struct sample now = sample_of(m->means + m->d->n_base, m->d->n_runs - m->d->n_base);
-    struct ar_change change = {.base = base.mean, .now = now.mean};
+    struct ar_change change = {
+        .base = base.mean, .now = now.mean, .base_doubt = base_doubt, .now_doubt = now_doubt};
 
     decide(m, &change, m->d->noise == AR_NOISE_OF_RUNS ? student_noise(base, now) : 0);
     return change;
@@ -277,7 +288,7 @@ static struct ar_change compare_runs(struct building *m, bool of_mpi)
 
     for (size_t i = 0; i < m->d->n_runs; i++)
         m->means[i] = of_mpi ? mpi_of(&m->d->runs[i]) : wall_of(&m->d->runs[i]);
-    change = change_of(m);
+    change = change_of(m, (struct ar_doubt){0}, (struct ar_doubt){0});
     if (!reads_ranks(m))
         return change;
     for (int side = 0; side < 2; side++)
@@ -294,6 +305,14 @@ static struct ar_change compare_runs(struct building *m, bool of_mpi)
 
 enum figure { FIGURE_TIME, FIGURE_SELF, FIGURE_CALLS };
 
+static const struct ar_spread *spread_of(const struct building *m, const struct ar_summary *s,
+                                         uint32_t id, enum figure figure)
+{
+    if (m->by_path)
+        return figure == FIGURE_TIME ? &s->t.time[id] : &s->t.self[id];
+    return figure == FIGURE_TIME ? &s->f.sums[id].time : &s->f.sums[id].self;
+}
+
 static double figure_of(const struct building *m, const struct ar_summary *s, uint32_t id,
                         enum figure figure)
 {
@@ -301,19 +320,42 @@ static double figure_of(const struct building *m, const struct ar_summary *s, ui
         return 0;
     if (m->by_path && figure == FIGURE_CALLS)
         return s->p.n_roots ? (double)s->t.n_calls[id] / (double)s->p.n_roots : 0;
-    if (m->by_path)
-        return figure == FIGURE_TIME ? s->t.time[id].mean : s->t.self[id].mean;
     if (figure == FIGURE_CALLS)
         return s->f.sums[id].calls.mean;
-    return figure == FIGURE_TIME ? s->f.sums[id].time.mean : s->f.sums[id].self.mean;
+    return spread_of(m, s, id, figure)->mean;
+}
+
+/* Of the mean over ranks and over the runs of a side. */
+static struct ar_doubt doubt_of(const struct building *m, const struct ar_common *common,
+                                uint32_t row, enum figure figure, size_t first, size_t end)
+{
+    struct ar_doubt sum = {0};
+
+    for (size_t i = first; i < end && figure != FIGURE_CALLS; i++) {
+        const struct ar_summary *s = &m->d->runs[i];
+        uint32_t id = ar_common_id(common, i, row);
+        double n = (double)s->p.n_roots * (double)(end - first);
+
+        if (id == AR_NO_ID || n <= 0)
+            continue;
+
+        struct ar_doubt doubt = spread_of(m, s, id, figure)->doubt;
+
+        doubt.variance /= n * n;
+        ar_doubt_add(&sum, doubt);
+    }
+    return sum;
 }
 
 static struct ar_change compare_figure(const struct building *m, const struct ar_common *common,
                                        uint32_t row, enum figure figure)
 {
+    size_t n_base = m->d->n_base, n_runs = m->d->n_runs;
+
     for (size_t i = 0; i < m->d->n_runs; i++)
         m->means[i] = figure_of(m, &m->d->runs[i], ar_common_id(common, i, row), figure);
-    return change_of(m);
+    return change_of(m, doubt_of(m, common, row, figure, 0, n_base),
+                     doubt_of(m, common, row, figure, n_base, n_runs));
 }
 
 static bool is_on_side(const struct ar_common *common, uint32_t row, size_t first, size_t end)

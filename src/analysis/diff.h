@@ -18,7 +18,7 @@
  *     one process each           nothing: then only what follows
  *
  * but it is never less than 0.1 % of the run's time, and with one run a side never less than 2 % of
- * the time itself.
+ * the time itself; nor, where times are estimated, than twice the standard error of the change.
  *
  * Life cycle: built from summaries, which must outlive it, base first; where there is one run a
  * side these must still have their values. Threads: read-only once built. Cost: rows times ranks.
@@ -37,6 +37,8 @@ struct ar_change {
     double base, now; /* nanoseconds: mean over ranks, and then over runs */
     double noise;     /* a change has to be larger */
     bool counts;      /* it is */
+    /* How far the means are to be believed: `variance` is that of the mean over ranks and runs. */
+    struct ar_doubt base_doubt, now_doubt;
 };
 
 struct ar_diff_row {

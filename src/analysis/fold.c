@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/fold.h"
 
+#include "analysis/place.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,8 +65,8 @@ static enum ar_status fold_node(struct folding *f, uint32_t i)
             return AR_OK;
         }
         node.function = f->import_id;
-    } else if (!keeps_line(f->p, i)) {
-        node.line = 0;
+    } else {
+        node.line = keeps_line(f->p, i) ? ar_line_of_node(f->p, i) : 0;
     }
     node.parent = parent;
     return ar_profile_node(f->out, node, &f->ids[i]);

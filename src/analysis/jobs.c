@@ -3,6 +3,7 @@
 
 #include "analysis/load.h"
 #include "base/arena.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static void look_at(struct ar_job *job, const char *path)
 {
     struct ar_live_header header;
 
-    if (!ar_live_read_header(path, &header))
+    if (!ar_file_is_own(path) || !ar_live_read_header(path, &header))
         return;
     job->n_processes++;
     job->n_running += ar_live_is_running(&header);
@@ -57,17 +58,18 @@ static enum ar_status add_job(struct ar_jobs *jobs, const char *path)
     return AR_OK;
 }
 
+/* Whoever can write to these places can make a directory of this name: only the user's own count. */
 static enum ar_status add_place(struct ar_jobs *jobs, const char *place)
 {
     char parent[PATH_BYTES], path[2 * PATH_BYTES];
     enum ar_status status = AR_OK;
 
     snprintf(parent, sizeof parent, "%s/allranks-%u", place, (unsigned)geteuid());
-    DIR *dir = opendir(parent);
+    DIR *dir = ar_file_is_own_directory(parent) ? opendir(parent) : NULL;
 
     for (struct dirent *entry; dir && status == AR_OK && (entry = readdir(dir));) {
         snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
-        if (entry->d_name[0] != '.')
+        if (entry->d_name[0] != '.' && ar_file_is_own_directory(path))
             status = add_job(jobs, path);
     }
     if (dir)

@@ -3,8 +3,11 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "format/livefile.h"
+#include "format/note.h"
 #include "format/runfile.h"
 
 #include <dirent.h>
@@ -25,7 +28,6 @@
  */
 #define EMPTY_AFTER_NS ((uint64_t)60 * 1000000000u)
 #define PART_AFTER_NS ((uint64_t)3600 * 1000000000u)
-#define LARGEST_NOTE_BYTES (64 << 10)
 
 const char *ar_left_state_name(enum ar_left_state state)
 {
@@ -59,6 +61,12 @@ static bool matches(const char *name, const char *pattern)
 static bool is_part(const char *name)
 {
     return matches(name, "\\.[0-9]+-[0-9a-f]+\\.part$");
+}
+
+/* With the nanosecond it was begun in, as runfile_write.c names it: nobody else gives such a name. */
+static bool is_certainly_a_part(const char *name)
+{
+    return matches(name, "\\.[0-9]+-[0-9a-f]{12,16}\\.part$");
 }
 
 static bool kind_of(const char *name, enum ar_left_kind *kind)
@@ -180,13 +188,7 @@ static enum ar_left_state state_by_name(int fd, const char *name)
 
 static int open_to_look(int directory, const char *name, struct stat *st)
 {
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-
-    if (fd >= 0 && (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+    return ar_file_open(directory, name, O_RDONLY | O_NOFOLLOW, st);
 }
 
 bool ar_left_look(int directory, const char *name, struct ar_left_file *out)
@@ -211,21 +213,36 @@ bool ar_left_look(int directory, const char *name, struct ar_left_file *out)
     return true;
 }
 
-/* A live file without a header is ours if it is empty: nothing else can be said about it. */
-static bool begins_as_ours(int fd, enum ar_left_kind kind)
+static bool has_magic_of(enum ar_left_kind kind, const char head[8])
+{
+    bool is_live = memcmp(head, AR_LIVE_MAGIC, 8) == 0, is_run = memcmp(head, AR_RUN_MAGIC, 8) == 0;
+
+    switch (kind) {
+    case AR_LEFT_LIVE:
+        return is_live;
+    case AR_LEFT_RUN:
+        return is_run;
+    case AR_LEFT_PART:
+        return is_live || is_run;
+    default:
+        return memcmp(head, AR_NOTE_MAGIC, AR_NOTE_MAGIC_BYTES) == 0;
+    }
+}
+
+/*
+ * A file without the first bytes of its kind is ours only if they have not been written yet, and then only where
+ * there are others of ours: `is_blank`. A run file has its name when it is whole.
+ */
+static bool begins_as_ours(int fd, enum ar_left_kind kind, bool *is_blank)
 {
     static const char nothing[8];
     char head[8] = "";
     ssize_t n = pread(fd, head, sizeof head, 0);
 
-    if (kind == AR_LEFT_LIVE)
-        return n == 0 || memcmp(head, nothing, sizeof head) == 0 ||
-               memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0;
-    if (kind == AR_LEFT_VERDICT)
-        return n == 0 || (n == 1 && (*head == 'y' || *head == 'n'));
-    if (kind == AR_LEFT_PART && (n == 0 || memcmp(head, AR_LIVE_MAGIC, sizeof head) == 0))
-        return true;
-    return n == (ssize_t)sizeof head && memcmp(head, AR_RUN_MAGIC, sizeof head) == 0;
+    *is_blank = n == 0 || (kind == AR_LEFT_LIVE && n == (ssize_t)sizeof head &&
+                           memcmp(head, nothing, sizeof head) == 0);
+    return (*is_blank && kind != AR_LEFT_RUN) ||
+           (n == (ssize_t)sizeof head && has_magic_of(kind, head));
 }
 
 static bool look_at_ours(int directory, const char *name, enum ar_left_kind kind,
@@ -233,14 +250,14 @@ static bool look_at_ours(int directory, const char *name, enum ar_left_kind kind
 {
     struct stat st;
     int fd = open_to_look(directory, name, &st);
-    bool ours =
-        fd >= 0 && st.st_uid == geteuid() &&
-        (kind == AR_LEFT_NOTE ? st.st_size <= LARGEST_NOTE_BYTES : begins_as_ours(fd, kind));
+    bool is_blank;
+    bool ours = fd >= 0 && st.st_uid == geteuid() && begins_as_ours(fd, kind, &is_blank);
 
     if (ours && kind == AR_LEFT_LIVE) {
         ours = ar_left_look(directory, name, out);
     } else if (ours) {
-        *out = (struct ar_left_file){.kind = kind, .state = state_by_name(fd, name)};
+        *out = (struct ar_left_file){
+            .kind = kind, .state = state_by_name(fd, name), .is_blank = is_blank};
         snprintf(out->name, sizeof out->name, "%.255s", name);
         take_stat(out, &st);
     }
@@ -337,8 +354,22 @@ static void free_job(struct ar_left_job *job)
     *job = (struct ar_left_job){0};
 }
 
+/* A directory may be named twice, or found in two ways. */
+static bool is_listed(const struct ar_leftovers *out, const struct ar_left_job *job)
+{
+    for (size_t i = 0; i < out->n_jobs; i++)
+        if (out->jobs[i].is_job == job->is_job && out->jobs[i].device == job->device &&
+            out->jobs[i].inode == job->inode)
+            return true;
+    return false;
+}
+
 static enum ar_status add_job(struct ar_leftovers *out, struct ar_left_job *job)
 {
+    if (is_listed(out, job)) {
+        free_job(job);
+        return AR_OK;
+    }
     if (ar_grow((void **)&out->jobs, &out->cap_jobs, out->n_jobs + 1, sizeof *out->jobs) < 0) {
         free_job(job);
         return AR_NOMEM;
@@ -352,6 +383,14 @@ static const char *last_name(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
+}
+
+static bool has_file_of_ours(const struct ar_left_job *job)
+{
+    for (size_t i = 0; i < job->n_files; i++)
+        if (!job->files[i].is_blank)
+            return true;
+    return false;
 }
 
 /* The directory of a job, if it is one; nothing is added otherwise. */
@@ -374,12 +413,13 @@ static enum ar_status look_at_directory(struct ar_leftovers *out, int parent, co
     job.path = strdup(path);
 
     enum ar_status status = add_files(&job, fd, &n_others);
-    bool is_empty_job = n_others == 0 && age_ns(modified_ns(&st)) > EMPTY_AFTER_NS &&
-                        (parent_is_ours || is_certainly_a_job(last_name(path)));
+    bool has_our_name = parent_is_ours || is_certainly_a_job(last_name(path));
+    bool is_empty_job = has_our_name && n_others == 0 && age_ns(modified_ns(&st)) > EMPTY_AFTER_NS;
+    bool has_files = has_file_of_ours(&job) || (has_our_name && job.n_files);
 
     if (!job.path)
         status = AR_NOMEM;
-    if (status == AR_OK && (job.n_files || is_empty_job)) {
+    if (status == AR_OK && (has_files || is_empty_job)) {
         judge(&job);
         if (!job.n_files)
             job.latest_real_ns = modified_ns(&st);
@@ -472,6 +512,26 @@ static enum ar_status look_at_meeting_place(struct ar_leftovers *out, int direct
     return look_at_directory(out, directory, name, full, false);
 }
 
+/* "heat.live", with the live files of ranks that were not merged: see runtime/keep.h. */
+static enum ar_status look_at_kept(struct ar_leftovers *out, int directory, const char *path,
+                                   const char *name)
+{
+    char full[8192];
+    int fd = -1;
+    struct stat st;
+    enum ar_status status = AR_OK;
+
+    if (ar_ends_with(name, ".live"))
+        fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return AR_OK;
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    if (fstat(fd, &st) == 0 && is_ours_alone(&st))
+        status = look_below(out, fd, full);
+    close(fd);
+    return status;
+}
+
 enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *path,
                                        struct ar_error *err)
 {
@@ -484,8 +544,11 @@ enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *pat
         struct ar_left_file file;
 
         status = look_at_meeting_place(out, dirfd(dir), path, entry->d_name);
+        if (status == AR_OK)
+            status = look_at_kept(out, dirfd(dir), path, entry->d_name);
         if (status == AR_OK && is_part(entry->d_name) &&
-            look_at_ours(dirfd(dir), entry->d_name, AR_LEFT_PART, &file) && nobody_writes(&file))
+            look_at_ours(dirfd(dir), entry->d_name, AR_LEFT_PART, &file) &&
+            (!file.is_blank || is_certainly_a_part(entry->d_name)) && nobody_writes(&file))
             status = add_file(&beside, &file);
     }
     if (dir && fstat(dirfd(dir), &st) == 0) {
@@ -527,7 +590,7 @@ bool ar_left_remove(const char *path, const struct ar_left_file *file)
     return removed;
 }
 
-/* The directory of all jobs, too, when it is the one that the runtime makes: rmdir takes what is empty. */
+/* Also the directory above, if it is one that the runtime makes: rmdir takes only what is empty. */
 void ar_left_remove_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -536,7 +599,7 @@ void ar_left_remove_directory(const char *path)
     if (rmdir(path) < 0 || !slash)
         return;
     snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
-    if (is_our_own_name(parent))
+    if (is_our_own_name(parent) || ar_ends_with(parent, ".live"))
         rmdir(parent);
 }
 

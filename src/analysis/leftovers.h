@@ -5,8 +5,8 @@
  *     <live dir>/<job>/ r0-p4711-815.live …     verdict-4711-815     …part
  *
  * A file is ours if its name is one that the runtime gives, it is a regular file of this user and it
- * begins as such a file does; a job is a directory of this user's that nobody else can write to and
- * that holds such files. Whatever else lies there is not touched, and no link is followed: files are
+ * begins as such a file does (note.h); a job is a directory of this user's that nobody else can write to and
+ * that holds such files. There, and where only we make directories, an empty file of such a name is ours, too. Whatever else lies there is not touched, and no link is followed: files are
  * looked at and removed relative to an open directory, and only if they are still the same ones.
  *
  * A process is known by host, pid and the time at which it was started. Of processes on other hosts
@@ -47,7 +47,7 @@ struct ar_left_file {
     enum ar_left_kind kind;
     enum ar_left_state state;
     bool has_header;  /* a live file: what follows is known */
-    bool is_blank;    /* ... was made, and nothing written into it */
+    bool is_blank;    /* it was made, and nothing written into it */
     bool is_finished; /* it says so itself, wherever its process is */
     uint32_t pid, world_rank, world_size;
     uint64_t start_real_ns, latest_real_ns;
@@ -89,8 +89,8 @@ bool ar_left_look(int directory, const char *name, struct ar_left_file *out);
 AR_MUST_CHECK enum ar_status ar_leftovers_find(struct ar_leftovers *out, const char *path,
                                                struct ar_error *err);
 /*
- * Adds unfinished run files that nobody is writing any more, and places where nodes looked for each
- * other.
+ * Adds what lies beside run files: unfinished ones that nobody is writing any more, places where nodes looked for
+ * each other, and jobs in NAME.live.
  */
 AR_MUST_CHECK enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *path,
                                                      struct ar_error *err);

@@ -101,7 +101,7 @@ static void stamp_now(struct ar_live *live)
 
 /* With a `find` what can be read is taken, and it says what that was. */
 static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
-                                bool keep_builtins, struct ar_error *err)
+                                struct ar_error *err)
 {
     struct ar_live live;
     size_t n_before = p->n_processes;
@@ -117,7 +117,6 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
         find->n_bytes_left_out = live.n_bytes_left_out;
         find->n_bytes_read = live.n_bytes;
     }
-    live.keep_builtins = keep_builtins;
     if (live.was_running && live.header->state == AR_LIVE_RUNNING)
         stamp_now(&live);
     status = ar_profile_add_live(p, &live, 0, err);
@@ -132,10 +131,9 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
     return status;
 }
 
-enum ar_status ar_load_live(struct ar_profile *p, const char *path, bool keep_builtins,
-                            struct ar_error *err)
+enum ar_status ar_load_live(struct ar_profile *p, const char *path, struct ar_error *err)
 {
-    return load_live(p, path, NULL, keep_builtins, err);
+    return load_live(p, path, NULL, err);
 }
 
 /* Of a child that has ended: nothing is open in it, and its process is nobody's concern. */
@@ -164,7 +162,7 @@ static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_
     if (!ar_left_look(AT_FDCWD, path, &find.file))
         status = ar_fail(err, AR_IO, "%s: not a regular file that can be read", path);
     else
-        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, false, err);
+        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, err);
     find.is_taken = status == AR_OK;
     if (status < 0)
         snprintf(find.why, sizeof find.why, "%.255s", err->text);
@@ -193,6 +191,17 @@ static bool is_there(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
+/* A file that lies in a directory, not one that the user has named: no link is followed. */
+static enum ar_status load_found(struct ar_profile *p, const char *path, bool is_run,
+                                 struct ar_error *err)
+{
+    enum ar_status status = ar_file_check_found(path, err);
+
+    if (status < 0)
+        return status;
+    return is_run ? load_run(p, path, err) : load_live(p, path, NULL, err);
+}
+
 /*
  * One of which the process has only just started, or has ended meanwhile, is none yet, or no more. If it
  * begins between two looks, it is looked at once more.
@@ -204,12 +213,12 @@ static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is
 
     if (finds)
         return find_file(p, path, is_run, finds, err);
-    status = is_run ? load_run(p, path, err) : load_live(p, path, NULL, false, err);
+    status = load_found(p, path, is_run, err);
     if (status == AR_OK || !is_there(path))
         return AR_OK;
     if (is_run)
         return status;
-    return ar_live_has_begun(path) ? load_live(p, path, NULL, false, err) : AR_OK;
+    return ar_live_has_begun(path) ? load_found(p, path, false, err) : AR_OK;
 }
 
 /* Live files in it, and in the directories of jobs below it; `n_files` counts them. */
@@ -230,11 +239,13 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
         snprintf(full, sizeof full, "%s/%s", path, name);
         tell((size_t)i, (size_t)n);
         p->n_to_come = (size_t)(n - i);
-        if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name))) {
+        if (status == AR_OK && name[0] != '.' &&
+            is_directory(full)) { /* also "heat.live": keep.h */
+            if (depth == 0)
+                status = load_directory(p, full, depth + 1, finds, n_files, err);
+        } else if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name))) {
             status = load_entry(p, full, is_ended_child(name), finds, err);
             ++*n_files;
-        } else if (status == AR_OK && depth == 0 && name[0] != '.' && is_directory(full)) {
-            status = load_directory(p, full, depth + 1, finds, n_files, err);
         }
         free(entries[i]);
     }
@@ -252,7 +263,7 @@ enum file_kind { IS_UNKNOWN, IS_DIRECTORY, IS_LIVE, IS_RUN, IS_PSTATS, IS_SPECIA
 static enum file_kind kind_of_file(const char *path)
 {
     char head[8] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
     ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
 
     if (fd >= 0)
@@ -443,7 +454,7 @@ static enum ar_status load_other(struct ar_profile *p, const char *path, struct 
     case IS_DIRECTORY:
         return load_jobs(p, path, err);
     case IS_LIVE:
-        return load_live(p, path, NULL, false, err);
+        return load_live(p, path, NULL, err);
     case IS_RUN:
         return load_run(p, path, err);
     case IS_SPECIAL:
@@ -523,6 +534,7 @@ enum ar_status ar_load_all(struct ar_profile *out, char *const *names, size_t n,
 static enum ar_status check_is_one(const struct paths *paths, const char *name,
                                    struct ar_error *err)
 {
+    char word[4096];
     size_t n_others = 0;
 
     for (size_t i = 0; i < paths->n; i++)
@@ -531,8 +543,8 @@ static enum ar_status check_is_one(const struct paths *paths, const char *name,
         return AR_OK;
     return ar_fail(err, AR_BAD,
                    "%s: %zu files fit this pattern, and not all are of cProfile (one run of many "
-                   "is made by: allranks merge '%s' -o all.allranks)",
-                   name, paths->n, name);
+                   "is made by: allranks merge %s -o all.allranks)",
+                   name, paths->n, ar_text_quote(name, word, sizeof word) ? word : "...");
 }
 
 static enum ar_status load_one(struct ar_profile *out, const char *path, bool may_be_packed,

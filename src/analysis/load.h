@@ -62,7 +62,7 @@ void ar_finds_free(struct ar_finds *finds);
 
 /*
  * Adds one process from its live file. If it runs on this machine, calls that are open are closed
- * now, and its state says so; otherwise at the newest stamp in the file. `keep_builtins`: see livefile.h.
+ * now, and its state says so; otherwise at the newest stamp in the file.
  */
 AR_MUST_CHECK enum ar_status ar_load_live(struct ar_profile *p, const char *path,
-                                          bool keep_builtins, struct ar_error *err);
+                                          struct ar_error *err);

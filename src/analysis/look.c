@@ -3,6 +3,7 @@
 
 #include "analysis/load.h"
 #include "analysis/stacks.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -172,7 +173,9 @@ static enum ar_status look_at(struct ar_watch *w, const char *path, struct ar_er
     enum ar_status status = ar_profile_init(&p);
 
     if (status == AR_OK)
-        status = ar_load_live(&p, path, true, err);
+        status = ar_file_check_found(path, err);
+    if (status == AR_OK)
+        status = ar_load_live(&p, path, err);
     if (status == AR_OK) {
         ids = calloc(p.n_functions + 1, sizeof *ids);
         status = ids ? give_numbers(w, &p, ids) : AR_NOMEM;
@@ -209,11 +212,12 @@ static enum ar_status look_into(struct ar_watch *w, const char *path, int depth,
         snprintf(full, sizeof full, "%s/%s", path, entry->d_name);
         if (entry->d_name[0] == '.' || lstat(full, &st) < 0)
             continue; /* also one that has just gone */
-        if (is_live_name(entry->d_name))
-            status = look_at(w, full, err);
-        else if (S_ISDIR(st.st_mode) && depth == 0)
+        status = AR_OK;
+        if (S_ISDIR(st.st_mode) && depth == 0)
             status = look_into(w, full, depth + 1, err);
-        w->n_unreadable += status < 0 && is_live_name(entry->d_name);
+        else if (!S_ISDIR(st.st_mode) && is_live_name(entry->d_name))
+            status = look_at(w, full, err);
+        w->n_unreadable += status < 0 && !S_ISDIR(st.st_mode);
     }
     closedir(dir);
     return status == AR_NOMEM ? status : AR_OK;
@@ -311,6 +315,11 @@ static void add_share(const struct ar_watched *from, uint32_t function, bool sin
     sum->n_calls += growth(now.n_calls, before.n_calls);
     sum->time_ns += growth(now.time_ns, before.time_ns);
     sum->self_ns += growth(now.self_ns, before.self_ns);
+    /* The error of a difference is at most that of both. */
+    ar_doubt_add(&sum->time_doubt, now.time_doubt);
+    ar_doubt_add(&sum->time_doubt, before.time_doubt);
+    ar_doubt_add(&sum->self_doubt, now.self_doubt);
+    ar_doubt_add(&sum->self_doubt, before.self_doubt);
 }
 
 struct ar_share ar_watch_share(const struct ar_watch *w, uint32_t process, uint32_t function,

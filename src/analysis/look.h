@@ -4,8 +4,7 @@
  *
  * Each process's live file is read and summed up by function; the difference of two looks is what
  * happened between them. Functions have the same number in all looks of a watch, whichever process or
- * look they were first seen in. All functions in C are kept, since one that begins to matter would else
- * appear with all of its past.
+ * look they were first seen in.
  *
  * A process whose file has gone has finished: the file is removed when the run file is written. It
  * stays in the next looks as it was.

@@ -31,7 +31,8 @@ static bool is_mpi(const struct ar_mpi *m, uint32_t node)
 /* Code of the program: what that calls is a call of its own, and no part of what is around it. */
 static bool is_program(uint32_t kind)
 {
-    return kind != AR_FUNCTION_MPI && kind != AR_FUNCTION_BUILTIN && kind != AR_FUNCTION_OPERATION;
+    return kind != AR_FUNCTION_MPI && kind != AR_FUNCTION_BUILTIN &&
+           kind != AR_FUNCTION_OPERATION && kind != AR_FUNCTION_UNASSIGNED;
 }
 
 /*
@@ -72,11 +73,8 @@ static bool ends_in(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* Which part of its method's time a node's is; NULL: none of these. */
-static uint64_t *part_of(const struct ar_mpi *m, uint32_t node, struct ar_mpi_parts *parts)
+static uint64_t *kind_of_part(const struct ar_mpi *m, uint32_t node, struct ar_mpi_parts *parts)
 {
-    if (m->shown[node] == node || m->shown[node] == AR_NO_ID)
-        return NULL;
     if (is_mpi(m, node))
         return ar_mpi_class_waits(class_of(m, node)->name) ? &parts->waiting_ns
                                                            : &parts->transferring_ns;
@@ -85,6 +83,20 @@ static uint64_t *part_of(const struct ar_mpi *m, uint32_t node, struct ar_mpi_pa
     if (ends_in(name_of(m->p, node), "dumps"))
         return &parts->pickling_ns;
     return ends_in(name_of(m->p, node), "loads") ? &parts->unpickling_ns : NULL;
+}
+
+/* Which part of its method's time a node's is; NULL: none of these, or in the time of one of them. */
+static uint64_t *part_of(const struct ar_mpi *m, uint32_t node, struct ar_mpi_parts *parts)
+{
+    uint32_t method = m->shown[node];
+
+    if (method == node || method == AR_NO_ID)
+        return NULL;
+    for (uint32_t above = m->p->nodes[node].parent; above != method;
+         above = m->p->nodes[above].parent)
+        if (kind_of_part(m, above, parts))
+            return NULL;
+    return kind_of_part(m, node, parts);
 }
 
 /* ---- what is chosen --------------------------------------------------------------------------- */

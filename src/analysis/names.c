@@ -42,11 +42,18 @@ static const char *name_of_builtin(const char *name, char *room)
     return room;
 }
 
+/* Of a list of functions that is longer the first ones. */
+#define MOST_UNASSIGNED (AR_NAME_BYTES - 20)
+
 const char *ar_plain_name(const struct ar_profile *p, uint32_t function, char *room)
 {
     const char *name = ar_strtab_text(&p->strings, p->functions[function].name);
 
     if (p->functions[function].kind == AR_FUNCTION_MPI)
         return ar_mpi_class_of(name).function;
+    if (p->functions[function].kind == AR_FUNCTION_UNASSIGNED) {
+        snprintf(room, AR_NAME_BYTES, "%.*s? or caller", MOST_UNASSIGNED, name);
+        return room;
+    }
     return p->functions[function].kind == AR_FUNCTION_BUILTIN ? name_of_builtin(name, room) : name;
 }

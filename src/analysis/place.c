@@ -6,12 +6,26 @@ static uint32_t kind_of(const struct ar_profile *p, uint32_t node)
     return p->functions[p->nodes[node].function].kind;
 }
 
+/* What C calls has no line of its own: the line is where C was called. */
+static bool is_in_c(uint32_t kind)
+{
+    return kind == AR_FUNCTION_OPERATION || kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_MPI;
+}
+
 static uint32_t line_of_call(const struct ar_profile *p, uint32_t node)
 {
     while (!p->nodes[node].line && p->nodes[node].parent != AR_NO_ID &&
-           kind_of(p, p->nodes[node].parent) == AR_FUNCTION_OPERATION)
+           is_in_c(kind_of(p, p->nodes[node].parent)))
         node = p->nodes[node].parent;
     return p->nodes[node].line;
+}
+
+uint32_t ar_line_of_node(const struct ar_profile *p, uint32_t node)
+{
+    uint32_t parent = p->nodes[node].parent;
+    bool is_below_c = parent != AR_NO_ID && kind_of(p, parent) == AR_FUNCTION_BUILTIN;
+
+    return is_below_c ? line_of_call(p, node) : p->nodes[node].line;
 }
 
 /* The nearest node above whose function has lines, or stands for a line that imports. */

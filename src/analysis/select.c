@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/select.h"
 
+#include "analysis/place.h"
 #include "format/rows.h"
 
 #include <stdio.h>
@@ -218,10 +219,14 @@ static bool is_frame(const struct ar_function *f)
     return f->kind == AR_FUNCTION_THREAD || f->kind == AR_FUNCTION_PROCESS;
 }
 
+static bool is_in_c(const struct ar_function *f)
+{
+    return f->kind == AR_FUNCTION_BUILTIN || f->kind == AR_FUNCTION_UNASSIGNED;
+}
+
 static bool can_be_left_out(const struct ar_function *f)
 {
-    return f->kind == AR_FUNCTION_PYTHON || f->kind == AR_FUNCTION_BUILTIN ||
-           f->kind == AR_FUNCTION_IMPORT;
+    return f->kind == AR_FUNCTION_PYTHON || is_in_c(f) || f->kind == AR_FUNCTION_IMPORT;
 }
 
 static enum ar_status choose_functions(struct selecting *w)
@@ -250,7 +255,7 @@ static bool is_shown(const struct selecting *w, uint32_t node)
 
     if (w->is_hidden[function])
         return false;
-    if (w->is_listed[function] || w->p->functions[function].kind != AR_FUNCTION_BUILTIN)
+    if (w->is_listed[function] || !is_in_c(&w->p->functions[function]))
         return w->is_listed[function];
     return w->p->nodes[node].parent && w->is_own[w->p->nodes[node].parent];
 }
@@ -314,7 +319,7 @@ static uint32_t line_of(const struct selecting *w, uint32_t node)
 {
     uint32_t line = w->line_above[w->p->nodes[node].parent];
 
-    return line == AR_NO_ID ? w->p->nodes[node].line : line;
+    return line == AR_NO_ID ? ar_line_of_node(w->p, node) : line;
 }
 
 /* The function that the code of a region is in, if it is shown. */
@@ -523,8 +528,10 @@ static enum ar_status take_time_of_regions(struct ar_profile *p)
 
     if (ar_rows_open(&times, p, AR_METRIC_TIME) < 0)
         return AR_NOMEM;
-    for (size_t i = 0; i < p->n_processes; i++)
+    for (size_t i = 0; i < p->n_processes; i++) {
         p->processes[i].wall_ns = p->processes[i].overhead_ns = 0;
+        memset(p->processes[i].overheads_ns, 0, sizeof p->processes[i].overheads_ns);
+    }
 
     struct ar_row row = ar_rows_get(&times, 0);
 

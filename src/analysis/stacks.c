@@ -31,23 +31,23 @@ static void copy_path(const struct ar_profile *p, uint32_t node, struct ar_frame
 /*
  * A node's line is in the nearest Python function above it. Of several nodes that have the same one
  * above them, such as a region and what was called in it, the innermost says where that is now; but
- * within a method of mpi4py nobody does, and its own line stays.
+ * what C calls, as a method of mpi4py does, may have none, and then the line where C was called stays.
  */
 static void move_lines(const struct ar_profile *p, struct ar_frame *frames, size_t n)
 {
     struct ar_frame *caller = NULL;
-    bool in_operation = false;
+    bool in_c = false;
 
     for (size_t i = 0; i < n; i++) {
         uint32_t line = frames[i].line, kind = kind_of(p, frames[i].function);
 
         frames[i].line = 0;
-        if (caller && !(in_operation && !line))
+        if (caller && !(in_c && !line))
             caller->line = line;
         if (kind == AR_FUNCTION_PYTHON)
             caller = &frames[i];
-        in_operation =
-            kind == AR_FUNCTION_OPERATION || (in_operation && kind != AR_FUNCTION_PYTHON);
+        in_c = kind == AR_FUNCTION_OPERATION || kind == AR_FUNCTION_BUILTIN ||
+               (in_c && kind != AR_FUNCTION_PYTHON);
     }
 }
 

@@ -279,23 +279,94 @@ static enum ar_status sum_over_ranks(const struct ar_profile *p, enum ar_metric_
     return AR_OK;
 }
 
-static enum ar_status mark_nodes(const struct ar_profile *p, uint8_t *marks)
-{
-    struct ar_rows rows;
+/* ---- how far times are to be believed --------------------------------------------------------- */
 
-    if (ar_rows_open(&rows, p, AR_METRIC_MARKS) < 0)
+void ar_doubt_add(struct ar_doubt *to, struct ar_doubt part)
+{
+    to->marks |= part.marks;
+    to->variance += part.variance;
+}
+
+struct ar_doubt ar_doubt_estimated(struct ar_doubt doubt)
+{
+    return (struct ar_doubt){doubt.marks & ~(uint32_t)AR_MARK_PARTIAL, doubt.variance};
+}
+
+double ar_doubt_error(struct ar_doubt doubt, size_t n_ranks)
+{
+    if (doubt.marks & AR_MARK_NO_ERROR)
+        return NAN;
+    return n_ranks ? 1000 * sqrt(doubt.variance) / (double)n_ranks : 0;
+}
+
+enum ar_status ar_doubts_open(struct ar_doubts *out, const struct ar_profile *p)
+{
+    *out = (struct ar_doubts){0};
+    if (ar_rows_open(&out->marks, p, AR_METRIC_MARKS) == AR_OK &&
+        ar_rows_open(&out->variances, p, AR_METRIC_VARIANCE) == AR_OK)
+        return AR_OK;
+    ar_doubts_close(out);
+    return AR_NOMEM;
+}
+
+void ar_doubts_close(struct ar_doubts *d)
+{
+    ar_rows_close(&d->marks);
+    ar_rows_close(&d->variances);
+    *d = (struct ar_doubts){0};
+}
+
+/* Both are in order of locations. */
+void ar_doubts_each(struct ar_doubts *d, uint32_t node,
+                    void (*visit)(uint32_t location, struct ar_doubt doubt, void *context),
+                    void *context)
+{
+    struct ar_row marks = ar_rows_get(&d->marks, node), variances = {0};
+
+    if (marks.n)
+        variances = ar_rows_get(&d->variances, node);
+    for (size_t i = 0, at = 0; i < marks.n; i++) {
+        uint32_t location = marks.values[i].location;
+        struct ar_doubt doubt = {.marks = (uint32_t)marks.values[i].value &
+                                          (AR_MARK_ESTIMATED | AR_MARK_PARTIAL)};
+
+        while (at < variances.n && variances.values[at].location < location)
+            at++;
+        if (at < variances.n && variances.values[at].location == location)
+            doubt.variance = (double)variances.values[at].value;
+        else if (doubt.marks & AR_MARK_ESTIMATED)
+            doubt.marks |= AR_MARK_NO_ERROR;
+        visit(location, doubt, context);
+    }
+}
+
+static void add_doubt(uint32_t location, struct ar_doubt doubt, void *spread)
+{
+    (void)location;
+    ar_doubt_add(&((struct ar_spread *)spread)->doubt, doubt);
+}
+
+/* What is left when estimated children are taken off is an estimate, too. */
+static void doubt_self(struct ar_totals *t, const struct ar_profile *p, uint32_t node)
+{
+    uint32_t parent = p->nodes[node].parent;
+
+    ar_doubt_add(&t->self[node].doubt, t->time[node].doubt);
+    if (parent != AR_NO_ID)
+        ar_doubt_add(&t->self[parent].doubt, ar_doubt_estimated(t->time[node].doubt));
+}
+
+static enum ar_status build_doubts(struct ar_totals *t, const struct ar_profile *p)
+{
+    struct ar_doubts doubts;
+
+    if (ar_doubts_open(&doubts, p) < 0)
         return AR_NOMEM;
     for (uint32_t node = 0; node < p->n_nodes; node++) {
-        struct ar_row row = ar_rows_get(&rows, node);
-
-        for (size_t i = 0; i < row.n; i++) {
-            uint64_t mark = row.values[i].value;
-
-            if (mark > marks[node])
-                marks[node] = mark < UINT8_MAX ? (uint8_t)mark : UINT8_MAX;
-        }
+        ar_doubts_each(&doubts, node, add_doubt, &t->time[node]);
+        doubt_self(t, p, node);
     }
-    ar_rows_close(&rows);
+    ar_doubts_close(&doubts);
     return AR_OK;
 }
 
@@ -313,16 +384,23 @@ static enum ar_status build_sums(struct ar_totals *t, const struct ar_profile *p
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (sum_over_ranks(p, sums[i].metric, sums[i].to) < 0)
             return AR_NOMEM;
-    return mark_nodes(p, t->marks);
+    return build_doubts(t, p);
 }
+
+const char *const ar_overhead_names[AR_N_OVERHEADS] = {
+    [AR_OVERHEAD_START] = "start", [AR_OVERHEAD_IMPORTS] = "imports",
+    [AR_OVERHEAD_PATHS] = "paths", [AR_OVERHEAD_PYTHON] = "python_calls",
+    [AR_OVERHEAD_C] = "c_calls",   [AR_OVERHEAD_MPI] = "mpi_calls",
+    [AR_OVERHEAD_END] = "end",
+};
 
 static void add_process(struct ar_totals *t, const struct ar_process *process)
 {
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
         t->n_lost[loss] += process->n_lost[loss];
     t->overhead_ns += process->overhead_ns;
-    if (process->n_cheap_builtins > t->n_cheap_builtins)
-        t->n_cheap_builtins = process->n_cheap_builtins;
+    for (int reason = 0; reason < AR_N_OVERHEADS; reason++)
+        t->overheads_ns[reason] += process->overheads_ns[reason];
 }
 
 static void sum_processes(struct ar_totals *t, const struct ar_profile *p)
@@ -352,11 +430,10 @@ static bool allocate(struct ar_totals *t, size_t n)
     t->bytes_in = calloc(n, sizeof *t->bytes_in);
     t->awaited_ns = calloc(n, sizeof *t->awaited_ns);
     t->n_primitive = calloc(n, sizeof *t->n_primitive);
-    t->marks = calloc(n, sizeof *t->marks);
     t->first_child = calloc(n, sizeof *t->first_child);
     t->next_sibling = calloc(n, sizeof *t->next_sibling);
     return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->awaited_ns &&
-           t->n_primitive && t->marks && t->first_child && t->next_sibling;
+           t->n_primitive && t->first_child && t->next_sibling;
 }
 
 enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
@@ -389,7 +466,6 @@ void ar_totals_free(struct ar_totals *t)
     free(t->bytes_in);
     free(t->awaited_ns);
     free(t->n_primitive);
-    free(t->marks);
     free(t->first_child);
     free(t->next_sibling);
     *t = (struct ar_totals){0};

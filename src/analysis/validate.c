@@ -2,7 +2,7 @@
 #include "analysis/validate.h"
 
 #include "base/arena.h"
-#include "format/live_costly.h"
+#include "format/live_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static enum ar_status check_header(const struct checking *c)
 
 static bool function_kind_is_known(uint8_t kind)
 {
-    return kind >= AR_FUNCTION_PYTHON && kind <= AR_FUNCTION_OPERATION &&
+    return kind >= AR_FUNCTION_PYTHON && kind <= AR_FUNCTION_UNASSIGNED &&
            kind != AR_FUNCTION_IMPORT && kind != AR_FUNCTION_PROCESS;
 }
 
@@ -368,7 +368,7 @@ static enum ar_status check_node(struct checking *c, const struct ar_node *node,
     uint32_t function = (uint32_t)node->key, owner = c->places[ref].owner;
     struct place *place = &c->places[ref];
 
-    if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS))
+    if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS | AR_NODE_SAMPLED))
         return wrong_node(c, ref, "flags that there are not");
     if (!values_make_sense(c, node, ref))
         return wrong_node(c, ref, "values that are not there");
@@ -577,6 +577,12 @@ static enum ar_status check_threads(struct checking *c)
     return AR_OK;
 }
 
+/* What a function in C has begun on a C stack of its own, as a greenlet, may outlast it. */
+static bool has_returned(const struct ar_node *node)
+{
+    return node->ticks >= 0 && !(node->flags & AR_NODE_IN_C);
+}
+
 static enum ar_status check_open(struct checking *c, const struct ar_node *node, uint32_t ref)
 {
     struct place *place = &c->places[ref];
@@ -586,7 +592,7 @@ static enum ar_status check_open(struct checking *c, const struct ar_node *node,
         return AR_OK;
     if (tree->slot->end_ticks)
         return wrong_node(c, ref, "is open, and its thread has ended");
-    if (node->parent_ref && node_at(c, node->parent_ref)->ticks >= 0)
+    if (node->parent_ref && has_returned(node_at(c, node->parent_ref)))
         return wrong_node(c, ref, "is open, and its caller is not");
     if (place->on_path)
         return AR_OK;

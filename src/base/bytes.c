@@ -56,10 +56,9 @@ void ar_bytes_u64(struct ar_bytes *out, uint64_t value)
     put_little_endian(out, value, 8);
 }
 
-void ar_bytes_varint(struct ar_bytes *out, uint64_t value)
+void ar_bytes_long_varint(struct ar_bytes *out, uint64_t value)
 {
-    bool has_room = !out->bad && out->cap - out->n >= 10; /* nearly always */
-    unsigned char *at = has_room ? out->data + out->n : reserve(out, 10);
+    unsigned char *at = reserve(out, 10);
     size_t n = 0;
 
     if (!at)

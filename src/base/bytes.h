@@ -35,10 +35,19 @@ void ar_bytes_u8(struct ar_bytes *out, uint8_t value);
 void ar_bytes_u16(struct ar_bytes *out, uint16_t value);
 void ar_bytes_u32(struct ar_bytes *out, uint32_t value);
 void ar_bytes_u64(struct ar_bytes *out, uint64_t value);
-void ar_bytes_varint(struct ar_bytes *out, uint64_t value);
+void ar_bytes_long_varint(struct ar_bytes *out, uint64_t value); /* any */
 /* Varint length, then the bytes. */
 void ar_bytes_string(struct ar_bytes *out, const char *text, size_t n_bytes);
 void ar_bytes_free(struct ar_bytes *out);
+
+/* Most take one byte. */
+static inline void ar_bytes_varint(struct ar_bytes *out, uint64_t value)
+{
+    if (value < 0x80 && !out->bad && out->n < out->cap)
+        out->data[out->n++] = (unsigned char)value;
+    else
+        ar_bytes_long_varint(out, value);
+}
 
 struct ar_cursor {
     const unsigned char *at, *end;

@@ -12,20 +12,37 @@
 enum ar_clock_kind ar_clock_kind = AR_CLOCK_MONOTONIC;
 
 #if defined(__x86_64__)
-static bool tsc_is_invariant(void)
+#define COUNTER "tsc\n"
+
+static bool counter_is_invariant(void)
 {
     unsigned a, b, c, d;
 
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8));
 }
+#elif defined(__aarch64__)
+#define COUNTER "arch_sys_counter\n"
+
+static bool counter_is_invariant(void)
+{
+    return true; /* one counter for the whole system, which never stops: so the architecture has it */
+}
+#else
+#define COUNTER ""
+
+static bool counter_is_invariant(void)
+{
+    return false;
+}
+#endif
 
 /*
- * The kernel drops "tsc" as its own clock when cores drift apart, so its choice is the test that
- * matters.
+ * The kernel drops the counter as its own clock when cores drift apart, so its choice is the test
+ * that matters.
  */
-static bool kernel_trusts_tsc(void)
+static bool kernel_trusts_counter(void)
 {
-    char name[16] = "";
+    char name[32] = "";
     int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                   O_RDONLY | O_CLOEXEC);
 
@@ -34,19 +51,16 @@ static bool kernel_trusts_tsc(void)
     ssize_t n = read(fd, name, sizeof name - 1);
 
     close(fd);
-    return n > 0 && strcmp(name, "tsc\n") == 0;
+    return n > 0 && strcmp(name, COUNTER) == 0;
 }
-#endif
 
 void ar_clock_choose(void)
 {
-#if defined(__x86_64__)
     static bool is_chosen;
 
-    if (!is_chosen && tsc_is_invariant() && kernel_trusts_tsc())
+    if (!is_chosen && counter_is_invariant() && kernel_trusts_counter())
         ar_clock_kind = AR_CLOCK_TSC;
     is_chosen = true;
-#endif
 }
 
 /* Of three tries the one that was least disturbed: its two tick reads are closest together. */

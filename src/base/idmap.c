@@ -46,6 +46,14 @@ uint64_t ar_hash_words(const void *words, size_t n_words)
     return ar_mix64(h);
 }
 
+uint64_t ar_hash_long(const void *bytes, size_t n_bytes)
+{
+    size_t n_words = n_bytes / 8;
+
+    return ar_pair_key(ar_hash_words(bytes, n_words),
+                       ar_hash_bytes((const unsigned char *)bytes + 8 * n_words, n_bytes % 8));
+}
+
 static struct ar_idmap_slot *find(const struct ar_idmap *map, uint64_t key)
 {
     size_t mask = map->n_slots - 1;

@@ -43,6 +43,8 @@ uint64_t ar_pair_key(uint64_t a, uint64_t b);
 uint64_t ar_hash_bytes(const void *bytes, size_t n_bytes);
 /* Of whole words, at a word a step: for what is long. */
 uint64_t ar_hash_words(const void *words, size_t n_words);
+/* The same for any number of bytes. */
+uint64_t ar_hash_long(const void *bytes, size_t n_bytes);
 
 uint32_t ar_idmap_get(const struct ar_idmap *map, uint64_t key, uint32_t otherwise);
 AR_MUST_CHECK enum ar_status ar_idmap_put(struct ar_idmap *map, uint64_t key, uint32_t value);

@@ -3,6 +3,7 @@
 
 #include "analysis/load.h"
 #include "analysis/validate.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/screen.h"
 
@@ -57,10 +58,12 @@ static enum ar_status check_entry(struct checked *all, const char *path, int dep
         return AR_OK;
     if (S_ISDIR(st.st_mode))
         return depth == 0 ? check_directory(all, path, depth + 1, err) : AR_OK;
-    if (ar_ends_with(path, ".live"))
-        status = check_live(all, path, err);
-    else if (ar_ends_with(path, ".allranks"))
-        status = check_run(all, path, err);
+    if (!ar_ends_with(path, ".live") && !ar_ends_with(path, ".allranks"))
+        return AR_OK;
+    status = ar_file_check_found(path, err);
+    if (status == AR_OK)
+        status =
+            ar_ends_with(path, ".live") ? check_live(all, path, err) : check_run(all, path, err);
     return status < 0 && !ar_live_has_begun(path) ? AR_OK : status;
 }
 
@@ -102,11 +105,11 @@ int ar_check(const char *path)
 
     if (check_path(&all, path, &err) < 0)
         return ar_complain("%s", err.text);
-    printf("sound      %s", ar_show_items(all.n_files, "live file", "live files"));
+    ar_print("sound      %s", ar_show_items(all.n_files, "live file", "live files"));
     if (all.n_files)
-        printf(" (%s, %s of which %zu at rest)",
-               ar_show_items(all.sum.n_nodes, "call path", "call paths"),
-               ar_show_items(all.sum.n_threads, "thread", "threads"), all.sum.n_at_rest);
-    printf(", %s\n", ar_show_items(all.n_runs, "run file", "run files"));
+        ar_print(" (%s, %s of which %zu at rest)",
+                 ar_show_items(all.sum.n_nodes, "call path", "call paths"),
+                 ar_show_items(all.sum.n_threads, "thread", "threads"), all.sum.n_at_rest);
+    ar_print(", %s\n", ar_show_items(all.n_runs, "run file", "run files"));
     return AR_EXIT_OK;
 }

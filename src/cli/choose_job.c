@@ -15,7 +15,7 @@ static void print_program(const char *path)
 
     if (ar_load(&p, path, &err) < 0)
         return;
-    fprintf(stderr, "  %s", ar_profile_fact_text(&p, "command"));
+    ar_note("  %s", ar_profile_fact_text(&p, "command"));
     ar_profile_free(&p);
 }
 
@@ -30,16 +30,16 @@ static void list(const char *command, const struct ar_jobs *jobs, bool running)
 
         if ((job->n_running > 0) != running || ++n_listed > MOST_LISTED)
             continue;
-        fprintf(stderr, "  allranks %s %s\n      %s, since %s", command, job->path,
+        ar_note("  allranks %s %s\n      %s, since %s", command, ar_quote(job->path),
                 running ? ar_show_items(job->n_running, "process", "processes")
                         : ar_show_items(job->n_processes, "process that has ended",
                                         "processes that have ended"),
                 ar_show_date(job->start_real_ns));
         print_program(job->path);
-        fputc('\n', stderr);
+        ar_note("\n");
     }
     if (n_listed > MOST_LISTED)
-        fprintf(stderr, "  and %zu older ones\n", n_listed - MOST_LISTED);
+        ar_note("  and %zu older ones\n", n_listed - MOST_LISTED);
 }
 
 static int choose(const struct ar_jobs *jobs, const char *command, char *path, size_t n_path)

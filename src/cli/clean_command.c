@@ -176,17 +176,17 @@ static void print_job(const struct ar_left_job *job, const char *run)
     if (job->world_size)
         snprintf(ranks, sizeof ranks, "%zu/%u", job->n_ranks, job->world_size);
     ar_print_fit(!job->is_job ? "(not finished)" : name ? name + 1 : job->path, 28, AR_KEEP_END);
-    printf("  ");
+    ar_print("  ");
     ar_print_fit(host_of(job), 14, AR_KEEP_START);
-    printf("  %-19s %9zu %9s %9s  %-9s  %s\n",
-           job->start_real_ns ? ar_show_date(job->start_real_ns) : "-", job->n_processes, ranks,
-           ar_show_bytes(job->n_bytes), state_of(job), *run ? run : "-");
+    ar_print("  %-19s %9zu %9s %9s  %-9s  %s\n",
+             job->start_real_ns ? ar_show_date(job->start_real_ns) : "-", job->n_processes, ranks,
+             ar_show_bytes(job->n_bytes), state_of(job), *run ? run : "-");
 }
 
 static void print_directory(const char *path, size_t n_path)
 {
-    printf("\n%.*s\n%-28s  %-14s  %-19s %9s %9s %9s  %-9s  %s\n", (int)n_path, path, "job", "host",
-           "started", "processes", "ranks", "size", "state", "run file");
+    ar_print("\n%.*s\n%-28s  %-14s  %-19s %9s %9s %9s  %-9s  %s\n", (int)n_path, path, "job",
+             "host", "started", "processes", "ranks", "size", "state", "run file");
 }
 
 /* Where the job's name begins in its path; of run files the whole is the directory. */
@@ -246,13 +246,13 @@ static void print_end(const struct ar_leftovers *left, const struct request *req
         n_removable +=
             is_old_enough(&left->jobs[i], request) && may_be_removed(&left->jobs[i], request);
     if (!n_shown)
-        printf("nothing is left of any job\n");
+        ar_print("nothing is left of any job\n");
     else if (request->removes && !request->is_dry)
-        printf("\nremoved %s, %s\n", ar_show_items(removal->n_files, "file", "files"),
-               ar_show_bytes(removal->n_bytes));
+        ar_print("\nremoved %s, %s\n", ar_show_items(removal->n_files, "file", "files"),
+                 ar_show_bytes(removal->n_bytes));
     else if (n_removable)
-        printf("\nto have what was recorded: allranks recover DIR/JOB; to remove what is dead: "
-               "allranks clean --remove\n");
+        ar_print("\nto have what was recorded: allranks recover DIR/JOB; to remove what is dead: "
+                 "allranks clean --remove\n");
 }
 
 static void print_all(const struct ar_leftovers *left, const struct request *request)

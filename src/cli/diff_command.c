@@ -6,6 +6,7 @@
 #include "analysis/mpi_class.h"
 #include "cli/commands.h"
 #include "cli/diff_json.h"
+#include "cli/doubt_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 
@@ -58,6 +59,7 @@ struct command {
     bool paths, inclusive, csv, json;
     size_t n_rows, n_columns;
     size_t n_lines; /* printed so far */
+    struct ar_marks_shown marks;
     double unit_ns;
     const char *unit;
 };
@@ -71,6 +73,17 @@ static const char *show_signed(const struct command *c, double ns)
     char *text = texts[n++ % 8];
 
     snprintf(text, sizeof texts[0], "%c%s", ns < 0 ? '-' : '+', ar_show_time(fabs(ns), c->unit_ns));
+    return text;
+}
+
+/* "~+0.020", where one of the two is estimated. */
+static const char *show_change(const struct command *c, const struct ar_change *change)
+{
+    char *text = ar_text_buffer();
+    uint32_t marks = change->base_doubt.marks | change->now_doubt.marks;
+
+    snprintf(text, AR_TEXT_BYTES, "%s%s", marks & AR_MARK_ESTIMATED ? "~" : "",
+             show_signed(c, ar_change_ns(change)));
     return text;
 }
 
@@ -138,19 +151,33 @@ static void print_side(struct command *c, const char *name, size_t first, size_t
     n_rest = 6 + strlen(rest);
     if (n_path + n_rest > c->n_columns)
         n_path = c->n_columns > n_rest + 8 ? c->n_columns - n_rest : 8;
-    printf("%s%-4s%s  ", ar_bold(), name, ar_plain());
+    ar_print("%s%-4s%s  ", ar_bold(), name, ar_plain());
     ar_print_fit(path, n_path, AR_KEEP_END);
-    printf("%s\n", rest);
+    ar_print("%s\n", rest);
     c->n_lines++;
 }
 
 static void print_total(const struct command *c, const char *what, const struct ar_change *change)
 {
-    printf("%s %s%s%s", what, change->counts ? ar_bold() : "", show_signed(c, ar_change_ns(change)),
-           change->counts ? ar_plain() : "");
-    printf(" %s", c->unit_ns == 1e9 ? "s" : "ms");
+    ar_print("%s %s%s%s", what, change->counts ? ar_bold() : "",
+             show_signed(c, ar_change_ns(change)), change->counts ? ar_plain() : "");
+    ar_print(" %s", c->unit_ns == 1e9 ? "s" : "ms");
     if (change->base > 0)
-        printf(" (%s%s)", show_ratio(change), change->counts ? "" : ", within noise");
+        ar_print(" (%s%s)", show_ratio(change), change->counts ? "" : ", within noise");
+}
+
+/* What is not recorded on one side is not 0 there. */
+static void print_builtins(struct command *c)
+{
+    const char *first = ar_profile_fact_text(&c->runs[0].p, "builtins"), *other = first;
+
+    for (size_t i = 1; i < c->n_runs && strcmp(first, other) == 0; i++)
+        other = ar_profile_fact_text(&c->runs[i].p, "builtins");
+    if (strcmp(first, other) == 0 || !*first || !*other)
+        return;
+    ar_print("functions in C cannot be compared: --builtins %s and %s record other ones\n", first,
+             other);
+    c->n_lines++;
 }
 
 static void print_noise(struct command *c)
@@ -160,14 +187,15 @@ static void print_noise(struct command *c)
                                         "noise is not known with one process a side"};
 
     if (texts[c->d.noise]) {
-        printf("%s%s; several runs tell more (--help)%s\n", ar_dim(), texts[c->d.noise],
-               ar_plain());
+        ar_print("%s%s; several runs tell more (--help)%s\n", ar_dim(), texts[c->d.noise],
+                 ar_plain());
         c->n_lines++;
     }
     if (!ranks_are_equal(c)) {
-        printf("different numbers of ranks: all times are means per rank\n");
+        ar_print("different numbers of ranks: all times are means per rank\n");
         c->n_lines++;
     }
+    print_builtins(c);
 }
 
 static void print_head(struct command *c)
@@ -176,10 +204,10 @@ static void print_head(struct command *c)
     print_side(c, "now", c->n_base, c->n_runs, c->d.total.now, c->d.mpi.now);
     print_total(c, "total", &c->d.total);
     if (c->d.mpi.base > 0 || c->d.mpi.now > 0) {
-        printf("   ");
+        ar_print("   ");
         print_total(c, "in MPI", &c->d.mpi);
     }
-    printf("\n");
+    ar_print("\n");
     c->n_lines++;
     print_noise(c);
 }
@@ -215,7 +243,7 @@ static void print_function_label(const struct command *c, const struct ar_diff_r
     if (s->p.functions[row->id].kind == AR_FUNCTION_MPI)
         name = ar_mpi_class_of(name).function;
     ar_print_fit(name, n_columns - n_place - 1, AR_KEEP_START);
-    printf(" ");
+    ar_print(" ");
     ar_print_fit(function_place(s, row->id), n_place, AR_KEEP_END);
 }
 
@@ -272,34 +300,40 @@ static size_t label_columns(const struct command *c)
     return c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
 }
 
+static const char *show_mean(struct command *c, double ns, struct ar_doubt doubt)
+{
+    ar_mark_shown(&c->marks, doubt, 1);
+    return ar_show_doubted(doubt, ns, c->unit_ns);
+}
+
 static void print_row(struct command *c, const struct ar_diff_row *row, bool by_path,
                       bool inclusive)
 {
     const struct ar_change *change = inclusive ? &row->time : &row->self;
     const struct ar_change *other = inclusive ? &row->self : &row->time;
 
-    printf("%s ", change->counts ? "" : ar_dim());
+    ar_print("%s ", change->counts ? "" : ar_dim());
     if (by_path)
         print_path_label(c, row, label_columns(c) - 1);
     else
         print_function_label(c, row, label_columns(c) - 1);
-    printf(" %8s %8s %8s %7s", ar_show_time(change->base, c->unit_ns),
-           ar_show_time(change->now, c->unit_ns), show_signed(c, ar_change_ns(change)),
-           show_note(row, change));
+    ar_print(" %8s %8s %8s %7s", show_mean(c, change->base, change->base_doubt),
+             show_mean(c, change->now, change->now_doubt), show_change(c, change),
+             show_note(row, change));
     if (!c->paths)
-        printf(" %8s %8s", show_signed(c, ar_change_ns(other)), show_calls(row));
-    printf("%s\n", change->counts ? "" : ar_plain());
+        ar_print(" %8s %8s", show_change(c, other), show_calls(row));
+    ar_print("%s\n", change->counts ? "" : ar_plain());
     c->n_lines++;
 }
 
 static void print_title(struct command *c, const char *title, bool inclusive)
 {
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     ar_print_fit(title, label_columns(c), AR_KEEP_START);
-    printf("%s %8s %8s %8s %7s", ar_plain(), "base", "now", "change", "");
+    ar_print("%s %8s %8s %8s %7s", ar_plain(), "base", "now", "change", "");
     if (!c->paths)
-        printf(" %8s %8s", inclusive ? "self" : "total", "calls");
-    printf("\n");
+        ar_print(" %8s %8s", inclusive ? "self" : "total", "calls");
+    ar_print("\n");
     c->n_lines += 2;
 }
 
@@ -321,15 +355,24 @@ static void print_rest(const struct command *c, size_t n_more, size_t n_noise)
 {
     if (!n_more && !n_noise)
         return;
-    printf(" %s", ar_dim());
+    ar_print(" %s", ar_dim());
     if (n_more)
-        printf("%s%s", ar_show_items(n_more, "more change", "more changes"), n_noise ? ", " : "");
+        ar_print("%s%s", ar_show_items(n_more, "more change", "more changes"), n_noise ? ", " : "");
     if (n_noise)
-        printf("%s %s within noise", ar_show_count(n_noise),
-               c->paths       ? n_noise == 1 ? "call path" : "call paths"
-               : n_noise == 1 ? "function"
-                              : "functions");
-    printf(": -n 0 shows all%s\n", ar_plain());
+        ar_print("%s %s within noise", ar_show_count(n_noise),
+                 c->paths       ? n_noise == 1 ? "call path" : "call paths"
+                 : n_noise == 1 ? "function"
+                                : "functions");
+    ar_print(": -n 0 shows all%s\n", ar_plain());
+}
+
+/* Whether there will be a line more below the table. */
+static bool has_marks(const struct ar_diff_table *table)
+{
+    for (size_t i = 0; i < table->n_rows; i++)
+        if (table->rows[i].self.base_doubt.marks | table->rows[i].self.now_doubt.marks)
+            return true;
+    return false;
 }
 
 static void print_table(struct command *c)
@@ -341,6 +384,7 @@ static void print_table(struct command *c)
     snprintf(title, sizeof title, "%s, %s, %s", c->paths ? "Call paths" : "Functions",
              c->inclusive ? "total" : "self", c->unit);
     print_title(c, title, c->inclusive);
+    c->n_lines += has_marks(table);
     n_fits = SCREEN_ROWS > c->n_lines + c->fail_if.n + 3
                  ? SCREEN_ROWS - c->n_lines - c->fail_if.n - 2
                  : 1;
@@ -354,9 +398,10 @@ static void print_table(struct command *c)
         if (!c->paths || table->rows[i].id != 0)
             print_row(c, &table->rows[i], c->paths, c->inclusive);
     if (n_changes == 0 && c->n_rows == DEFAULT_ROWS)
-        printf(" nothing has changed by more than noise\n");
+        ar_print(" nothing has changed by more than noise\n");
     print_rest(c, n < n_changes ? n_changes - n : 0,
                table->n_rows - (n > n_changes ? n : n_changes));
+    ar_print_marks(&c->marks);
 }
 
 static int region_order(const void *a, const void *b)
@@ -415,10 +460,7 @@ static void tell_condition(const struct command *c, size_t i)
              ar_show_duration(ar_change_ns(&v->change)),
              v->change.base > 0 ? show_ratio(&v->change) : "new", ar_show_duration(v->change.base),
              ar_show_duration(v->change.now), v->holds ? "" : ": within noise, does not count");
-    fflush(stdout);
-    fprintf(stderr, "allranks: ");
-    ar_print_text(stderr, text);
-    fprintf(stderr, "\n");
+    ar_note("allranks: %s\n", text);
 }
 
 static int tell_conditions(const struct command *c)

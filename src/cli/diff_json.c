@@ -66,6 +66,8 @@ static void put_change(struct ar_json *j, const char *key, const struct ar_chang
     ar_json_number(j, "change", ar_change_ns(change));
     ar_json_number(j, "noise", change->noise);
     ar_json_bool(j, "counts", change->counts);
+    ar_json_doubt(j, "base_estimated", "base_error", change->base_doubt);
+    ar_json_doubt(j, "now_estimated", "now_error", change->now_doubt);
     ar_json_close(j, '}');
 }
 
@@ -216,11 +218,12 @@ int ar_diff_json(const struct ar_diff *d, const struct ar_fail_if *conditions,
 
 static void put_calls(struct ar_sheet *sheet, double calls)
 {
-    char text[32];
-
-    snprintf(text, sizeof text, "%.10g", calls);
-    ar_sheet_text(sheet, text);
+    ar_sheet_ratio(sheet, calls, 10);
 }
+
+#define CHANGE_CELLS(of)                                                                           \
+    "base_" of "_ns,now_" of "_ns," of "_noise_ns," of "_counts,base_" of "_estimated,base_" of    \
+    "_error_ns,now_" of "_estimated,now_" of "_error_ns"
 
 static void put_cells(struct ar_sheet *sheet, const struct ar_change *change)
 {
@@ -228,6 +231,8 @@ static void put_cells(struct ar_sheet *sheet, const struct ar_change *change)
     ar_sheet_number(sheet, change->now);
     ar_sheet_number(sheet, change->noise);
     ar_sheet_integer(sheet, change->counts);
+    ar_sheet_doubt(sheet, change->base_doubt, 1);
+    ar_sheet_doubt(sheet, change->now_doubt, 1);
 }
 
 static void put_path_cell(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t node)
@@ -267,9 +272,8 @@ int ar_diff_sheet(const struct ar_diff *d)
     if (by_path)
         ar_sheet_text(&sheet, "path");
     ar_sheet_text(&sheet, "name");
-    ar_sheet_head(&sheet, ",kind,file,line,base_calls,now_calls,base_time_ns,now_time_ns,"
-                          "time_noise_ns,time_counts,base_self_ns,now_self_ns,self_noise_ns,"
-                          "self_counts");
+    ar_sheet_head(&sheet, ",kind,file,line,base_calls,now_calls," CHANGE_CELLS(
+                              "time") "," CHANGE_CELLS("self"));
     for (size_t i = 0; i < table->n_rows; i++)
         if (!by_path || table->rows[i].id != 0)
             put_sheet_row(&sheet, d, &table->rows[i], by_path);

@@ -26,6 +26,7 @@ static const char usage[] =
     "      --rank N       this rank only\n"
     "  -o, --output FILE  the file to write (default: RUN.pstats, or RUN.N.pstats for a\n"
     "                     rank; - is standard output); needed where RUN is a pattern\n"
+    "  -q, --quiet        do not say what was written, and how many times are estimated\n"
     "  -h, --help         show this help\n"
     "\n" AR_SELECTION_USAGE;
 
@@ -33,6 +34,7 @@ struct request {
     const char *run, *format, *output;
     struct ar_pstats_choice choice;
     struct ar_selection selection;
+    bool quiet;
     char name[300]; /* where nobody has said another */
 };
 
@@ -66,8 +68,8 @@ static int name_output(struct request *request)
     snprintf(request->name, sizeof request->name, "%s%s.pstats", stem, rank);
     if ((access(request->run, F_OK) != 0 && strpbrk(request->run, "*?[")) ||
         are_one_file(request->run, request->name))
-        return ar_complain("into which file? (usage: allranks export '%s' -f pstats -o FILE)",
-                           request->run);
+        return ar_complain("into which file? (usage: allranks export %s -f pstats -o FILE)",
+                           ar_quote(request->run));
     return -1;
 }
 
@@ -79,6 +81,7 @@ static int parse(int argc, char **argv, struct request *request)
         {.name = "format", .letter = 'f', .kind = AR_OPTION_TEXT, .to = &request->format},
         {.name = "rank", .kind = AR_OPTION_TEXT, .to = &rank},
         {.name = "output", .letter = 'o', .kind = AR_OPTION_TEXT, .to = &request->output},
+        {.name = "quiet", .letter = 'q', .kind = AR_OPTION_FLAG, .to = &request->quiet},
         AR_SELECTION_OPTIONS(&request->selection),
     };
     int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
@@ -90,11 +93,24 @@ static int parse(int argc, char **argv, struct request *request)
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "export RUN -f pstats");
     if (!request->format)
-        return ar_complain("which format? (usage: allranks export %s -f pstats)", argv[optind]);
+        return ar_complain("which format? (usage: allranks export %s -f pstats)",
+                           ar_quote(argv[optind]));
     if (strcmp(request->format, "pstats") != 0)
         return ar_complain("%s: no such format (there is: pstats)", request->format);
     request->run = argv[optind];
     return request->output ? -1 : name_output(request);
+}
+
+/* A name that was given need not be said; what the file cannot say has to be. */
+static void say_what_was_written(const struct request *request, size_t n_estimated)
+{
+    const char *name = request->output ? request->output : request->name;
+
+    if (n_estimated)
+        ar_note("allranks: wrote %s: times of %s are estimated from some of the calls\n", name,
+                ar_show_items(n_estimated, "function in C", "functions in C"));
+    else if (!request->output)
+        ar_note("allranks: wrote %s\n", name);
 }
 
 int ar_command_export(int argc, char **argv)
@@ -103,21 +119,19 @@ int ar_command_export(int argc, char **argv)
     struct ar_part part;
     struct ar_bytes bytes = {0};
     struct ar_error err;
+    size_t n_estimated = 0;
     int status = parse(argc, argv, &request);
 
     if (status < 0)
         status = ar_part_open(&part, request.run, &request.selection);
     if (status >= 0)
         return status;
-    if (ar_pstats_encode(part.p, &request.choice, &bytes, &err) < 0)
+    if (ar_pstats_encode(part.p, &request.choice, &bytes, &n_estimated, &err) < 0)
         status = ar_complain("%s: %s", request.run, err.text);
     else
         status = ar_write_output(request.output ? request.output : request.name, &bytes);
-    if (status == AR_EXIT_OK && !request.output) {
-        fprintf(stderr, "allranks: wrote ");
-        ar_print_text(stderr, request.name);
-        fprintf(stderr, "\n");
-    }
+    if (status == AR_EXIT_OK && !request.quiet)
+        say_what_was_written(&request, n_estimated);
     ar_bytes_free(&bytes);
     ar_part_close(&part);
     return status;

@@ -16,7 +16,7 @@ void ar_print_word(const char *word)
 
     ar_put_shell_word(&text, word);
     ar_bytes_u8(&text, 0);
-    ar_print_text(stdout, text.bad ? word : (const char *)text.data);
+    ar_print("%s", text.bad ? word : (const char *)text.data);
     ar_bytes_free(&text);
 }
 
@@ -38,19 +38,19 @@ static void print_command(const char *command, size_t at, size_t n_columns)
     size_t n = ar_count_columns(command, SIZE_MAX);
 
     if (!fits_behind(command, at, n_columns)) {
-        printf("\n");
+        ar_print("\n");
         at = 0;
     }
-    printf("%*s%s", (int)(at + n < n_columns ? n_columns - at - n : 0), "", ar_dim());
-    ar_print_text(stdout, command);
-    printf("%s\n", ar_plain());
+    ar_print("%*s%s", (int)(at + n < n_columns ? n_columns - at - n : 0), "", ar_dim());
+    ar_print("%s", command);
+    ar_print("%s\n", ar_plain());
 }
 
 static void print_finding(const struct ar_finding *finding, size_t number, size_t n_columns)
 {
     size_t at = 0;
 
-    printf("%s%2zu%s  ", ar_bold(), number, ar_plain());
+    ar_print("%s%2zu%s  ", ar_bold(), number, ar_plain());
     ar_print_wrapped(finding->text, n_columns, INDENT, &at);
     print_command(finding->command, at, n_columns);
 }
@@ -61,7 +61,7 @@ size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n
 
     if (f->n == 0)
         return 0;
-    printf("\n%sWhat holds it back%s\n", ar_bold(), ar_plain());
+    ar_print("\n%sWhat holds it back%s\n", ar_bold(), ar_plain());
     for (; i < f->n; i++) {
         size_t n_next = lines_of(&f->items[i], n_columns);
         bool is_last = i + 1 == f->n;
@@ -73,15 +73,15 @@ size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n
     }
     if (i == f->n)
         return n;
-    printf("    %s%zu more: allranks report --rows 0 ", ar_dim(), f->n - i);
+    ar_print("    %s%zu more: allranks report --rows 0 ", ar_dim(), f->n - i);
     ar_print_word(path);
-    printf("%s\n", ar_plain());
+    ar_print("%s\n", ar_plain());
     return n + 1;
 }
 
 size_t ar_print_efficiency(const struct ar_findings *f)
 {
-    return f->efficiency.wall_ns > 0 && printf("%s\n", ar_show_efficiency(&f->efficiency)) > 0;
+    return f->efficiency.wall_ns > 0 && ar_print("%s\n", ar_show_efficiency(&f->efficiency)) > 0;
 }
 
 /* ---- for programs ----------------------------------------------------------------------------- */

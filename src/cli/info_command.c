@@ -93,27 +93,27 @@ static void print_command(const struct ar_profile *p, const struct ar_process *p
 
     if (!*command || process->command == p->processes[process->root].command)
         return;
-    printf("    ");
+    ar_print("    ");
     ar_print_fit(command, n < 76 ? n : 76, AR_KEEP_START);
-    printf("\n");
+    ar_print("\n");
 }
 
 static void print_process(const struct ar_profile *p, uint32_t i)
 {
     const struct ar_process *process = &p->processes[i];
 
-    printf("%-10s ", ar_show_process(p, i));
+    ar_print("%-10s ", ar_show_process(p, i));
     ar_print_fit(show_host(p, process), 16, AR_KEEP_START);
-    printf(" %8s  %-19s %9s  %s\n", show_pid(process), ar_show_date(process->start_real_ns),
-           ar_show_time((double)process->wall_ns, 1e9), state_text(process->state));
+    ar_print(" %8s  %-19s %9s  %s\n", show_pid(process), ar_show_date(process->start_real_ns),
+             ar_show_time((double)process->wall_ns, 1e9), state_text(process->state));
     print_command(p, process);
 }
 
 /* Each family together, its root first. */
 static void print_processes(const struct ar_profile *p)
 {
-    printf("\n%-10s %-16s %8s  %-19s %9s  %s\n", "process", "host", "pid", "started", "seconds",
-           "state");
+    ar_print("\n%-10s %-16s %8s  %-19s %9s  %s\n", "process", "host", "pid", "started", "seconds",
+             "state");
     for (uint32_t root = 0; root < p->n_roots; root++) {
         print_process(p, root);
         for (uint32_t i = (uint32_t)p->n_roots; i < p->n_processes; i++)
@@ -128,12 +128,13 @@ static void print_losses(const struct ar_profile *p)
 
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
         if (n_lost(p, loss)) {
-            printf("%slost       %s %s\n", any ? "" : "\n", ar_show_count(n_lost(p, loss)),
-                   losses[loss].text ? losses[loss].text : "of a kind this version does not know");
+            ar_print(
+                any ? "lost       %s %s\n" : "\nlost       %s %s\n", ar_show_count(n_lost(p, loss)),
+                losses[loss].text ? losses[loss].text : "of a kind this version does not know");
             any = true;
         }
     if (!any)
-        printf("\nlost       nothing\n");
+        ar_print("\nlost       nothing\n");
 }
 
 /* Functions of which some calls were not timed, to keep to the budget. */
@@ -143,7 +144,7 @@ static size_t n_partial(const struct ar_profile *p, const struct ar_totals *t)
     size_t n = 0;
 
     for (uint32_t i = 0; seen && i < p->n_nodes; i++)
-        if (t->marks[i] & AR_MARK_PARTIAL && !seen[p->nodes[i].function]) {
+        if (t->time[i].doubt.marks & AR_MARK_PARTIAL && !seen[p->nodes[i].function]) {
             seen[p->nodes[i].function] = true;
             n++;
         }
@@ -152,14 +153,14 @@ static size_t n_partial(const struct ar_profile *p, const struct ar_totals *t)
 }
 
 /* What a word on the command line meant is said in full. */
-static void print_builtins(const char *which, const struct ar_totals *t)
+static void print_builtins(const char *which)
 {
     if (strcmp(which, "none") == 0)
-        printf(": functions in C were not recorded (--builtins)");
-    else if (t->n_cheap_builtins)
-        printf(": %s under 1 %% %s",
-               ar_show_items(t->n_cheap_builtins, "function in C", "functions in C"),
-               t->n_cheap_builtins == 1 ? "is its callers'" : "are their callers'");
+        ar_print(": functions in C were not recorded (--builtins)");
+    else if (strcmp(which, "counted") == 0)
+        ar_print(": every call of functions in C is counted, short ones are timed now and then");
+    else if (strcmp(which, "costly") == 0) /* files before version 8 */
+        ar_print(": functions in C under 1 %% of a thread's time are in their callers'");
 }
 
 static void print_facts(const struct ar_profile *p, const struct ar_totals *t)
@@ -174,24 +175,43 @@ static void print_facts(const struct ar_profile *p, const struct ar_totals *t)
         if (strcmp(key, "processors") == 0 && n_processors++)
             continue;
         ar_print_fit(key, strlen(key) < 10 ? 10 : strlen(key), AR_KEEP_START);
-        printf(" ");
-        ar_print_text(stdout, value);
+        ar_print(" ");
+        ar_print("%s", value);
         if (strcmp(key, "builtins") == 0)
-            print_builtins(value, t);
+            print_builtins(value);
         if (strcmp(key, "source") == 0 && t->of_pairs)
-            printf(": functions and their callers, no call paths");
-        printf("\n");
+            ar_print(": functions and their callers, no call paths");
+        ar_print("\n");
     }
+}
+
+static void print_overheads(const struct ar_totals *t)
+{
+    static const char *const names[AR_N_OVERHEADS] = {
+        [AR_OVERHEAD_START] = "start-up",
+        [AR_OVERHEAD_IMPORTS] = "imported modules",
+        [AR_OVERHEAD_PATHS] = "new call paths",
+        [AR_OVERHEAD_PYTHON] = "Python calls",
+        [AR_OVERHEAD_C] = "C calls",
+        [AR_OVERHEAD_MPI] = "MPI calls",
+        [AR_OVERHEAD_END] = "end and merge",
+    };
+
+    for (int reason = 0; reason < AR_N_OVERHEADS; reason++)
+        if (t->overheads_ns[reason])
+            ar_print("%-10s   %-17s %s\n", "", names[reason],
+                     ar_show_duration((double)t->overheads_ns[reason]));
 }
 
 static void print_recording(const struct ar_profile *p, const struct ar_totals *t)
 {
     if (t->overhead_ns)
-        printf("%-10s %s, %s in all\n", "overhead", ar_show_share(t->overhead),
-               ar_show_duration((double)t->overhead_ns));
+        ar_print("%-10s %s, %s in all\n", "overhead", ar_show_share(t->overhead),
+                 ar_show_duration((double)t->overhead_ns));
+    print_overheads(t);
     if (n_partial(p, t))
-        printf("%-10s %s timed no more after a while (--budget)\n", "partial",
-               ar_show_items(n_partial(p, t), "function was", "functions were"));
+        ar_print("%-10s %s timed no more after a while (--budget)\n", "partial",
+                 ar_show_items(n_partial(p, t), "function was", "functions were"));
 }
 
 static size_t n_pairs(const struct ar_profile *p)
@@ -212,12 +232,12 @@ static void print_comms(const struct ar_profile *p)
         n_hidden += p->comms[i].is_hidden;
     if (!p->n_comms)
         return;
-    printf("%-10s %s", "handles",
-           ar_show_items(p->n_comms - n_hidden, "communicator, window or file",
-                         "communicators, windows and files"));
+    ar_print("%-10s %s", "handles",
+             ar_show_items(p->n_comms - n_hidden, "communicator, window or file",
+                           "communicators, windows and files"));
     if (n_hidden)
-        printf(", and %zu of mpi4py's own", n_hidden);
-    printf("\n");
+        ar_print(", and %zu of mpi4py's own", n_hidden);
+    ar_print("\n");
 }
 
 static bool is_directory(const char *path)
@@ -233,20 +253,20 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, co
 
     bool is_file = stat(path, &st) == 0 && S_ISREG(st.st_mode);
 
-    printf("%-10s ", is_file ? "file" : is_directory(path) ? "directory" : "files");
-    ar_print_text(stdout, path);
+    ar_print("%-10s ", is_file ? "file" : is_directory(path) ? "directory" : "files");
+    ar_print("%s", path);
     if (is_file)
-        printf(", %s", ar_show_bytes((uint64_t)st.st_size));
-    printf("\n");
+        ar_print(", %s", ar_show_bytes((uint64_t)st.st_size));
+    ar_print("\n");
     print_facts(p, t);
     print_recording(p, t);
-    printf("%-10s %s, %s, %s, %s, %s\n", "holds",
-           ar_show_items(p->n_processes, "process", "processes"),
-           ar_show_items(p->n_locations, "thread", "threads"),
-           ar_show_items(p->n_functions - 1, "function", "functions"),
-           t->of_pairs ? ar_show_items(n_pairs(p), "caller pair", "caller pairs")
-                       : ar_show_items(p->n_nodes - 1, "call path", "call paths"),
-           ar_show_items(n_values(p), "value", "values"));
+    ar_print("%-10s %s, %s, %s, %s, %s\n", "holds",
+             ar_show_items(p->n_processes, "process", "processes"),
+             ar_show_items(p->n_locations, "thread", "threads"),
+             ar_show_items(p->n_functions - 1, "function", "functions"),
+             t->of_pairs ? ar_show_items(n_pairs(p), "caller pair", "caller pairs")
+                         : ar_show_items(p->n_nodes - 1, "call path", "call paths"),
+             ar_show_items(n_values(p), "value", "values"));
     print_comms(p);
     print_processes(p);
     print_losses(p);
@@ -273,7 +293,7 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
         ar_json_null(j, "parent_pid");
     ar_json_text(j, "command", ar_strtab_text(&p->strings, process->command));
     ar_json_integer(j, "overhead_ns", process->overhead_ns);
-    ar_json_integer(j, "cheap_builtins", process->n_cheap_builtins);
+    ar_json_overheads(j, process->overheads_ns);
     ar_json_open(j, "lost", '{');
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
         if (losses[loss].name)
@@ -289,7 +309,7 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
 
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.info");
-    ar_json_integer(&j, "version", 1);
+    ar_json_integer(&j, "version", 2);
     ar_json_facts(&j, p);
     ar_json_integer(&j, "functions", p->n_functions - 1);
     ar_json_integer(&j, "nodes", p->n_nodes - 1);

@@ -36,17 +36,38 @@ static const struct {
 
 static void print_usage(FILE *to)
 {
-    fprintf(to, "usage: allranks COMMAND ...\n\n"
-                "The profiler for Python programs that run under MPI.\n\n"
-                "    mpiexec -n 64 python -m allranks heat.py --steps 1000\n"
-                "    allranks report heat.allranks\n\n"
-                "commands:\n");
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-13s %s\n", commands[i].name, commands[i].summary);
-    fprintf(to, "\nallranks COMMAND --help says more.\n");
+    ar_print_own(to, "usage: allranks COMMAND ...\n\n"
+                     "The profiler for Python programs that run under MPI.\n\n"
+                     "    mpiexec -n 64 python -m allranks heat.py --steps 1000\n"
+                     "    allranks report heat.allranks\n\n"
+                     "commands:\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        char line[160];
+
+        snprintf(line, sizeof line, "  %-13s %s\n", commands[i].name, commands[i].summary);
+        ar_print_own(to, line);
+    }
+    ar_print_own(to, "\nallranks COMMAND --help says more.\n");
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
+{
+    const char *name = argv[1];
+
+    /* What is freed is needed again for the next file: given back, it would have to be touched anew. */
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    ar_load_tell = ar_progress_files;
+    opterr = 0; /* commands say themselves what they do not understand */
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].call(argc - 1, argv + 1);
+    return ar_complain("%s: no such command (try: allranks --help; to record a program: allranks "
+                       "run %s)",
+                       name, name);
+}
+
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
@@ -59,18 +80,14 @@ int main(int argc, char **argv)
         return AR_EXIT_OK;
     }
     if (strcmp(name, "--version") == 0) {
-        printf("allranks %s\n", AR_PACKAGE_VERSION);
+        ar_print("allranks %s\n", AR_PACKAGE_VERSION);
         return AR_EXIT_OK;
     }
-    /* What is freed is needed again for the next file: given back, it would have to be touched anew. */
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-    mallopt(M_MMAP_THRESHOLD, 4 << 20);
-    ar_load_tell = ar_progress_files;
-    opterr = 0; /* commands say themselves what they do not understand */
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return commands[i].call(argc - 1, argv + 1);
-    return ar_complain("%s: no such command (try: allranks --help; to record a program: allranks "
-                       "run %s)",
-                       name, name);
+    return run_command(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    ar_printing_begin();
+    return ar_printing_end(run(argc, argv));
 }

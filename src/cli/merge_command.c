@@ -32,7 +32,7 @@ int ar_command_merge(int argc, char **argv)
         if (c == 'o') {
             output = optarg;
         } else if (c == 'h') {
-            fputs(usage, stdout);
+            ar_print_own(stdout, usage);
             return AR_EXIT_OK;
         } else {
             return ar_complain_option(c, argv);
@@ -42,11 +42,8 @@ int ar_command_merge(int argc, char **argv)
         return ar_complain("what into which file? (usage: allranks merge DIR|RUN... -o FILE)");
     if (ar_load_all(&p, argv + optind, (size_t)(argc - optind), &err) < 0)
         return ar_complain("%s", err.text);
-    if (*ar_load_remark()) {
-        fprintf(stderr, "allranks: ");
-        ar_print_text(stderr, ar_load_remark());
-        fprintf(stderr, "\n");
-    }
+    if (*ar_load_remark())
+        ar_note("allranks: %s\n", ar_load_remark());
 
     int status = ar_write_run(&p, output);
 

@@ -76,18 +76,18 @@ static void print_program(struct command *c)
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
     size_t n_name = ar_count_columns(name, 30);
 
-    printf("%s", ar_bold());
+    ar_print("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? n_name : 20, AR_KEEP_START);
-    printf("%s   %s on %s   %s", ar_plain(),
-           p->n_processes && p->processes[0].world_rank == AR_RANK_NONE
-               ? ar_show_items(c->m.n_ranks, "process", "processes")
-               : ar_show_items(c->m.n_ranks, "rank", "ranks"),
-           ar_show_items(ar_count_hosts(p), "host", "hosts"), ar_show_duration(c->m.wall_ns));
+    ar_print("%s   %s on %s   %s", ar_plain(),
+             p->n_processes && p->processes[0].world_rank == AR_RANK_NONE
+                 ? ar_show_items(c->m.n_ranks, "process", "processes")
+                 : ar_show_items(c->m.n_ranks, "rank", "ranks"),
+             ar_show_items(ar_count_hosts(p), "host", "hosts"), ar_show_duration(c->m.wall_ns));
     if (c->wanted.text) {
-        printf("   only ");
-        ar_print_text(stdout, c->wanted.text);
+        ar_print("   only ");
+        ar_print("%s", c->wanted.text);
     }
-    printf("\n");
+    ar_print("\n");
     c->n_lines++;
 }
 
@@ -96,13 +96,14 @@ static void print_classes(struct command *c, const struct ar_mpi_row *rows, size
 {
     const char *before = ": ";
 
-    printf("in MPI %s, %s", ar_show_duration(c->m.mpi_ns), ar_show_share(share_of(c, c->m.mpi_ns)));
+    ar_print("in MPI %s, %s", ar_show_duration(c->m.mpi_ns),
+             ar_show_share(share_of(c, c->m.mpi_ns)));
     for (size_t i = 0; i < n && i < 4; i++)
         if (share_of(c, rows[i].time.mean) >= 0.01) {
-            printf("%s%s %.0f %%", before, rows[i].name, 100 * share_of(c, rows[i].time.mean));
+            ar_print("%s%s %.0f %%", before, rows[i].name, 100 * share_of(c, rows[i].time.mean));
             before = ", ";
         }
-    printf("\n");
+    ar_print("\n");
     c->n_lines++;
 }
 
@@ -128,14 +129,14 @@ static void print_volume(struct command *c, const struct ar_mpi_row *rows, size_
         in += rows[i].bytes_in;
         n_out += strcmp(rows[i].name, "collective") == 0 ? 0 : rows[i].n_out;
     }
-    printf("out %s, in %s", ar_show_bytes(out), ar_show_bytes(in));
+    ar_print("out %s, in %s", ar_show_bytes(out), ar_show_bytes(in));
     if (n_out)
-        printf(", %s", ar_show_items(n_out, "message", "messages"));
+        ar_print(", %s", ar_show_items(n_out, "message", "messages"));
     if (n_shown_comms(&c->p))
-        printf(", %s", ar_show_items(n_shown_comms(&c->p), "communicator", "communicators"));
+        ar_print(", %s", ar_show_items(n_shown_comms(&c->p), "communicator", "communicators"));
     if (pickling > 0)
-        printf(", pickling %s", ar_show_share(share_of(c, pickling)));
-    printf("\n");
+        ar_print(", pickling %s", ar_show_share(share_of(c, pickling)));
+    ar_print("\n");
     c->n_lines++;
 }
 
@@ -146,9 +147,9 @@ static void print_losses(struct command *c)
 
     if (!n_messages && !n_requests)
         return;
-    printf("no room to tell apart %s, nor to follow %s\n",
-           ar_show_items(n_messages, "message", "messages"),
-           ar_show_items(n_requests, "request", "requests"));
+    ar_print("no room to tell apart %s, nor to follow %s\n",
+             ar_show_items(n_messages, "message", "messages"),
+             ar_show_items(n_requests, "request", "requests"));
     c->n_lines++;
 }
 
@@ -241,10 +242,10 @@ static void print_range(const struct command *c, const struct table *t, const st
 
     if (!t->has_range)
         return;
-    printf(" %s-%s", ar_show_time((double)s->min, c->unit_ns),
-           ar_show_time((double)s->max, c->unit_ns));
+    ar_print(" %s-%s", ar_show_time((double)s->min, c->unit_ns),
+             ar_show_time((double)s->max, c->unit_ns));
     if (differ && most->world_rank != AR_RANK_NONE)
-        printf(" (%u)", most->world_rank);
+        ar_print(" (%u)", most->world_rank);
 }
 
 static const char *place_of(const struct command *c, const struct table *t,
@@ -307,10 +308,10 @@ static void print_label(const struct command *c, const struct table *t,
                        : t->by == AR_MPI_BY_PEER ? ar_show_peer(&c->p, row)
                                                  : ar_show_size_class(row->size_class);
 
-    printf(" ");
+    ar_print(" ");
     ar_print_fit(text, n, AR_KEEP_START);
     if (t->n_place) {
-        printf(" ");
+        ar_print(" ");
         ar_print_fit(place_of(c, t, row), t->n_place, AR_KEEP_END);
     }
 }
@@ -320,18 +321,18 @@ static void print_share(const struct command *c, double ns)
     double share = 100 * share_of(c, ns);
 
     if (share > 0 && share < 0.5)
-        printf("  <1");
+        ar_print("  <1");
     else
-        printf(" %3.0f", share);
+        ar_print(" %3.0f", share);
 }
 
 static void print_sizes(const struct ar_mpi_row *row)
 {
     bool moves = row->bytes_out || row->bytes_in;
 
-    printf(" %5s %5s %5s", moves ? ar_show_short_bytes((double)row->bytes_out) : "",
-           moves ? ar_show_short_bytes((double)row->bytes_in) : "",
-           moves ? ar_show_short_bytes(mean_size(row)) : "");
+    ar_print(" %5s %5s %5s", moves ? ar_show_short_bytes((double)row->bytes_out) : "",
+             moves ? ar_show_short_bytes((double)row->bytes_in) : "",
+             moves ? ar_show_short_bytes(mean_size(row)) : "");
 }
 
 /* What a method's time is made of, in a line of its own. */
@@ -342,11 +343,11 @@ static bool print_parts(const struct command *c, const struct ar_mpi_row *row)
 
     if (!row->is_operation || !(parts->pickling_ns || parts->unpickling_ns))
         return false;
-    printf("   %spickling %s, waiting %s, transferring %s, unpickling %s%s\n", ar_dim(),
-           ar_show_time((double)parts->pickling_ns / n, c->unit_ns),
-           ar_show_time((double)parts->waiting_ns / n, c->unit_ns),
-           ar_show_time((double)parts->transferring_ns / n, c->unit_ns),
-           ar_show_time((double)parts->unpickling_ns / n, c->unit_ns), ar_plain());
+    ar_print("   %spickling %s, waiting %s, transferring %s, unpickling %s%s\n", ar_dim(),
+             ar_show_time((double)parts->pickling_ns / n, c->unit_ns),
+             ar_show_time((double)parts->waiting_ns / n, c->unit_ns),
+             ar_show_time((double)parts->transferring_ns / n, c->unit_ns),
+             ar_show_time((double)parts->unpickling_ns / n, c->unit_ns), ar_plain());
     return true;
 }
 
@@ -356,14 +357,14 @@ static size_t print_row(const struct command *c, const struct table *t,
 {
     print_label(c, t, row);
     if (t->by < AR_MPI_BY_COMM)
-        printf(" %7s", ar_show_short_count(row->n_calls, 7));
+        ar_print(" %7s", ar_show_short_count(row->n_calls, 7));
     else
-        printf(" %7s %7s", ar_show_short_count(row->n_out, 7), ar_show_short_count(row->n_in, 7));
-    printf(" %6s", ar_show_time(row->time.mean, c->unit_ns));
+        ar_print(" %7s %7s", ar_show_short_count(row->n_out, 7), ar_show_short_count(row->n_in, 7));
+    ar_print(" %6s", ar_show_time(row->time.mean, c->unit_ns));
     print_share(c, row->time.mean);
     print_sizes(row);
     print_range(c, t, &row->time);
-    printf("\n");
+    ar_print("\n");
     return 1 + (t->by == AR_MPI_BY_PATH && print_parts(c, row));
 }
 
@@ -373,15 +374,15 @@ static void print_title(const struct command *c, const struct table *t)
                                                     "MPI by class", "by communicator",
                                                     "by peer",      "by size of message"};
 
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     ar_print_fit(titles[t->by], t->n_label + 1, AR_KEEP_START);
-    printf("%s", ar_plain());
+    ar_print("%s", ar_plain());
     if (t->by < AR_MPI_BY_COMM)
-        printf(" %7s", "calls");
+        ar_print(" %7s", "calls");
     else
-        printf(" %7s %7s", "sent", "recvd");
-    printf(" %6s   %% %5s %5s %5s%s\n", c->unit, "out", "in", "size",
-           t->has_range ? " min-max (rank)" : "");
+        ar_print(" %7s %7s", "sent", "recvd");
+    ar_print(" %6s   %% %5s %5s %5s%s\n", c->unit, "out", "in", "size",
+             t->has_range ? " min-max (rank)" : "");
 }
 
 /* `n_most` lines of rows at most; 0: all. */
@@ -400,8 +401,8 @@ static int print_table(struct command *c, enum ar_mpi_by by, size_t n_most)
     for (; i < t.n && (n_most == 0 || n_used < n_most); i++)
         n_used += print_row(c, &t, &t.rows[i]);
     if (i < t.n) {
-        printf(" %s%s: -n 0 shows all%s\n", ar_dim(),
-               ar_show_items(t.n - i, "more row", "more rows"), ar_plain());
+        ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(),
+                 ar_show_items(t.n - i, "more row", "more rows"), ar_plain());
         c->n_lines++;
     }
     c->n_lines += n_used;
@@ -426,7 +427,7 @@ static void print_call(const struct command *c, uint32_t node, size_t n_columns)
     size_t n_name = n_columns / 2 - 1;
 
     ar_print_fit(strncmp(name, "MPI_", 4) == 0 ? name + 4 : name, n_name, AR_KEEP_START);
-    printf(" ");
+    ar_print(" ");
     ar_print_fit(ar_show_place(&c->p, node), n_columns - n_name - 1, AR_KEEP_END);
 }
 
@@ -435,22 +436,22 @@ static void print_call(const struct command *c, uint32_t node, size_t n_columns)
 static void print_request(const struct command *c, const struct ar_mpi_request_row *row,
                           size_t n_label)
 {
-    printf(" ");
+    ar_print(" ");
     print_call(c, row->posted, n_label);
-    printf(" ");
+    ar_print(" ");
     print_call(c, row->completed, n_label);
-    printf(" %8s %10s %10s\n", ar_show_short_count(row->n, 8),
-           ar_show_duration(row->n ? row->flight_ns / (double)row->n : 0),
-           ar_show_duration(row->n ? row->exposed_ns / (double)row->n : 0));
+    ar_print(" %8s %10s %10s\n", ar_show_short_count(row->n, 8),
+             ar_show_duration(row->n ? row->flight_ns / (double)row->n : 0),
+             ar_show_duration(row->n ? row->exposed_ns / (double)row->n : 0));
 }
 
 static void print_request_title(size_t n_label)
 {
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     ar_print_fit("requests posted by", n_label + 1, AR_KEEP_START);
-    printf(" ");
+    ar_print(" ");
     ar_print_fit("completed by", n_label, AR_KEEP_START);
-    printf("%s %8s %10s %10s\n", ar_plain(), "number", "in flight", "exposed");
+    ar_print("%s %8s %10s %10s\n", ar_plain(), "number", "in flight", "exposed");
 }
 
 /* Times are those of one request. */
@@ -468,8 +469,8 @@ static int print_requests(struct command *c, size_t n_most)
     for (; i < n && (n_most == 0 || i < n_most); i++)
         print_request(c, &rows[i], n_label);
     if (i < n)
-        printf(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - i, "more row", "more rows"),
-               ar_plain());
+        ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(),
+                 ar_show_items(n - i, "more row", "more rows"), ar_plain());
     c->n_lines += i + (i < n);
     free(rows);
     return AR_EXIT_OK;
@@ -636,7 +637,7 @@ static int print_matrix(struct command *c)
     if (c->csv)
         status = print_matrix_sheet(pairs, n);
     else if (n == 0)
-        printf("\n nothing was sent from one rank to another, but by collective calls\n");
+        ar_print("\n nothing was sent from one rank to another, but by collective calls\n");
     else
         status = ar_print_matrix(pairs, n, (enum ar_matrix_of)c->matrix);
     free(pairs);
@@ -665,7 +666,7 @@ static int choose(struct command *c)
 {
     if (c->wanted.text && ar_mpi_choose(&c->m, &c->wanted) == 0)
         return ar_complain("%s: no MPI call at or below %s (allranks mpi %s shows where they are)",
-                           c->path, c->wanted.text, c->path);
+                           c->path, c->wanted.text, ar_quote(c->path));
     return AR_EXIT_OK;
 }
 
@@ -700,8 +701,8 @@ static int show(struct command *c)
     int status;
 
     if (is_empty && !c->json && !c->csv) {
-        printf("no MPI call was recorded: the program made none, or its MPI is one that allranks "
-               "does not\nknow (allranks info shows what was found)\n");
+        ar_print("no MPI call was recorded: the program made none, or its MPI is one that allranks "
+                 "does not\nknow (allranks info shows what was found)\n");
         return AR_EXIT_OK;
     }
     status = is_empty ? AR_EXIT_OK : choose(c);

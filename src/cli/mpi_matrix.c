@@ -58,10 +58,10 @@ static void print_title(const struct matrix *m)
                                        "milliseconds that a rank (line) spent with another "
                                        "(column)"};
 
-    printf("\n%s%s%s", ar_bold(), what[m->of], ar_plain());
+    ar_print("\n%s%s%s", ar_bold(), what[m->of], ar_plain());
     if (m->per_cell > 1)
-        printf(", %u ranks a square", m->per_cell);
-    printf("\n");
+        ar_print(", %u ranks a square", m->per_cell);
+    ar_print("\n");
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------- */
@@ -79,15 +79,15 @@ static void print_numbers(const struct matrix *m)
 {
     size_t width = m->n > 8 ? (80 - LABEL_COLUMNS) / m->n : 9;
 
-    printf("%*s", LABEL_COLUMNS, "");
+    ar_print("%*s", LABEL_COLUMNS, "");
     for (uint32_t to = 0; to < m->n; to++)
-        printf("%*u", (int)width, to);
-    printf("\n");
+        ar_print("%*u", (int)width, to);
+    ar_print("\n");
     for (uint32_t from = 0; from < m->n; from++) {
-        printf("%*u", LABEL_COLUMNS, from);
+        ar_print("%*u", LABEL_COLUMNS, from);
         for (uint32_t to = 0; to < m->n; to++)
-            printf("%*s", (int)width, show_value(m, m->cells[(size_t)from * m->n + to]));
-        printf("\n");
+            ar_print("%*s", (int)width, show_value(m, m->cells[(size_t)from * m->n + to]));
+        ar_print("\n");
     }
 }
 
@@ -133,33 +133,33 @@ static void print_legend(const struct matrix *m, const struct scale *s)
 {
     double factor = factor_of(s), from = s->least;
 
-    printf("%*s", LABEL_COLUMNS, "");
+    ar_print("%*s", LABEL_COLUMNS, "");
     if (factor == 1) {
-        printf("%c %s\n", shades[N_SHADES - 1], show_value(m, s->most));
+        ar_print("%c %s\n", shades[N_SHADES - 1], show_value(m, s->most));
         return;
     }
     for (int i = 0; i < N_SHADES; i++, from *= factor)
-        printf("%s%c %s", i ? "  " : "", shades[i], show_value(m, from));
-    printf("\n");
+        ar_print("%s%c %s", i ? "  " : "", shades[i], show_value(m, from));
+    ar_print("\n");
 }
 
 static void print_shades(const struct matrix *m)
 {
     struct scale s = scale_of(m);
 
-    printf("%*s", LABEL_COLUMNS, "");
+    ar_print("%*s", LABEL_COLUMNS, "");
     for (uint32_t to = 0; to < m->n; to += 4)
-        printf("%-8u", to * m->per_cell);
-    printf("\n");
+        ar_print("%-8u", to * m->per_cell);
+    ar_print("\n");
     for (uint32_t from = 0; from < m->n; from++) {
-        printf("%*u ", LABEL_COLUMNS - 1, from * m->per_cell);
+        ar_print("%*u ", LABEL_COLUMNS - 1, from * m->per_cell);
         for (uint32_t to = 0; to < m->n; to++) {
             double value = m->cells[(size_t)from * m->n + to];
             char shade = value > 0 ? shade_of(&s, value) : ' ';
 
-            printf("%c%c", shade, shade);
+            ar_print("%c%c", shade, shade);
         }
-        printf("\n");
+        ar_print("\n");
     }
     print_legend(m, &s);
 }

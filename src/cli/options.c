@@ -123,7 +123,7 @@ int ar_options_parse(int argc, char **argv, const struct ar_option *options, siz
         if (o) {
             status = set(o);
         } else if (c == 'h') {
-            fputs(usage, stdout);
+            ar_print_own(stdout, usage);
             status = AR_EXIT_OK;
         } else {
             status = ar_complain_option(c, argv);

@@ -19,7 +19,7 @@ static struct {
 static void take_away(void)
 {
     if (progress.is_shown)
-        fprintf(stderr, "\r\033[K");
+        ar_note("\r\033[K");
     progress.is_shown = false;
 }
 
@@ -39,8 +39,7 @@ static bool is_due(void)
 
 static void show(const char *what)
 {
-    fprintf(stderr, "\r\033[Kallranks: %s ...", what);
-    fflush(stderr);
+    ar_note("\r\033[Kallranks: %s ...", what);
     progress.is_shown = true;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/mpi_class.h"
 #include "analysis/place.h"
 #include "cli/commands.h"
+#include "cli/doubt_text.h"
 #include "cli/efficiency_text.h"
 #include "cli/mpi_text.h"
 #include "cli/options.h"
@@ -67,6 +68,7 @@ struct command {
     struct ar_share *shares; /* by root */
     double unit_ns;
     const char *unit;
+    struct ar_marks_shown marks; /* since the last table */
 };
 
 /* ---- which functions -------------------------------------------------------------------------- */
@@ -182,7 +184,7 @@ static void print_label(const struct command *c, uint32_t function, size_t n_col
     size_t n_place = n_columns / 2 - 1;
 
     ar_print_fit(name, n_columns - n_place - 1, AR_KEEP_START);
-    printf(" ");
+    ar_print(" ");
     if (has_place)
         ar_print_fit(place, n_place, AR_KEEP_END);
     else
@@ -200,10 +202,12 @@ static const char *show_extreme(const struct command *c, const struct ar_spread 
     char *text = texts[n++ % 4];
     uint32_t rank = process < c->p.n_processes ? c->p.processes[process].world_rank : AR_RANK_NONE;
 
+    const char *time = ar_show_doubted(s->doubt, (double)ns, c->unit_ns);
+
     if (rank == AR_RANK_NONE || s->min == s->max)
-        snprintf(text, sizeof texts[0], "%s", ar_show_time((double)ns, c->unit_ns));
+        snprintf(text, sizeof texts[0], "%s", time);
     else
-        snprintf(text, sizeof texts[0], "%s (%u)", ar_show_time((double)ns, c->unit_ns), rank);
+        snprintf(text, sizeof texts[0], "%s (%u)", time, rank);
     return text;
 }
 
@@ -226,52 +230,68 @@ static void print_head(struct command *c)
     const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
     bool ranks = c->p.n_processes && c->p.processes[0].world_rank != AR_RANK_NONE;
 
-    printf("%s", ar_bold());
+    ar_print("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
-    printf("%s   %s on %s   %s\n", ar_plain(),
-           ranks ? ar_show_items(c->p.n_roots, "rank", "ranks")
-                 : ar_show_items(c->p.n_roots, "process", "processes"),
-           ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
-           ar_show_duration(c->t.mean_wall_ns));
+    ar_print("%s   %s on %s   %s\n", ar_plain(),
+             ranks ? ar_show_items(c->p.n_roots, "rank", "ranks")
+                   : ar_show_items(c->p.n_roots, "process", "processes"),
+             ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
+             ar_show_duration(c->t.mean_wall_ns));
     c->n_lines = 1 + ar_print_selection(&c->selection);
     if (c->p.n_roots > 1 && c->e.run.wall_ns > 0)
-        c->n_lines += (size_t)printf("%s\n", ar_show_efficiency(&c->e.run)) > 0;
+        c->n_lines += ar_print("%s\n", ar_show_efficiency(&c->e.run)) > 0;
 }
 
-static void print_functions(const struct command *c)
+static const char *show_mean(struct command *c, const struct ar_spread *s)
+{
+    return ar_show_mean(s, c->p.n_roots, c->unit_ns, &c->marks);
+}
+
+/* Whether there will be a line more below the table. */
+static bool has_marks(const struct command *c)
+{
+    for (size_t i = 0; i < c->n_functions; i++)
+        if (spread_of(c, c->functions[i])->doubt.marks)
+            return true;
+    return false;
+}
+
+static void print_functions(struct command *c)
 {
     int n_extreme = extreme_columns(c) > 12 ? extreme_columns(c) : 12;
     size_t n_numbers = NUMBER_COLUMNS + 2 * (size_t)(n_extreme + 1), i = 0;
     size_t n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
-    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 5 - c->n_lines : c->n_rows;
+    size_t n_most =
+        c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 5 - c->n_lines - has_marks(c) : c->n_rows;
 
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     ar_print_fit(c->inclusive ? "Functions, with what they call" : "Functions, self time", n_label,
                  AR_KEEP_START);
-    printf("%s %8s %6s %6s %*s %*s\n", ar_plain(), "calls", c->unit, "sd", n_extreme,
-           "least (rank)", n_extreme, "most (rank)");
+    ar_print("%s %8s %6s %6s %*s %*s\n", ar_plain(), "calls", c->unit, "sd", n_extreme,
+             "least (rank)", n_extreme, "most (rank)");
     for (; i < c->n_functions && (n_most == 0 || i < n_most); i++) {
         const struct ar_spread *s = spread_of(c, c->functions[i]);
 
-        printf(" ");
+        ar_print(" ");
         print_label(c, c->functions[i], n_label - 1);
-        printf(" %8s %6s %6s %*s %*s\n",
-               ar_show_short_count(sums_of(c, c->functions[i])->n_calls, 8),
-               ar_show_time(s->mean, c->unit_ns), ar_show_time(s->sd, c->unit_ns), n_extreme,
-               show_extreme(c, s, false), n_extreme, show_extreme(c, s, true));
+        ar_print(" %8s %6s %6s %*s %*s\n",
+                 ar_show_short_count(sums_of(c, c->functions[i])->n_calls, 8), show_mean(c, s),
+                 ar_show_time(s->sd, c->unit_ns), n_extreme, show_extreme(c, s, false), n_extreme,
+                 show_extreme(c, s, true));
     }
     if (i < c->n_functions)
-        printf(" %s%s: -n 0 shows all%s\n", ar_dim(),
-               ar_show_items(c->n_functions - i, "more function", "more functions"), ar_plain());
+        ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(),
+                 ar_show_items(c->n_functions - i, "more function", "more functions"), ar_plain());
+    ar_print_marks(&c->marks);
 }
 
 /* ---- one function ----------------------------------------------------------------------------- */
 
-static void print_spread(const struct command *c, const char *what, const struct ar_spread *s)
+static void print_spread(struct command *c, const char *what, const struct ar_spread *s)
 {
-    printf(" %-20s mean %s, sd %s, least %s, most %s\n", what, ar_show_time(s->mean, c->unit_ns),
-           ar_show_time(s->sd, c->unit_ns), show_extreme(c, s, false), show_extreme(c, s, true));
+    ar_print(" %-20s mean %s, sd %s, least %s, most %s\n", what, show_mean(c, s),
+             ar_show_time(s->sd, c->unit_ns), show_extreme(c, s, false), show_extreme(c, s, true));
 }
 
 static void print_calls(const struct command *c, const struct ar_spread *s)
@@ -280,13 +300,13 @@ static void print_calls(const struct command *c, const struct ar_spread *s)
     uint32_t most = c->p.processes[s->max_process].world_rank;
     bool differ = s->min != s->max && least != AR_RANK_NONE && most != AR_RANK_NONE;
 
-    printf(" %-20s mean %.1f, sd %.1f, least %s", "calls", s->mean, s->sd, ar_show_count(s->min));
+    ar_print(" %-20s mean %.1f, sd %.1f, least %s", "calls", s->mean, s->sd, ar_show_count(s->min));
     if (differ)
-        printf(" (%u)", least);
-    printf(", most %s", ar_show_count(s->max));
+        ar_print(" (%u)", least);
+    ar_print(", most %s", ar_show_count(s->max));
     if (differ)
-        printf(" (%u)", most);
-    printf("\n");
+        ar_print(" (%u)", most);
+    ar_print("\n");
 }
 
 static uint64_t share_ns(const struct command *c, uint32_t root)
@@ -304,16 +324,18 @@ static int most_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_share(const struct command *c, uint32_t root)
+static void print_share(struct command *c, uint32_t root)
 {
     const struct ar_process *process = &c->p.processes[root];
     const struct ar_share *share = &c->shares[root];
 
-    printf(" %-10s ", ar_show_process(&c->p, root));
+    ar_print(" %-10s ", ar_show_process(&c->p, root));
     ar_print_fit(ar_strtab_text(&c->p.strings, process->host), 24, AR_KEEP_START);
-    printf(" %10s %10s %10s\n", ar_show_short_count(share->n_calls, 10),
-           ar_show_time((double)share->time_ns, c->unit_ns),
-           ar_show_time((double)share->self_ns, c->unit_ns));
+    ar_print(" %10s %10s %10s\n", ar_show_short_count(share->n_calls, 10),
+             ar_show_doubted(share->time_doubt, (double)share->time_ns, c->unit_ns),
+             ar_show_doubted(share->self_doubt, (double)share->self_ns, c->unit_ns));
+    ar_mark_shown(&c->marks, share->time_doubt, 1);
+    ar_mark_shown(&c->marks, share->self_doubt, 1);
 }
 
 /* In order of rank, or, where there are too many, those that have most. */
@@ -330,13 +352,15 @@ static int print_shares(struct command *c, size_t n_most)
     sorting = c;
     if (cut)
         qsort(order, n, sizeof *order, most_first);
-    printf("\n %s%-10s %-24s %10s %10s %10s%s\n", ar_bold(), "", "host", "calls", "total", "self",
-           ar_plain());
+    ar_print("\n %s%-10s %-24s %10s %10s %10s%s\n", ar_bold(), "", "host", "calls", "total", "self",
+             ar_plain());
     for (size_t i = 0; i < n && !(cut && i == n_most); i++)
         print_share(c, order[i]);
     if (cut)
-        printf(" %sthose that have most; %s: --all shows every one%s\n", ar_dim(),
-               ar_show_items(n - n_most, "more", "more"), ar_plain());
+        ar_print(" %sthose that have most; %s: --all shows every one%s\n", ar_dim(),
+                 ar_show_items(n - n_most, "more", "more"), ar_plain());
+    ar_print_marks(&c->marks);
+    c->marks = (struct ar_marks_shown){0};
     free(order);
     return AR_EXIT_OK;
 }
@@ -430,15 +454,15 @@ static enum ar_status print_class_texts(const struct command *c, const struct ar
             return AR_NOMEM;
         }
         if (n_used + 3 + text.n > c->n_columns) {
-            printf(",\n%*s", CLASS_INDENT, "");
+            ar_print(",\n%*s", CLASS_INDENT, "");
             n_used = CLASS_INDENT;
         } else {
-            n_used += (size_t)printf(i == 0 ? "; " : ", ");
+            n_used += ar_print(i == 0 ? "; " : ", ");
         }
-        n_used += (size_t)printf("%.*s", (int)text.n, (const char *)text.data);
+        n_used += ar_print("%.*s", (int)text.n, (const char *)text.data);
         ar_bytes_free(&text);
     }
-    printf("\n");
+    ar_print("\n");
     return AR_OK;
 }
 
@@ -449,13 +473,13 @@ static enum ar_status print_classes(const struct command *c)
     enum ar_status status = ranks ? find_classes(c, &im) : AR_NOMEM;
 
     if (status == AR_OK) {
-        int n = printf(" %-20s most/mean %.2f", c->inclusive ? "total, ranks" : "self, ranks",
-                       im.max_over_mean);
+        int n = ar_print(" %-20s most/mean %.2f", c->inclusive ? "total, ranks" : "self, ranks",
+                         im.max_over_mean);
 
         if (im.n_classes > 1)
             status = print_class_texts(c, &im, ranks, (size_t)n);
         else
-            printf("; no groups of ranks\n");
+            ar_print("; no groups of ranks\n");
     }
     ar_imbalance_free(&im);
     free(ranks);
@@ -467,9 +491,9 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
     const struct ar_function_sums *sums = sums_of(c, function);
 
     ar_shares_get(&c->reading, function, c->shares);
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     print_label(c, function, c->n_columns - 20);
-    printf("%s %s\n", ar_plain(), ar_function_kind_name(c->p.functions[function].kind));
+    ar_print("%s %s\n", ar_plain(), ar_function_kind_name(c->p.functions[function].kind));
     print_calls(c, &sums->calls);
     print_spread(c, c->unit_ns == 1e9 ? "total, seconds" : "total, milliseconds", &sums->time);
     print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
@@ -477,16 +501,16 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
         return ar_complain("out of memory");
     if (c->p.n_roots > 1 && c->e.functions[function].wall_ns > 0 &&
         c->p.functions[function].kind != AR_FUNCTION_MPI)
-        printf(" %s\n", ar_show_efficiency(&c->e.functions[function]));
+        ar_print(" %s\n", ar_show_efficiency(&c->e.functions[function]));
     return print_shares(c, n_most);
 }
 
-/* Of a screen, what is left when each of so many functions has said all else in up to eleven lines. */
+/* Of a screen, what is left when each of so many functions has said all else in up to twelve lines. */
 static size_t rows_of_ranks(size_t n_functions)
 {
     size_t n_lines = (SCREEN_ROWS - 2) / n_functions;
 
-    return n_lines > 13 ? n_lines - 11 : 2;
+    return n_lines > 14 ? n_lines - 12 : 2;
 }
 
 static int print_matches(struct command *c)
@@ -522,6 +546,8 @@ static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
         ar_json_integer(j, "calls", c->shares[i].n_calls);
         ar_json_integer(j, "time_ns", c->shares[i].time_ns);
         ar_json_integer(j, "self_ns", c->shares[i].self_ns);
+        ar_json_doubt(j, "time_estimated", "time_error_ns", c->shares[i].time_doubt);
+        ar_json_doubt(j, "self_estimated", "self_error_ns", c->shares[i].self_doubt);
         ar_json_close(j, '}');
     }
     ar_json_close(j, ']');
@@ -616,6 +642,8 @@ static void put_share_rows(struct ar_sheet *sheet, struct command *c, uint32_t f
         ar_sheet_integer(sheet, c->shares[i].n_calls);
         ar_sheet_integer(sheet, c->shares[i].time_ns);
         ar_sheet_integer(sheet, c->shares[i].self_ns);
+        ar_sheet_doubt(sheet, c->shares[i].time_doubt, 1);
+        ar_sheet_doubt(sheet, c->shares[i].self_doubt, 1);
         ar_sheet_end_row(sheet);
     }
 }
@@ -624,7 +652,10 @@ static int print_sheet(struct command *c)
 {
     struct ar_sheet sheet = {0};
 
-    ar_sheet_head(&sheet, c->wanted.text ? AR_SHEET_FUNCTION ",rank,host,calls,time_ns,self_ns"
+    ar_sheet_head(&sheet, c->wanted.text ? AR_SHEET_FUNCTION
+                              ",rank,host,calls,time_ns,self_ns,time_estimated,"
+                              "time_error_ns,self_estimated,"
+                              "self_error_ns"
                                          : AR_SHEET_FUNCTION
                               ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
     for (size_t i = 0; i < c->n_functions; i++)
@@ -648,7 +679,7 @@ static int show(struct command *c)
     c->unit = c->unit_ns == 1e9 ? "sec" : "ms";
     if (c->wanted.text && c->n_functions == 0)
         return ar_complain("%s: no function %s in it (allranks ranks -n 0 %s shows all)", c->path,
-                           c->wanted.text, c->path);
+                           c->wanted.text, ar_quote(c->path));
     if (c->json)
         return print_json(c);
     if (c->csv)

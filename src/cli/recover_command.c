@@ -109,8 +109,7 @@ static bool miss_ranks(const struct ar_finds *finds, const char *job)
     end_range(&list);
     free(seen);
     if (n_missing)
-        fprintf(stderr,
-                "allranks: missing: rank%s %s of %u ha%s no file here (not recorded, or on another "
+        ar_note("allranks: missing: rank%s %s of %u ha%s no file here (not recorded, or on another "
                 "node)\n",
                 n_missing == 1 ? "" : "s", list.text, size, n_missing == 1 ? "s" : "ve");
     return n_missing > 0;
@@ -153,7 +152,7 @@ static bool tell_of_ranks(const struct ar_finds *finds)
             any = miss_ranks(finds, finds->items[i].file.job) || any;
             n_jobs++;
         }
-    fprintf(stderr, "allranks: %s are in this one run (to have one alone, name its directory)\n",
+    ar_note("allranks: %s are in this one run (to have one alone, name its directory)\n",
             ar_show_items(n_jobs, "job", "jobs"));
     return any;
 }
@@ -173,14 +172,13 @@ static bool tell_of_damage(const struct ar_finds *finds)
         const struct ar_find *find = &finds->items[i];
 
         if (find->file.is_blank) {
-            fprintf(stderr, "allranks: %s: empty, its process ended as it began\n", find->path);
+            ar_note("allranks: %s: empty, its process ended as it began\n", find->path);
             continue;
         }
         if (!find->is_taken)
-            fprintf(stderr, "allranks: missing: %s\n", find->why);
+            ar_note("allranks: missing: %s\n", find->why);
         else if (is_damaged(find))
-            fprintf(
-                stderr,
+            ar_note(
                 "allranks: missing: %s: damaged, %s and %s of it could not be read; the rest is "
                 "in the run\n",
                 find->path, ar_show_bytes(find->n_bytes_left_out),
@@ -211,8 +209,8 @@ static void tell_of_state(const struct ar_finds *finds, enum ar_left_state state
     end_range(&ranks);
     end_range(&pids);
     if (n)
-        fprintf(stderr, "allranks: %s %s (%s%s%s%s%s)\n", ar_show_items(n, "process", "processes"),
-                what, *ranks.text ? "rank " : "", ranks.text, *ranks.text && *pids.text ? "; " : "",
+        ar_note("allranks: %s %s (%s%s%s%s%s)\n", ar_show_items(n, "process", "processes"), what,
+                *ranks.text ? "rank " : "", ranks.text, *ranks.text && *pids.text ? "; " : "",
                 *pids.text ? "pid " : "", pids.text);
 }
 
@@ -273,11 +271,11 @@ static void remove_live_files(const struct ar_finds *finds)
             may_go(&finds->items[i]) && ar_left_remove(finds->items[i].path, &finds->items[i].file);
     for (size_t i = 0; i < finds->n; i++)
         tidy(&finds->items[i]);
-    fprintf(stderr, "allranks: %s removed", ar_show_items(n_removed, "live file", "live files"));
+    ar_note("allranks: %s removed", ar_show_items(n_removed, "live file", "live files"));
     if (n_removed < finds->n)
-        fprintf(stderr, ", %s kept (running, damaged or on another host)",
+        ar_note(", %s kept (running, damaged or on another host)",
                 ar_show_count(finds->n - n_removed));
-    fprintf(stderr, "\n");
+    ar_note("\n");
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -311,7 +309,7 @@ static int parse(int argc, char **argv, struct request *request)
         } else if (c == 'r') {
             request->removes = true;
         } else if (c == 'h') {
-            fputs(usage, stdout);
+            ar_print_own(stdout, usage);
             return AR_EXIT_OK;
         } else {
             return ar_complain_option(c, argv);

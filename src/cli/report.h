@@ -15,6 +15,7 @@
 
 #include "analysis/by_function.h"
 #include "analysis/mpi_tables.h"
+#include "cli/doubt_text.h"
 #include "cli/selecting.h"
 #include "cli/sheet.h"
 
@@ -76,8 +77,8 @@ void ar_print_label_at(const struct ar_report *r, struct ar_label_columns c, uin
                        size_t indent, char mark, const char *place);
 /* Of two nodes of one function. What is known by its place is called in many. */
 bool ar_have_one_place(const struct ar_profile *p, uint32_t a, uint32_t b);
-/* "~0.020": a time that is estimated, ">0.020": one that is only a part; in nine columns. */
-void ar_print_marked(const struct ar_report *r, uint8_t marks, double ns);
+/* With its mark, in nine columns. */
+void ar_print_mean(const struct ar_report *r, const struct ar_spread *s);
 const char *ar_range_head(const struct ar_report *r); /* "" where there is one rank */
 const char *ar_show_percent(double share);            /* "38 %", "<1 %" */
 bool ar_is_kind(const struct ar_profile *p, uint32_t node, enum ar_function_kind kind);
@@ -105,7 +106,7 @@ int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n
 
 struct ar_tree_rows {
     size_t n_shown, n_cut;
-    uint8_t marks; /* of all that are shown */
+    struct ar_marks_shown marks;
     bool has_hot;
 };
 /* `n_rows` at most, 0: all; to be counted, or printed. */

@@ -18,6 +18,7 @@ struct view {
     size_t n_most, n_levels;
     size_t n_shown, n_cut;
     struct ar_sheet *sheet; /* NULL: to the screen */
+    struct ar_marks_shown marks;
 };
 
 /* ---- order ------------------------------------------------------------------------------------ */
@@ -77,9 +78,11 @@ static void print_row(struct view *v, const struct ar_bottom_row *row, size_t de
     double share = r->t.mean_wall_ns > 0 ? row->self_ns / r->t.mean_wall_ns : 0;
 
     ar_print_label_at(r, ar_tree_columns(r), row->node, depth, ' ', show_place(r, row));
-    printf(" %8s %8s", ar_show_time(row->self_ns, r->unit_ns), ar_show_percent(share));
+    ar_mark_shown(&v->marks, s->doubt, r->p->n_roots);
+    ar_print(" %8s %8s", ar_show_doubted(s->doubt, row->self_ns, r->unit_ns),
+             ar_show_percent(share));
     ar_print_range(r->p, s, r->unit_ns);
-    printf("\n");
+    ar_print("\n");
 }
 
 static void put_row(struct view *v, const struct ar_bottom_row *row, size_t depth,
@@ -167,9 +170,19 @@ static size_t levels_of(const struct ar_report *r)
     return r->n_levels && r->n_levels < MOST_LEVELS ? r->n_levels : MOST_LEVELS;
 }
 
+/* Somewhere: then there is a line more below the table. */
+static bool has_marks(const struct ar_report *r)
+{
+    for (uint32_t i = 0; i < r->p->n_nodes; i++)
+        if (r->t.self[i].doubt.marks)
+            return true;
+    return false;
+}
+
 int ar_report_bottom_up(struct ar_report *r, size_t n_lines)
 {
-    struct ar_layout l = {.n_lines = n_lines, .n_tree = AR_SCREEN_LINES, .n_notes = 1};
+    struct ar_layout l = {
+        .n_lines = n_lines, .n_tree = AR_SCREEN_LINES, .n_notes = 1 + has_marks(r)};
     struct ar_sheet sheet = {0};
     struct view v = {.r = r, .n_levels = levels_of(r)};
 
@@ -188,5 +201,6 @@ int ar_report_bottom_up(struct ar_report *r, size_t n_lines)
     if (r->csv)
         return ar_sheet_print(&sheet);
     ar_print_more(v.n_cut, "more function", "more functions", "");
+    ar_print_marks(&v.marks);
     return AR_EXIT_OK;
 }

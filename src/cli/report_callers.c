@@ -20,6 +20,7 @@ struct view {
     struct ar_by_function relatives;
     uint32_t *functions; /* those, in order */
     size_t n;
+    struct ar_marks_shown *marks;
 };
 
 /* Of the callees' group that is the function itself. */
@@ -39,10 +40,11 @@ static void print_figures(const struct view *v, uint64_t n_calls, const struct a
 {
     const struct ar_report *r = v->r;
 
-    printf(" %8s %8s %8s", n_calls ? ar_show_short_count(n_calls, 8) : "",
-           ar_show_time(s->mean, r->unit_ns), ar_show_percent(share_of(v, s->mean)));
+    ar_print(" %8s %8s %8s", n_calls ? ar_show_short_count(n_calls, 8) : "",
+             ar_show_mean(s, r->p->n_roots, r->unit_ns, v->marks),
+             ar_show_percent(share_of(v, s->mean)));
     ar_print_range(r->p, s, r->unit_ns);
-    printf("\n");
+    ar_print("\n");
 }
 
 /* A caller is shown by one of the nodes that call; the first that is its. */
@@ -58,9 +60,9 @@ static void print_relative(const struct view *v, uint32_t relative)
     struct ar_label_columns c = ar_list_columns(v->r);
 
     if (relative == v->r->p->nodes[0].function) {
-        printf(" ");
+        ar_print(" ");
         ar_print_fit("(nobody)", c.name, AR_KEEP_START);
-        printf(" %*s", (int)c.place, "");
+        ar_print(" %*s", (int)c.place, "");
     } else {
         ar_print_label(v->r, c, node_of(v, relative), 0, ' ');
     }
@@ -71,9 +73,9 @@ static void print_itself(const struct view *v)
 {
     struct ar_label_columns c = ar_list_columns(v->r);
 
-    printf(" ");
+    ar_print(" ");
     ar_print_fit("(itself)", c.name, AR_KEEP_START);
-    printf(" %*s", (int)c.place, "");
+    ar_print(" %*s", (int)c.place, "");
     print_figures(v, 0, &itself(v)->self);
 }
 
@@ -149,7 +151,7 @@ static void close_view(struct view *v)
 }
 
 static void print_function(const struct ar_report *r, const struct ar_by_function *f,
-                           uint32_t function)
+                           uint32_t function, struct ar_marks_shown *marks)
 {
     const struct ar_function_sums *s = &f->sums[function];
     struct ar_label_columns c = ar_list_columns(r);
@@ -159,16 +161,21 @@ static void print_function(const struct ar_report *r, const struct ar_by_functio
              r->p->n_roots > 1 ? "   min-max (rank)" : "");
     ar_print_title(c, "Function", r->unit, heads);
     ar_print_label(r, c, f->nodes[f->first_node[function]], 0, ' ');
-    printf(" %8s %8s %8s", ar_show_short_count(s->n_calls, 8),
-           ar_show_time(s->time.mean, r->unit_ns), ar_show_time(s->self.mean, r->unit_ns));
+    ar_print(" %8s %8s %8s", ar_show_short_count(s->n_calls, 8),
+             ar_show_mean(&s->time, r->p->n_roots, r->unit_ns, marks),
+             ar_show_mean(&s->self, r->p->n_roots, r->unit_ns, marks));
     ar_print_range(r->p, &s->time, r->unit_ns);
-    printf("\n");
+    ar_print("\n");
 }
 
 static int show_one(struct ar_report *r, const struct ar_by_function *f, uint32_t function,
-                    bool callees, struct ar_sheet *sheet)
+                    bool callees, struct ar_marks_shown *marks, struct ar_sheet *sheet)
 {
-    struct view v = {.r = r, .callees = callees, .function = function, .whole = &f->sums[function]};
+    struct view v = {.r = r,
+                     .callees = callees,
+                     .function = function,
+                     .whole = &f->sums[function],
+                     .marks = marks};
     enum ar_status status = open_view(&v);
 
     if (status == AR_OK && sheet)
@@ -190,14 +197,17 @@ struct asked {
 static int show_function(struct ar_report *r, const struct ar_by_function *f, uint32_t function,
                          struct asked asked, struct ar_sheet *sheet)
 {
+    struct ar_marks_shown marks = {0};
     int status = AR_EXIT_OK;
 
     if (!sheet)
-        print_function(r, f, function);
+        print_function(r, f, function, &marks);
     if (asked.callers)
-        status = show_one(r, f, function, false, sheet);
+        status = show_one(r, f, function, false, &marks, sheet);
     if (asked.callees && status == AR_EXIT_OK)
-        status = show_one(r, f, function, true, sheet);
+        status = show_one(r, f, function, true, &marks, sheet);
+    if (!sheet)
+        ar_print_marks(&marks);
     return status;
 }
 
@@ -239,8 +249,9 @@ static int show_asked(struct ar_report *r, const struct ar_by_function *f, struc
         status = show_function(r, f, functions[n_shown], asked, sheet);
     }
     if (status == AR_EXIT_OK && n_shown < n)
-        printf("\n %s%s: --rows 0 shows all%s\n", ar_dim(),
-               ar_show_items(n - n_shown, "more function fits", "more functions fit"), ar_plain());
+        ar_print("\n %s%s: --rows 0 shows all%s\n", ar_dim(),
+                 ar_show_items(n - n_shown, "more function fits", "more functions fit"),
+                 ar_plain());
     free(functions);
     return status;
 }

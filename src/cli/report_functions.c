@@ -82,6 +82,7 @@ struct list {
     struct ar_by_function f;
     uint32_t *functions;
     size_t n;
+    struct ar_marks_shown marks;
 };
 
 static const struct ar_function_sums *sums_of(const struct list *l, size_t row)
@@ -110,18 +111,23 @@ static void print_title(const struct list *l, const char *title, const char *a, 
     ar_print_title(ar_list_columns(l->r), title, l->r->unit, heads);
 }
 
-static void print_function(const struct list *l, size_t row)
+static const char *show_mean(struct list *l, const struct ar_spread *s)
+{
+    return ar_show_mean(s, l->r->p->n_roots, l->r->unit_ns, &l->marks);
+}
+
+static void print_function(struct list *l, size_t row)
 {
     const struct ar_function_sums *s = sums_of(l, row);
 
     print_name(l, row);
-    printf(" %8s %8s %8s", ar_show_short_count(s->n_calls, 8),
-           ar_show_time(s->time.mean, l->r->unit_ns), ar_show_time(s->self.mean, l->r->unit_ns));
+    ar_print(" %8s %8s %8s", ar_show_short_count(s->n_calls, 8), show_mean(l, &s->time),
+             show_mean(l, &s->self));
     ar_print_range(l->r->p, &s->self, l->r->unit_ns);
-    printf("\n");
+    ar_print("\n");
 }
 
-static void print_functions(const struct list *l, size_t n_rows)
+static void print_functions(struct list *l, size_t n_rows)
 {
     const struct ar_report *r = l->r;
     size_t n_shown = 0;
@@ -133,6 +139,7 @@ static void print_functions(const struct list *l, size_t n_rows)
             n_shown++;
         }
     ar_print_more(l->n - n_shown, "more function", "more functions", "");
+    ar_print_marks(&l->marks);
 }
 
 /* ---- imbalance -------------------------------------------------------------------------------- */
@@ -159,7 +166,7 @@ static size_t next_worst(const struct list *l, double below)
 }
 
 /* Returns how many rows there are. */
-static size_t print_imbalance(const struct list *l)
+static size_t print_imbalance(struct list *l)
 {
     double below = 1e300;
     size_t n = 0;
@@ -172,10 +179,10 @@ static size_t print_imbalance(const struct list *l)
             print_title(l, "Imbalance", "", "max-mean", "self");
         below = gain_ns(l, worst);
         print_name(l, worst);
-        printf(" %8s %8s %8s", "", ar_show_time(below, l->r->unit_ns),
-               ar_show_time(sums_of(l, worst)->self.mean, l->r->unit_ns));
+        ar_print(" %8s %8s %8s", "", ar_show_time(below, l->r->unit_ns),
+                 show_mean(l, &sums_of(l, worst)->self));
         ar_print_range(l->r->p, &sums_of(l, worst)->self, l->r->unit_ns);
-        printf("\n");
+        ar_print("\n");
     }
     return n;
 }
@@ -183,12 +190,16 @@ static size_t print_imbalance(const struct list *l)
 /* ---- all of it -------------------------------------------------------------------------------- */
 
 /* The list of a run has a screen to itself; that of pstats files is the report, as ever ten rows. */
-static size_t rows_that_fit(const struct ar_report *r, size_t n_lines, size_t n_imbalance)
+static size_t rows_that_fit(const struct list *list, size_t n_lines, size_t n_imbalance)
 {
+    const struct ar_report *r = list->r;
     struct ar_layout l = {.n_lines = n_lines,
                           .n_imbalance = n_imbalance,
                           .n_tree = r->functions ? AR_SCREEN_LINES : r->n_rows,
                           .n_notes = 1};
+
+    for (size_t i = 0; i < list->n && l.n_notes == 1; i++)
+        l.n_notes += sums_of(list, i)->self.doubt.marks != 0;
 
     if (!r->fits)
         return r->n_rows;
@@ -207,7 +218,7 @@ int ar_report_functions(struct ar_report *r, size_t n_lines)
     } else {
         size_t n_imbalance = r->functions ? 0 : print_imbalance(&l);
 
-        print_functions(&l, rows_that_fit(r, n_lines, n_imbalance));
+        print_functions(&l, rows_that_fit(&l, n_lines, n_imbalance));
     }
     free(l.functions);
     ar_by_function_free(&l.f);

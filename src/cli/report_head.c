@@ -31,7 +31,7 @@ static size_t print_line(struct ar_bytes *line)
 
         ar_print_fit((char *)line->data, n < HEAD_COLUMNS ? n : HEAD_COLUMNS, AR_KEEP_START);
     }
-    printf("\n");
+    ar_print("\n");
     ar_bytes_free(line);
     return 1;
 }
@@ -69,9 +69,9 @@ static size_t print_program(const struct ar_report *r)
     size_t n_name = ar_count_columns(name, most);
 
     most = most < 40 ? most : 40;
-    printf("%s", ar_bold());
+    ar_print("%s", ar_bold());
     ar_print_fit(name, n_name < most ? n_name : most, is_path ? AR_KEEP_END : AR_KEEP_START);
-    printf("%s", ar_plain());
+    ar_print("%s", ar_plain());
     return print_line(&rest);
 }
 
@@ -178,7 +178,7 @@ size_t ar_report_head(const struct ar_report *r)
     size_t n = print_program(r);
 
     if (r->t.of_pairs) {
-        printf("pstats files: functions and who called them, no call paths\n");
+        ar_print("pstats files: functions and who called them, no call paths\n");
         return n + 1 + ar_print_selection(&r->selection);
     }
     n += print_versions(r);

@@ -8,13 +8,12 @@
 #define MOST_ROWS 8
 
 /*
- * A function with what it calls in C: whether such a call is told apart depends on how long it took, so one rank may have
- * a row for it and another have the same time in the caller, which is no imbalance.
+ * A function with what it calls in C, which has no line of its own: this says where. The time of both together was
+ * measured, even where it is not known how much of it is whose.
  */
 struct uneven {
     struct ar_spread self;
     uint32_t node;
-    uint8_t marks;
 };
 
 /* What the run would win if the slowest rank were an average one. */
@@ -31,16 +30,21 @@ static bool is_below_import(const struct ar_profile *p, uint32_t node)
     return node != AR_NO_ID;
 }
 
+static bool is_in_c(const struct ar_profile *p, uint32_t node)
+{
+    return ar_is_kind(p, node, AR_FUNCTION_BUILTIN) || ar_is_kind(p, node, AR_FUNCTION_UNASSIGNED);
+}
+
 /* MPI time is left out: waiting is the effect. */
 static bool is_candidate(const struct ar_report *r, uint32_t node)
 {
-    return !ar_is_kind(r->p, node, AR_FUNCTION_MPI) &&
-           !ar_is_kind(r->p, node, AR_FUNCTION_BUILTIN) && !is_below_import(r->p, node);
+    return !ar_is_kind(r->p, node, AR_FUNCTION_MPI) && !is_in_c(r->p, node) &&
+           !is_below_import(r->p, node);
 }
 
 static uint32_t next_in_c(const struct ar_report *r, uint32_t node)
 {
-    while (node != AR_NO_ID && !ar_is_kind(r->p, node, AR_FUNCTION_BUILTIN))
+    while (node != AR_NO_ID && !is_in_c(r->p, node))
         node = r->t.next_sibling[node];
     return node;
 }
@@ -57,16 +61,15 @@ static double most_gain_ns(const struct ar_report *r, uint32_t node)
 }
 
 static void add_up(const struct ar_report *r, struct ar_selves *selves, uint32_t node,
-                   uint64_t *by_root, uint8_t *marks)
+                   uint64_t *by_root)
 {
     struct ar_row row = ar_selves_get(selves, node);
 
     for (size_t i = 0; i < row.n; i++)
         by_root[ar_profile_root(r->p, row.values[i].location)] += row.values[i].value;
-    *marks |= row.n ? r->t.marks[node] : 0;
     for (uint32_t child = next_in_c(r, r->t.first_child[node]); child != AR_NO_ID;
          child = next_in_c(r, r->t.next_sibling[child]))
-        add_up(r, selves, child, by_root, marks);
+        add_up(r, selves, child, by_root);
 }
 
 static struct uneven look_at(const struct ar_report *r, struct ar_selves *selves, uint32_t node,
@@ -76,10 +79,11 @@ static struct uneven look_at(const struct ar_report *r, struct ar_selves *selves
     struct ar_spreading spreading = {0};
 
     memset(by_root, 0, r->p->n_roots * sizeof *by_root);
-    add_up(r, selves, node, by_root, &u.marks);
+    add_up(r, selves, node, by_root);
     for (uint32_t i = 0; i < r->p->n_roots; i++)
         ar_spread_add(&spreading, by_root[i], i);
     u.self = ar_spread_end(&spreading);
+    u.self.doubt = r->t.time[node].doubt; /* what is taken off for C is added again */
     return u;
 }
 
@@ -117,7 +121,7 @@ static void consider(struct search *s, const struct uneven *row)
 static void consider_node(struct search *s, uint32_t node)
 {
     double most_ns = most_gain_ns(s->r, node);
-    struct uneven row = {.node = node, .self = s->r->t.self[node], .marks = s->r->t.marks[node]};
+    struct uneven row = {.node = node, .self = s->r->t.self[node]};
 
     if (most_ns < s->least_ns || !is_candidate(s->r, node) ||
         (s->n == s->most && most_ns <= gain_ns(&s->rows[s->n - 1].self)))
@@ -162,9 +166,9 @@ void ar_report_imbalance(const struct ar_report *r, size_t n_rows)
         ar_print_title(columns, "Imbalance", r->unit, " max-mean     self   min-max (rank)");
     for (size_t i = 0; i < n; i++) {
         ar_print_label(r, columns, rows[i].node, 0, ' ');
-        printf(" %8s", ar_show_time(gain_ns(&rows[i].self), r->unit_ns));
-        ar_print_marked(r, rows[i].marks, rows[i].self.mean);
+        ar_print(" %8s", ar_show_time(gain_ns(&rows[i].self), r->unit_ns));
+        ar_print_mean(r, &rows[i].self);
         ar_print_range(r->p, &rows[i].self, r->unit_ns);
-        printf("\n");
+        ar_print("\n");
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report_json.h"
 
+#include "analysis/place.h"
 #include "cli/findings_text.h"
 #include "cli/report.h"
 #include "cli/screen.h"
@@ -26,7 +27,18 @@ void ar_json_spread(struct ar_json *j, const char *key, const struct ar_profile 
     put_rank(j, "min_rank", p, s->min_process);
     ar_json_integer(j, "max", s->max);
     put_rank(j, "max_rank", p, s->max_process);
+    if (s->doubt.marks & AR_MARK_ESTIMATED) {
+        ar_json_bool(j, "estimated", true);
+        ar_json_number(j, "error", ar_doubt_error(s->doubt, p->n_roots));
+    }
     ar_json_close(j, '}');
+}
+
+void ar_json_doubt(struct ar_json *j, const char *estimated, const char *error,
+                   struct ar_doubt doubt)
+{
+    ar_json_bool(j, estimated, doubt.marks & AR_MARK_ESTIMATED);
+    ar_json_number(j, error, ar_doubt_error(doubt, 1));
 }
 
 static void put_node(struct ar_json *j, const struct ar_profile *p, const struct ar_totals *t,
@@ -40,7 +52,7 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
     else
         ar_json_integer(j, "parent", node->parent);
     ar_json_integer(j, "function", node->function);
-    ar_json_integer(j, "line", node->line);
+    ar_json_integer(j, "line", ar_line_of_node(p, i));
     ar_json_integer(j, "calls", t->n_calls[i]);
     if (t->of_pairs)
         ar_json_integer(j, "primitive_calls", t->n_primitive[i]);
@@ -52,9 +64,9 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
     }
     if (p->functions[node->function].kind == AR_FUNCTION_TASK)
         ar_json_integer(j, "awaited_ns", t->awaited_ns[i]);
-    if (t->marks[i] & AR_MARK_ESTIMATED)
+    if (t->time[i].doubt.marks & AR_MARK_ESTIMATED)
         ar_json_bool(j, "estimated", true);
-    if (t->marks[i] & AR_MARK_PARTIAL)
+    if (t->time[i].doubt.marks & AR_MARK_PARTIAL)
         ar_json_bool(j, "partial", true);
     ar_json_close(j, '}');
 }
@@ -79,6 +91,14 @@ void ar_json_facts(struct ar_json *j, const struct ar_profile *p)
     free(is_there);
 }
 
+void ar_json_overheads(struct ar_json *j, const uint64_t *overheads_ns)
+{
+    ar_json_open(j, "overheads_ns", '{');
+    for (int reason = 0; reason < AR_N_OVERHEADS; reason++)
+        ar_json_integer(j, ar_overhead_names[reason], overheads_ns[reason]);
+    ar_json_close(j, '}');
+}
+
 void ar_json_overhead(struct ar_json *j, const struct ar_totals *t)
 {
     if (t->overhead_ns) {
@@ -88,7 +108,7 @@ void ar_json_overhead(struct ar_json *j, const struct ar_totals *t)
         ar_json_null(j, "overhead_ns");
         ar_json_null(j, "overhead");
     }
-    ar_json_integer(j, "cheap_builtins", t->n_cheap_builtins);
+    ar_json_overheads(j, t->overheads_ns);
 }
 
 /* What a function did on all of its paths, beside what it is. */
@@ -125,7 +145,7 @@ static void put_hot_path(struct ar_json *j, const struct ar_report *r)
 static void put_head(struct ar_json *j, const struct ar_report *r)
 {
     ar_json_text(j, "schema", "allranks.report");
-    ar_json_integer(j, "version", 1);
+    ar_json_integer(j, "version", 2);
     ar_json_facts(j, r->p);
     ar_json_selection(j, &r->selection);
     ar_json_bool(j, "call_paths", !r->t.of_pairs);

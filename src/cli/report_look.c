@@ -43,11 +43,11 @@ struct ar_label_columns ar_list_columns(const struct ar_report *r)
 void ar_print_title(struct ar_label_columns c, const char *title, const char *unit,
                     const char *heads)
 {
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     ar_print_fit(title, c.name + 1, AR_KEEP_START);
-    printf("%s ", ar_plain());
+    ar_print("%s ", ar_plain());
     ar_print_fit(unit, c.place, AR_KEEP_START);
-    printf("%s\n", heads);
+    ar_print("%s\n", heads);
 }
 
 bool ar_have_one_place(const struct ar_profile *p, uint32_t a, uint32_t b)
@@ -74,22 +74,15 @@ void ar_print_label_at(const struct ar_report *r, struct ar_label_columns c, uin
 
     indent = indent < most ? indent : most;
     n_name = c.name - indent;
-    printf("%s%c%*s", mark == ' ' ? "" : ar_bold(), mark, (int)indent, "");
+    ar_print("%s%c%*s", mark == ' ' ? "" : ar_bold(), mark, (int)indent, "");
     ar_print_fit(ar_show_name(r->p, node, n_name), n_name, AR_KEEP_START);
-    printf("%s ", mark == ' ' ? "" : ar_plain());
+    ar_print("%s ", mark == ' ' ? "" : ar_plain());
     ar_print_fit(place, c.place, AR_KEEP_END);
 }
 
-void ar_print_marked(const struct ar_report *r, uint8_t marks, double ns)
+void ar_print_mean(const struct ar_report *r, const struct ar_spread *s)
 {
-    char text[48];
-
-    snprintf(text, sizeof text, "%s%s",
-             marks & AR_MARK_PARTIAL     ? ">"
-             : marks & AR_MARK_ESTIMATED ? "~"
-                                         : "",
-             ar_show_time(ns, r->unit_ns));
-    printf(" %8s", text);
+    ar_print(" %8s", ar_show_doubted(s->doubt, s->mean, r->unit_ns));
 }
 
 const char *ar_range_head(const struct ar_report *r)
@@ -117,10 +110,10 @@ bool ar_is_kind(const struct ar_profile *p, uint32_t node, enum ar_function_kind
 void ar_print_more(size_t n, const char *one, const char *many, const char *before)
 {
     if (n)
-        printf(" %s%s%s: --rows 0 --min 0 shows all%s\n", ar_dim(), before,
-               ar_show_items(n, one, many), ar_plain());
+        ar_print(" %s%s%s: --rows 0 --min 0 shows all%s\n", ar_dim(), before,
+                 ar_show_items(n, one, many), ar_plain());
     else if (*before)
-        printf(" %s%s%s\n", ar_dim(), before, ar_plain());
+        ar_print(" %s%s%s\n", ar_dim(), before, ar_plain());
 }
 
 /* ---- order ------------------------------------------------------------------------------------ */

@@ -18,13 +18,13 @@ static void print_mpi(const struct ar_report *r, const struct ar_mpi_row *rows, 
     if (n_rows)
         ar_print_title(columns, "MPI", r->unit, "    calls     time       out        in");
     for (size_t i = 0; i < n_rows; i++) {
-        printf(" ");
+        ar_print(" ");
         ar_print_fit(rows[i].name, columns.name, AR_KEEP_START);
-        printf(" ");
+        ar_print(" ");
         ar_print_fit(ar_show_place(r->p, rows[i].node), columns.place, AR_KEEP_END);
-        printf(" %8s %8s %9s %9s\n", ar_show_short_count(rows[i].n_calls, 8),
-               ar_show_time(rows[i].time.mean, r->unit_ns), ar_show_bytes(rows[i].bytes_out),
-               ar_show_bytes(rows[i].bytes_in));
+        ar_print(" %8s %8s %9s %9s\n", ar_show_short_count(rows[i].n_calls, 8),
+                 ar_show_time(rows[i].time.mean, r->unit_ns), ar_show_bytes(rows[i].bytes_out),
+                 ar_show_bytes(rows[i].bytes_in));
     }
 }
 

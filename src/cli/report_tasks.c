@@ -58,8 +58,8 @@ void ar_report_tasks(const struct ar_report *r, const struct ar_task_row *rows, 
         ar_print_title(columns, "asyncio tasks", r->unit, "    steps  running   awaited");
     for (size_t i = 0; i < n_rows; i++) {
         ar_print_label(r, columns, rows[i].node, 0, ' ');
-        printf(" %8s %8s %9s\n", ar_show_count(rows[i].n_steps),
-               ar_show_time(rows[i].ns, r->unit_ns),
-               ar_show_time((double)rows[i].awaited_ns / (double)r->p->n_roots, r->unit_ns));
+        ar_print(" %8s %8s %9s\n", ar_show_count(rows[i].n_steps),
+                 ar_show_time(rows[i].ns, r->unit_ns),
+                 ar_show_time((double)rows[i].awaited_ns / (double)r->p->n_roots, r->unit_ns));
     }
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RANK "{rank}"
 
@@ -26,17 +27,29 @@ static bool name_file(const char *form, uint32_t number, char *name, size_t n_na
     return n >= 0 && (size_t)n < n_name;
 }
 
-/* Not through a disk's cache each, as a run is: there may be thousands, and they can be made again. */
+/*
+ * Under its name only when it is whole. Not through a disk's cache each, as a run is: there may be
+ * thousands, and they can be made again.
+ */
 static int write_plain(const char *name, const struct ar_bytes *bytes)
 {
-    FILE *file = fopen(name, "wb");
-    bool failed;
+    char part[4200];
 
-    if (!file)
-        return ar_complain("%s: %s", name, strerror(errno));
-    failed = fwrite(bytes->data, 1, bytes->n, file) != bytes->n;
-    failed |= fclose(file) != 0;
-    return failed ? ar_complain("%s: %s", name, strerror(errno)) : AR_EXIT_OK;
+    if (!ar_is_replaceable(name))
+        return ar_write_output(name, bytes);
+    snprintf(part, sizeof part, "%s.%d.part", name, (int)getpid());
+
+    FILE *file = fopen(part, "wbx");
+    bool failed = !file || fwrite(bytes->data, 1, bytes->n, file) != bytes->n;
+    int error = errno;
+
+    if ((file && fclose(file) != 0 && !failed) || (!failed && rename(part, name) < 0)) {
+        failed = true;
+        error = errno;
+    }
+    if (failed && file)
+        unlink(part);
+    return failed ? ar_complain("%s: %s", name, strerror(error)) : AR_EXIT_OK;
 }
 
 static int write_text(struct ar_report *r, struct ar_pstats_texts *texts, uint32_t root)
@@ -65,9 +78,8 @@ static int write_texts(struct ar_report *r, struct ar_pstats_texts *texts)
     if (status != AR_EXIT_OK || strcmp(r->text, "-") == 0 ||
         !name_file(r->text, number_of(r->p, 0), name, sizeof name))
         return status;
-    fprintf(stderr, "allranks: wrote %s: ", ar_show_items(r->p->n_roots, "file", "files"));
-    ar_print_text(stderr, name);
-    fprintf(stderr, "%s\n", r->p->n_roots > 1 ? " and so on" : "");
+    ar_note("allranks: wrote %s: %s%s\n", ar_show_items(r->p->n_roots, "file", "files"), name,
+            r->p->n_roots > 1 ? " and so on" : "");
     return status;
 }
 

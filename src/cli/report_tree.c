@@ -2,8 +2,6 @@
 #include "cli/report.h"
 #include "cli/screen.h"
 
-#include <string.h>
-
 /* What no chosen rank or thread has is not there. */
 static bool is_there(const struct ar_report *r, uint32_t node)
 {
@@ -47,7 +45,8 @@ struct ar_tree_rows ar_report_walk(const struct ar_report *r, size_t n_rows,
             if (row)
                 row(r, node, depth, context);
             rows.n_shown++;
-            rows.marks |= r->t.marks[node];
+            ar_mark_shown(&rows.marks, r->t.time[node].doubt, r->p->n_roots);
+            ar_mark_shown(&rows.marks, r->t.self[node].doubt, r->p->n_roots);
             rows.has_hot |= r->is_hot[node];
         } else {
             rows.n_cut += there;
@@ -72,38 +71,19 @@ static void print_row(const struct ar_report *r, uint32_t node, size_t depth, vo
     const struct ar_label_columns *columns = context;
 
     ar_print_label(r, *columns, node, depth, r->is_hot[node] ? '*' : ' ');
-    ar_print_marked(r, r->t.marks[node], r->t.time[node].mean);
-    ar_print_marked(r, r->t.marks[node], r->t.self[node].mean);
+    ar_print_mean(r, &r->t.time[node]);
+    ar_print_mean(r, &r->t.self[node]);
     ar_print_range(r->p, &r->t.time[node], r->unit_ns);
-    printf("\n");
+    ar_print("\n");
 }
 
 /* ---- what is not there, and what marks mean --------------------------------------------------- */
 
-static bool says_cheap(const struct ar_report *r)
-{
-    return r->t.n_cheap_builtins && strcmp(ar_profile_fact_text(r->p, "builtins"), "costly") == 0;
-}
-
 size_t ar_report_count_notes(const struct ar_report *r)
 {
-    uint8_t marks = ar_report_walk(r, r->n_rows, NULL, NULL).marks;
+    struct ar_marks_shown marks = ar_report_walk(r, r->n_rows, NULL, NULL).marks;
 
-    return 1 + says_cheap(r) + ((marks & (AR_MARK_ESTIMATED | AR_MARK_PARTIAL)) != 0);
-}
-
-static void print_notes(const struct ar_report *r, uint8_t marks, size_t n_most)
-{
-    if (marks && n_most)
-        printf(" %s%s%s%s%s\n", ar_dim(),
-               marks & AR_MARK_ESTIMATED ? "~ estimated from some of the calls" : "",
-               marks == (AR_MARK_ESTIMATED | AR_MARK_PARTIAL) ? "   " : "",
-               marks & AR_MARK_PARTIAL ? "> at least: timed no more, see --budget" : "",
-               ar_plain());
-    if (says_cheap(r) && n_most > (marks != 0))
-        printf(" %s%s under 1 %% %s%s\n", ar_dim(),
-               ar_show_items(r->t.n_cheap_builtins, "function in C", "functions in C"),
-               r->t.n_cheap_builtins == 1 ? "is its callers'" : "are their callers'", ar_plain());
+    return 1 + ar_count_marks(&marks);
 }
 
 void ar_report_tree(const struct ar_report *r, size_t n_rows, size_t n_notes)
@@ -122,5 +102,6 @@ void ar_report_tree(const struct ar_report *r, size_t n_rows, size_t n_notes)
                   !rows.has_hot ? ""
                   : rows.n_cut  ? "* hot path   "
                                 : "* hot path");
-    print_notes(r, rows.marks & (AR_MARK_ESTIMATED | AR_MARK_PARTIAL), n_notes - 1);
+    if (n_notes > 1)
+        ar_print_marks(&rows.marks);
 }

@@ -6,6 +6,7 @@
 #include "analysis/mpi_class.h"
 #include "analysis/scaling.h"
 #include "cli/commands.h"
+#include "cli/doubt_text.h"
 #include "cli/options.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
@@ -50,6 +51,7 @@ struct command {
     size_t n_rows, n_columns;
     double unit_ns;
     const char *unit;
+    struct ar_marks_shown marks;
 };
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -69,13 +71,13 @@ static void print_head(const struct command *c)
     const char *program = ar_file_name(ar_profile_fact_text(&c->s.points[0].run->p, "program"));
 
     program = *program ? program : ar_file_name(c->runs[0].path);
-    printf("%s", ar_bold());
+    ar_print("%s", ar_bold());
     ar_print_fit(program, strlen(program) < 30 ? strlen(program) : 30, AR_KEEP_START);
-    printf("%s   %s   %s scaling", ar_plain(), ar_show_items(c->s.n_points, "run", "runs"),
-           c->weak ? "weak" : "strong");
+    ar_print("%s   %s   %s scaling", ar_plain(), ar_show_items(c->s.n_points, "run", "runs"),
+             c->weak ? "weak" : "strong");
     if (c->s.n_left_out)
-        printf("   %s left out", ar_show_items(c->s.n_left_out, "slower run", "slower runs"));
-    printf("\n");
+        ar_print("   %s left out", ar_show_items(c->s.n_left_out, "slower run", "slower runs"));
+    ar_print("\n");
 }
 
 /* Of all runs, or of none: columns are the same for all. */
@@ -91,23 +93,23 @@ static void print_points(const struct command *c)
 {
     bool split = are_split(c);
 
-    printf("\n%s%7s %8s %8s %7s %8s %8s", ar_bold(), "ranks", c->unit_ns == 1e9 ? "seconds" : "ms",
-           "speed-up", "global", "parallel", "balance");
-    printf(split ? " %8s %8s" : " %9s", split ? "serial." : "communic.", "transfer");
-    printf(" %11s%s\n", "computation", ar_plain());
+    ar_print("\n%s%7s %8s %8s %7s %8s %8s", ar_bold(), "ranks",
+             c->unit_ns == 1e9 ? "seconds" : "ms", "speed-up", "global", "parallel", "balance");
+    ar_print(split ? " %8s %8s" : " %9s", split ? "serial." : "communic.", "transfer");
+    ar_print(" %11s%s\n", "computation", ar_plain());
     for (size_t i = 0; i < c->s.n_points; i++) {
         const struct ar_scaling_point *point = &c->s.points[i];
         const struct ar_efficiency *e = &point->run->e.run;
 
-        printf("%7zu %8s %8.2f %7s %8s %8s", point->n_ranks,
-               ar_show_time(point->wall_ns, c->unit_ns), point->speed_up,
-               show_percent(point->global), show_percent(e->parallel),
-               show_percent(e->load_balance));
+        ar_print("%7zu %8s %8.2f %7s %8s %8s", point->n_ranks,
+                 ar_show_time(point->wall_ns, c->unit_ns), point->speed_up,
+                 show_percent(point->global), show_percent(e->parallel),
+                 show_percent(e->load_balance));
         if (split)
-            printf(" %8s %8s", show_percent(e->serialisation), show_percent(e->transfer));
+            ar_print(" %8s %8s", show_percent(e->serialisation), show_percent(e->transfer));
         else
-            printf(" %9s", show_percent(e->communication));
-        printf(" %11s\n", show_percent(point->computation));
+            ar_print(" %9s", show_percent(e->communication));
+        ar_print(" %11s\n", show_percent(point->computation));
     }
 }
 
@@ -167,43 +169,65 @@ static void print_label(const struct ar_summary *s, uint32_t function, size_t n_
     if (s->p.functions[function].kind == AR_FUNCTION_MPI)
         name = ar_mpi_class_of(name).function;
     ar_print_fit(name, n_columns - n_place - 1, AR_KEEP_START);
-    printf(" ");
+    ar_print(" ");
     ar_print_fit(function_place(s, function), n_place, AR_KEEP_END);
 }
 
-static void print_function(const struct command *c, const struct ar_scaling_function *f,
-                           size_t n_label, size_t n_times)
+/* Of the error of the rank that has most no more is known than that of all of them. */
+static const char *show_most(struct command *c, const struct ar_spread *s, struct ar_doubt *lost)
 {
-    printf(" ");
+    ar_mark_shown(&c->marks, s->doubt, 1);
+    ar_doubt_add(lost, s->doubt);
+    return ar_show_doubted(s->doubt, (double)s->max, c->unit_ns);
+}
+
+static void print_function(struct command *c, const struct ar_scaling_function *f, size_t n_label,
+                           size_t n_times)
+{
+    struct ar_doubt lost = {0};
+
+    ar_print(" ");
     print_label(c->s.points[f->run].run, f->id, n_label - 1);
     for (size_t i = 0; i < n_times; i++) {
         struct ar_function_sums sums = ar_scaling_sums(&c->s, f->row, shown_point(c, i, n_times));
 
-        printf(" %7s", ar_show_time((double)sums.self.max, c->unit_ns));
+        ar_print(" %7s", show_most(c, &sums.self, &lost));
     }
-    printf(" %7s  %s\n", ar_show_time(f->lost_ns > 0 ? f->lost_ns : 0, c->unit_ns),
-           show_verdict(c, f));
+    ar_print(" %7s  %s\n", ar_show_doubted(lost, f->lost_ns > 0 ? f->lost_ns : 0, c->unit_ns),
+             show_verdict(c, f));
 }
 
-static void print_functions(const struct command *c)
+/* Whether there will be a line more below the table. */
+static bool has_marks(const struct command *c)
+{
+    for (size_t i = 0; i < c->s.n_functions; i++)
+        for (size_t k = 0; k < c->s.n_points; k++)
+            if (ar_scaling_sums(&c->s, c->s.functions[i].row, k).self.doubt.marks)
+                return true;
+    return false;
+}
+
+static void print_functions(struct command *c)
 {
     size_t n_times = count_times(c), i = 0;
     size_t n_numbers = TIME_COLUMNS * n_times + LAST_COLUMNS, n_head = 3 + c->s.n_points + 2;
     size_t n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
     size_t n_fits = SCREEN_ROWS > n_head + 4 ? SCREEN_ROWS - n_head - 1 : 3;
-    size_t n_most = c->n_rows == DEFAULT_ROWS ? n_fits : c->n_rows;
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? n_fits - has_marks(c) : c->n_rows;
 
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     ar_print_fit(c->unit_ns == 1e9 ? "Self, most, seconds" : "Self, most, ms", n_label,
                  AR_KEEP_START);
     for (size_t k = 0; k < n_times; k++)
-        printf(" %7zu", c->s.points[shown_point(c, k, n_times)].n_ranks);
-    printf(" %7s%s\n", "lost", ar_plain());
+        ar_print(" %7zu", c->s.points[shown_point(c, k, n_times)].n_ranks);
+    ar_print(" %7s%s\n", "lost", ar_plain());
     for (; i < c->s.n_functions && (n_most == 0 || i < n_most); i++)
         print_function(c, &c->s.functions[i], n_label, n_times);
     if (i < c->s.n_functions)
-        printf(" %s%s: -n 0 shows all%s\n", ar_dim(),
-               ar_show_items(c->s.n_functions - i, "more function", "more functions"), ar_plain());
+        ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(),
+                 ar_show_items(c->s.n_functions - i, "more function", "more functions"),
+                 ar_plain());
+    ar_print_marks(&c->marks);
 }
 
 /* ---- for programs --------------------------------------------------------------------------- */
@@ -293,14 +317,10 @@ static int print_json(const struct command *c)
 /* Empty where it is not known. */
 static void put_ratio(struct ar_sheet *sheet, double value)
 {
-    char text[32];
-
-    if (isnan(value)) {
+    if (isnan(value))
         ar_sheet_nothing(sheet);
-        return;
-    }
-    snprintf(text, sizeof text, "%.6g", value);
-    ar_sheet_text(sheet, text);
+    else
+        ar_sheet_ratio(sheet, value, 6);
 }
 
 static int print_points_sheet(const struct command *c)
@@ -351,6 +371,8 @@ static void put_function_rows(struct ar_sheet *sheet, const struct command *c,
         ar_sheet_integer(sheet, sums.time.max);
         ar_sheet_number(sheet, sums.self.mean);
         ar_sheet_integer(sheet, sums.self.max);
+        ar_sheet_doubt(sheet, sums.time.doubt, c->s.points[i].n_ranks);
+        ar_sheet_doubt(sheet, sums.self.doubt, c->s.points[i].n_ranks);
         ar_sheet_end_row(sheet);
     }
 }
@@ -360,7 +382,8 @@ static int print_functions_sheet(const struct command *c)
     struct ar_sheet sheet = {0};
 
     ar_sheet_head(&sheet, "name,kind,file,line,verdict,lost_ns,ranks,calls,time_mean_ns,"
-                          "time_max_ns,self_mean_ns,self_max_ns");
+                          "time_max_ns,self_mean_ns,self_max_ns,time_estimated,time_error_ns,"
+                          "self_estimated,self_error_ns");
     for (size_t i = 0; i < c->s.n_functions; i++)
         put_function_rows(&sheet, c, &c->s.functions[i]);
     return ar_sheet_print(&sheet);

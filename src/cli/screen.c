@@ -2,6 +2,7 @@
 #include "cli/screen.h"
 
 #include "analysis/names.h"
+#include "base/text.h"
 #include "cli/progress.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
@@ -9,6 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,51 +18,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- text from files, and from the command line ----------------------------------------------- */
-
-/* A byte that begins no character counts as one. */
-static size_t character_bytes(const char *at)
-{
-    size_t n = ar_utf8_length(at, strnlen(at, 4));
-
-    return n ? n : 1;
-}
-
-/*
- * Names come from files, and a terminal obeys what it is sent: no control characters, neither of ASCII
- * nor of Unicode (U+0080 to U+009F), nor those that turn the direction of text round (U+202A to U+202E,
- * U+2066 to U+2069).
- */
-static bool is_printable(const char *at, size_t n_bytes)
-{
-    const unsigned char *c = (const unsigned char *)at;
-
-    if (n_bytes == 1)
-        return c[0] >= 0x20 && c[0] < 0x7f;
-    if (n_bytes == 2)
-        return c[0] != 0xc2 || c[1] >= 0xa0;
-    if (n_bytes == 3 && c[0] == 0xe2)
-        return !(c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) &&
-               !(c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
-    return true;
-}
-
-static void print_character(FILE *to, const char *at, size_t n_bytes)
-{
-    if (is_printable(at, n_bytes))
-        fwrite(at, 1, n_bytes, to);
-    else
-        putc('?', to);
-}
-
-void ar_print_text(FILE *to, const char *text)
-{
-    for (size_t n; *text; text += n) {
-        n = character_bytes(text);
-        print_character(to, text, n);
-    }
-}
 
 size_t ar_screen_columns(void)
 {
@@ -79,10 +36,7 @@ int ar_complain(const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fflush(stdout);
-    fprintf(stderr, "allranks: error: ");
-    ar_print_text(stderr, text);
-    fprintf(stderr, "\n");
+    ar_note("allranks: error: %s\n", text);
     return AR_EXIT_BAD;
 }
 
@@ -105,41 +59,11 @@ int ar_complain_runs(int n, const char *usage)
     return ar_complain("one run is needed (usage: allranks %s)", usage);
 }
 
-/* ---- how wide a character is ------------------------------------------------------------------ */
+/* ---- text in columns --------------------------------------------------------------------------- */
 
-static uint32_t code_of(const char *at, size_t n_bytes)
+static size_t character_bytes(const char *at)
 {
-    const unsigned char *c = (const unsigned char *)at;
-    uint32_t code = n_bytes == 1 ? c[0] : c[0] & (0x7fu >> n_bytes);
-
-    for (size_t i = 1; i < n_bytes; i++)
-        code = code << 6 | (c[i] & 0x3f);
-    return code;
-}
-
-/*
- * East Asian characters and emoji take two columns, marks that combine none. libc knows that for the
- * locale's encoding only; names are UTF-8 in any of them. Blocks of Unicode, not single characters.
- */
-static size_t character_columns(const char *at, size_t n_bytes)
-{
-    static const struct {
-        uint32_t first, last;
-        size_t n_columns;
-    } blocks[] = {{0x300, 0x36f, 0},     {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},
-                  {0x20d0, 0x20ff, 0},   {0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},
-                  {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},   {0xfe00, 0xfe0f, 0},
-                  {0xfe20, 0xfe2f, 0},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},
-                  {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6ff, 2},
-                  {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
-    uint32_t code = code_of(at, n_bytes);
-
-    if (!is_printable(at, n_bytes) || code < blocks[0].first)
-        return 1;
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && code >= blocks[i].first; i++)
-        if (code <= blocks[i].last)
-            return blocks[i].n_columns;
-    return 1;
+    return ar_text_step(at, strnlen(at, 4));
 }
 
 size_t ar_count_columns(const char *text, size_t most)
@@ -148,7 +72,7 @@ size_t ar_count_columns(const char *text, size_t most)
 
     for (size_t step; *text && n < most; text += step) {
         step = character_bytes(text);
-        n += character_columns(text, step);
+        n += ar_character_columns(text, step);
     }
     return n;
 }
@@ -158,7 +82,7 @@ static const char *skip_columns(const char *text, size_t n)
 {
     for (size_t step, done = 0; done < n && *text; text += step) {
         step = character_bytes(text);
-        done += character_columns(text, step);
+        done += ar_character_columns(text, step);
     }
     return text;
 }
@@ -173,14 +97,11 @@ void ar_fit(struct ar_bytes *out, const char *text, size_t n_columns, enum ar_ke
         n_columns -= 2;
     }
     while (*text) {
-        size_t step = character_bytes(text), wide = character_columns(text, step);
+        size_t step = character_bytes(text), wide = ar_character_columns(text, step);
 
         if (used + wide > n_columns)
             break;
-        if (is_printable(text, step))
-            ar_bytes_put(out, text, step);
-        else
-            ar_bytes_u8(out, '?');
+        ar_text_put(out, text, step);
         used += wide;
         text += step;
     }
@@ -193,8 +114,7 @@ void ar_print_fit(const char *text, size_t n_columns, enum ar_keep keep)
     struct ar_bytes fitted = {0};
 
     ar_fit(&fitted, text, n_columns, keep);
-    if (fitted.n)
-        fwrite(fitted.data, 1, fitted.n, stdout);
+    ar_print_bytes(&fitted);
     ar_bytes_free(&fitted);
 }
 
@@ -208,7 +128,7 @@ const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_c
     const struct ar_function *function = &p->functions[id];
     const char *name = ar_strtab_text(&p->strings, function->name);
 
-    if (function->kind != AR_FUNCTION_BUILTIN)
+    if (function->kind != AR_FUNCTION_BUILTIN && function->kind != AR_FUNCTION_UNASSIGNED)
         return name;
     name = ar_plain_name(p, id, ar_text_buffer());
     for (const char *dot;
@@ -236,6 +156,13 @@ static void show_extreme(const struct ar_process *process, uint64_t ns, double u
 #define RANGE_COLUMNS 19
 #define LEAST_COLUMNS 9
 
+static void put_mark(char *text, size_t n_text)
+{
+    memmove(text + 1, text, strnlen(text, n_text - 2) + 1);
+    text[0] = '~';
+    text[n_text - 1] = '\0';
+}
+
 /* The rank that has least goes first, then digits, then the least itself. */
 void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, double unit_ns)
 {
@@ -250,6 +177,8 @@ void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, doubl
                      least, sizeof least);
         show_extreme(&p->processes[s->max_process], s->max, unit_ns, differ, form == 2, most,
                      sizeof most);
+        if (s->doubt.marks & AR_MARK_ESTIMATED)
+            put_mark(least, sizeof least);
         if (strlen(least) + 1 + strlen(most) <= RANGE_COLUMNS)
             break;
     }
@@ -258,7 +187,7 @@ void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, doubl
 
     size_t room = RANGE_COLUMNS - 1 - (strlen(most) < RANGE_COLUMNS ? strlen(most) : 0);
 
-    printf(" %*s-%s", (int)(room < LEAST_COLUMNS ? room : LEAST_COLUMNS), least, most);
+    ar_print(" %*s-%s", (int)(room < LEAST_COLUMNS ? room : LEAST_COLUMNS), least, most);
 }
 
 /* Returns how many columns it takes. */
@@ -268,10 +197,10 @@ static size_t print_part(const char *text, size_t n_bytes, bool is_shown)
 
     for (size_t done = 0, n; done < n_bytes; done += n) {
         n = character_bytes(text + done);
-        n_columns += character_columns(text + done, n);
-        if (is_shown)
-            print_character(stdout, text + done, n);
+        n_columns += ar_character_columns(text + done, n);
     }
+    if (is_shown && n_bytes)
+        ar_print("%.*s", (int)n_bytes, text);
     return n_columns;
 }
 
@@ -295,7 +224,7 @@ static size_t line_bytes(const char *text, size_t n_room)
 
     for (size_t used = 0, step; text[n]; n += step) {
         step = character_bytes(text + n);
-        used += character_columns(text + n, step);
+        used += ar_character_columns(text + n, step);
         if (used > n_room)
             break;
     }
@@ -315,7 +244,7 @@ static size_t wrap(const char *text, size_t n_columns, size_t indent, size_t *n_
         size_t n = line_bytes(text, n_room);
 
         if (n_lines++ && is_shown)
-            printf("\n%*s", (int)indent, "");
+            ar_print("\n%*s", (int)indent, "");
         *n_last = indent + print_part(text, n, is_shown);
         text += n;
         while (*text == ' ')
@@ -334,61 +263,56 @@ size_t ar_print_wrapped(const char *text, size_t n_columns, size_t indent, size_
     size_t end, n_lines = wrap(text, n_columns, indent, n_last ? n_last : &end, true);
 
     if (!n_last)
-        printf("\n");
+        ar_print("\n");
     return n_lines;
 }
 
-static bool wants_colour(void)
-{
-    static int wanted = -1;
-    const char *no_color = getenv("NO_COLOR");
-
-    if (wanted < 0)
-        wanted = isatty(STDOUT_FILENO) && !(no_color && *no_color);
-    return wanted;
-}
-
-const char *ar_bold(void)
-{
-    return wants_colour() ? "\033[1m" : "";
-}
-
-const char *ar_dim(void)
-{
-    return wants_colour() ? "\033[2m" : "";
-}
-
-const char *ar_plain(void)
-{
-    return wants_colour() ? "\033[0m" : "";
-}
-
-/* A pipe, a device or a link is not to be replaced. */
-static bool is_plain_or_missing(const char *path)
+bool ar_is_replaceable(const char *path)
 {
     struct stat st;
 
     return lstat(path, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
 }
 
-/* A file has its name only when it is whole: who writes it may be killed, as may who reads it. */
-int ar_write_output(const char *path, const struct ar_bytes *bytes)
+/* A pipe or a device takes what it can. */
+static int write_on(const char *path, const struct ar_bytes *bytes)
 {
-    struct ar_error err;
-
-    if (strcmp(path, "-") != 0 && is_plain_or_missing(path))
-        return ar_run_replace(bytes, path, &err) < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
-
-    bool to_stdout = strcmp(path, "-") == 0;
-    FILE *file = to_stdout ? stdout : fopen(path, "wb");
+    FILE *file = fopen(path, "wb");
 
     if (!file)
         return ar_complain("%s: %s", path, strerror(errno));
 
-    bool failed = fwrite(bytes->data, 1, bytes->n, file) != bytes->n;
+    bool failed = bytes->n && fwrite(bytes->data, 1, bytes->n, file) != bytes->n;
+    int error = errno;
 
-    failed |= (to_stdout ? fflush(file) : fclose(file)) != 0;
-    return failed ? ar_complain("%s: %s", path, strerror(errno)) : AR_EXIT_OK;
+    if (fclose(file) != 0 && !failed) {
+        failed = true;
+        error = errno;
+    }
+    return failed ? ar_complain("%s: %s", path, strerror(error)) : AR_EXIT_OK;
+}
+
+static int replace(const char *path, const struct ar_bytes *bytes)
+{
+    struct ar_error err;
+
+    return ar_run_replace(bytes, path, &err) < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
+}
+
+/* A file has its name only when it is whole: who writes it may be killed, as may who reads it. */
+int ar_write_output(const char *path, const struct ar_bytes *bytes)
+{
+    if (strcmp(path, "-") == 0) {
+        ar_print_bytes(bytes);
+        return AR_EXIT_OK;
+    }
+
+    char *behind = realpath(path, NULL); /* of a link, which stays */
+    const char *real = behind ? behind : path;
+    int status = ar_is_replaceable(real) ? replace(real, bytes) : write_on(real, bytes);
+
+    free(behind);
+    return status;
 }
 
 void ar_stem(const char *path, char *stem, size_t n_stem)
@@ -407,22 +331,25 @@ static bool wants_pstats(const char *output)
 }
 
 static enum ar_status encode(struct ar_profile *p, const char *output, struct ar_bytes *bytes,
-                             struct ar_error *err)
+                             size_t *n_estimated, struct ar_error *err)
 {
     struct ar_pstats_choice all = {0};
 
     if (wants_pstats(output))
-        return ar_pstats_encode(p, &all, bytes, err);
+        return ar_pstats_encode(p, &all, bytes, n_estimated, err);
     return ar_run_encode(p, bytes) < 0 ? ar_fail(err, AR_NOMEM, "out of memory") : AR_OK;
 }
 
-static void say_what_was_written(const struct ar_profile *p, const char *path)
+/* A file of pstats has no place to say that times are estimated. */
+static void say_what_was_written(const struct ar_profile *p, const char *path, size_t n_estimated)
 {
-    fprintf(stderr, "allranks: %s in ", ar_show_items(p->n_processes, "process", "processes"));
-    ar_print_text(stderr, path);
-    fprintf(stderr, "; see: allranks report ");
-    ar_print_text(stderr, path);
-    fprintf(stderr, "\n");
+    char estimated[128] = "";
+
+    if (n_estimated)
+        snprintf(estimated, sizeof estimated, ", times of %s estimated",
+                 ar_show_items(n_estimated, "function in C", "functions in C"));
+    ar_note("allranks: %s in %s%s; see: allranks report %s\n",
+            ar_show_items(p->n_processes, "process", "processes"), path, estimated, ar_quote(path));
 }
 
 int ar_write_run(struct ar_profile *p, const char *path)
@@ -431,9 +358,10 @@ int ar_write_run(struct ar_profile *p, const char *path)
     struct ar_error err;
     char written[4096];
     enum ar_status encoded, status = AR_OK;
+    size_t n_estimated = 0;
 
     ar_progress("putting the run together");
-    encoded = encode(p, path, &bytes, &err);
+    encoded = encode(p, path, &bytes, &n_estimated, &err);
     ar_progress("writing");
     if (encoded >= 0)
         status = ar_run_write(&bytes, path, written, sizeof written, &err);
@@ -443,37 +371,58 @@ int ar_write_run(struct ar_profile *p, const char *path)
         return ar_complain("%s: %s", path, err.text);
     if (status < 0)
         return ar_complain("%s", err.text);
-    say_what_was_written(p, written);
+    say_what_was_written(p, written, n_estimated);
     return AR_EXIT_OK;
 }
 
-static const char *program_name(const char *program)
+const char *ar_quote(const char *word)
 {
-    const char *slash = strrchr(program, '/');
+    static char rooms[2][2 * 4096];
+    static int turn;
 
-    return slash && slash[1] ? slash + 1 : program;
+    turn = !turn;
+    return ar_text_quote(word, rooms[turn], sizeof rooms[turn]) ? rooms[turn] : "...";
+}
+
+/* The longest that leaves room for the ending and the number of a file whose name is taken. */
+#define MOST_NAME_BYTES (NAME_MAX - 32)
+
+/* What a file says may not lead to another directory, nor be taken for an option or by a terminal. */
+static bool is_file_name(const char *name)
+{
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        if (*c < 0x20 || *c == 0x7f || *c == '/')
+            return false;
+    return *name && *name != '-' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+           strlen(name) <= MOST_NAME_BYTES;
+}
+
+/* The program's name without directories and ending; "": it has none. */
+static void name_of_program(const char *program, char *name, size_t n_name)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s", program);
+
+    for (; n > 1 && n < (int)sizeof path && path[n - 1] == '/'; n--)
+        path[n - 1] = '\0';
+    if (n < (int)sizeof path)
+        ar_stem(path, name, n_name);
+    else
+        *name = '\0';
 }
 
 void ar_default_output(const struct ar_profile *p, char *name, size_t n_name)
 {
     const char *program = ar_profile_fact_text(p, "program");
-    char plain[1024];
-
-    snprintf(plain, sizeof plain, "%s", program);
-    for (size_t n = strlen(plain); n > 1 && plain[n - 1] == '/'; n--)
-        plain[n - 1] = '\0';
-
-    const char *stem = program_name(plain), *dot = strrchr(stem, '.');
-    int n_stem = dot && dot > stem ? (int)(dot - stem) : (int)strlen(stem);
+    char stem[1024];
 
     if (strncmp(program, "-m ", 3) == 0)
-        snprintf(name, n_name, "%s.allranks", program + 3);
+        snprintf(stem, sizeof stem, "%s", program + 3);
     else if (strncmp(program, "-c ", 3) == 0)
-        snprintf(name, n_name, "command.allranks");
+        snprintf(stem, sizeof stem, "command");
     else if (strcmp(program, "-") == 0)
-        snprintf(name, n_name, "stdin.allranks");
-    else if (n_stem == 0)
-        snprintf(name, n_name, "recovered.allranks");
+        snprintf(stem, sizeof stem, "stdin");
     else
-        snprintf(name, n_name, "%.*s.allranks", n_stem, stem);
+        name_of_program(program, stem, sizeof stem);
+    snprintf(name, n_name, "%s.allranks", is_file_name(stem) ? stem : "recovered");
 }

@@ -2,15 +2,14 @@
 /*
  * screen: how numbers, names and errors look, the same in every subcommand.
  *
- * Colour only on a terminal and never with NO_COLOR. Functions that format return one of a few
- * static buffers, as those of findings/words.h do, which are told here, too.
+ * Functions that format return one of a few static buffers, as those of findings/words.h do, which are
+ * included here, as is printing.h, by which all of it gets out.
  */
 #pragma once
 
 #include "analysis/totals.h"
+#include "cli/printing.h"
 #include "findings/words.h"
-
-#include <stdio.h>
 
 #define AR_EXIT_OK 0
 #define AR_EXIT_NO 1  /* the answer is no, as with a threshold that is exceeded */
@@ -32,8 +31,6 @@ size_t ar_screen_columns(void); /* of the terminal; 80 where there is none */
 const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_columns);
 const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_columns);
 
-/* Prints text that is not our own; what a terminal might obey becomes '?'. */
-void ar_print_text(FILE *to, const char *text);
 /* How wide it is, up to `most` and a column: names may be as long as a file. */
 size_t ar_count_columns(const char *text, size_t most);
 /* The same in so many columns, cut or padded. */
@@ -50,15 +47,12 @@ size_t ar_count_wrapped(const char *text, size_t n_columns, size_t indent, size_
 
 /*
  * From the least to the most that a process has, in 20 columns; ranks are named where they differ
- * by more than a tenth. Nothing for a single process.
+ * by more than a tenth, and "~" stands before both if they are estimated. Nothing for a single process.
  */
 void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, double unit_ns);
 
-/* Escape sequences, or "" where they are not wanted. */
-const char *ar_bold(void);
-const char *ar_dim(void);
-const char *ar_plain(void);
-
+/* A plain file, or none yet: neither a pipe nor a device, nor a link, which would be lost. */
+bool ar_is_replaceable(const char *path);
 /*
  * Writes bytes to a file, or to standard output for "-". Returns an exit status; complains itself.
  */
@@ -69,6 +63,8 @@ int ar_write_output(const char *path, const struct ar_bytes *bytes);
  */
 int ar_write_run(struct ar_profile *p, const char *path);
 /* As `allranks run` names its file; see default_output in python/allranks/_launch.py. */
+/* For a command in a message, see ar_text_quote; valid until the call after the next. */
+const char *ar_quote(const char *word);
 void ar_default_output(const struct ar_profile *p, char *name, size_t n_name);
 /* The run's name without directory and ending. */
 void ar_stem(const char *path, char *stem, size_t n_stem);

@@ -60,7 +60,7 @@ size_t ar_print_selection(const struct ar_selection *s)
     ar_bytes_u8(&out, '\0');
     n = out.bad ? 0 : ar_count_columns((char *)out.data, 80);
     ar_print_fit(out.bad ? "" : (char *)out.data, n < 80 ? n : 80, AR_KEEP_START);
-    printf("\n");
+    ar_print("\n");
     ar_bytes_free(&out);
     return 1;
 }

@@ -82,10 +82,11 @@ static void print_end(const struct top *t)
 
     for (size_t i = 0; i < t->watch.n_processes; i++)
         any_left = any_left || t->watch.processes[i].was_seen;
-    printf("allranks: %s\n",
-           t->watch.n_processes == 1 ? "the process has ended" : "all processes have ended");
+    ar_print("allranks: %s\n",
+             t->watch.n_processes == 1 ? "the process has ended" : "all processes have ended");
     if (any_left)
-        printf("allranks: see: allranks where %s, allranks report %s\n", t->path, t->path);
+        ar_print("allranks: see: allranks where %s, allranks report %s\n", ar_quote(t->path),
+                 ar_quote(t->path));
 }
 
 /* ---- plain ------------------------------------------------------------------------------------ */
@@ -335,7 +336,7 @@ static int check_path(const char *path)
         return ar_complain("%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return ar_complain("%s: not a directory of a running job (allranks report %s shows a run)",
-                           path, path);
+                           path, ar_quote(path));
     return -1;
 }
 

@@ -57,6 +57,8 @@ static void put_share(struct ar_json *j, const char *key, struct ar_share share)
     ar_json_integer(j, "calls", share.n_calls);
     ar_json_integer(j, "self_ns", share.self_ns);
     ar_json_integer(j, "total_ns", share.time_ns);
+    ar_json_doubt(j, "self_estimated", "self_error_ns", share.self_doubt);
+    ar_json_doubt(j, "total_estimated", "total_error_ns", share.time_doubt);
     ar_json_close(j, '}');
 }
 

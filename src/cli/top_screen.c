@@ -324,6 +324,16 @@ static void put_processes(struct page *page)
 
 /* ---- functions on the screen ------------------------------------------------------------------ */
 
+/* "~12.3": of a time that is estimated. */
+static const char *marked(struct ar_doubt doubt, const char *share)
+{
+    char *text = ar_text_buffer();
+
+    snprintf(text, AR_TEXT_BYTES, "%s%s", *share && doubt.marks & AR_MARK_ESTIMATED ? "~" : "",
+             share);
+    return text;
+}
+
 static void put_function(struct page *page, const struct ar_top_row *row, uint64_t lately_ns,
                          uint64_t ever_ns)
 {
@@ -338,10 +348,14 @@ static void put_function(struct page *page, const struct ar_top_row *row, uint64
     ar_fit(&name, ar_show_function(names_of(view), row->function, n_name), n_name, AR_KEEP_START);
     ar_bytes_u8(&name, '\0');
     put(page, "", "%5s %5s  %5s %5s %10s  %s %.*s",
-        view->has_interval ? percent(row->lately.self_ns, lately_ns, shares[0], 16) : "-",
-        view->has_interval ? percent(row->lately.time_ns, lately_ns, shares[1], 16) : "-",
-        percent(row->ever.self_ns, ever_ns, shares[2], 16),
-        percent(row->ever.time_ns, ever_ns, shares[3], 16),
+        view->has_interval
+            ? marked(row->lately.self_doubt, percent(row->lately.self_ns, lately_ns, shares[0], 16))
+            : "-",
+        view->has_interval
+            ? marked(row->lately.time_doubt, percent(row->lately.time_ns, lately_ns, shares[1], 16))
+            : "-",
+        marked(row->ever.self_doubt, percent(row->ever.self_ns, ever_ns, shares[2], 16)),
+        marked(row->ever.time_doubt, percent(row->ever.time_ns, ever_ns, shares[3], 16)),
         row->lately.n_calls ? ar_show_count(row->lately.n_calls) : "",
         name.bad ? "" : (const char *)name.data,
         place && *place ? (int)strlen(place) - 1 : 16, /* without the mark */
@@ -353,6 +367,14 @@ static void put_function(struct page *page, const struct ar_top_row *row, uint64
                                                             : ar_function_kind_name(f->kind));
     ar_arena_free(&arena);
     ar_bytes_free(&name);
+}
+
+static bool any_estimated(const struct ar_top_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].ever.self_doubt.marks & AR_MARK_ESTIMATED)
+            return true;
+    return false;
 }
 
 static void put_functions(struct page *page, const struct ar_top_row *rows, size_t n,
@@ -369,7 +391,8 @@ static void put_functions(struct page *page, const struct ar_top_row *rows, size
     if (view->first_function > n - n_shown)
         view->first_function = n - n_shown;
     snprintf(lately, sizeof lately, "last %.3g s", view->interval_s);
-    put(page, ar_bold(), "%11.11s  %-11s  shares in %%", lately, "since start");
+    put(page, ar_bold(), "%11.11s  %-11s  shares in %%%s", lately, "since start",
+        any_estimated(rows, n) ? ", ~ estimated" : "");
     put(page, ar_bold(), "%5s %5s  %5s %5s %10s  %s", "self", "total", "self", "total", "calls",
         "function");
     for (size_t i = 0; i < n_shown; i++)
@@ -397,8 +420,8 @@ static void put_help(struct page *page)
         "",
         "Shares are of the time of all processes shown: 100 % is one thread of each.",
         "\"self\" is without what a function calls, \"total\" with it. \"moved\" is when a",
-        "call last began or ended. Functions in C may be looked at now and then only",
-        "(--builtins): until the next time their share is their caller's.",
+        "call last began or ended. \"~\" is before shares that are estimated: of short",
+        "functions in C only some calls are timed (all of them with --exact).",
         "Only files are read: the program does not notice.",
         "",
         "any key goes back",

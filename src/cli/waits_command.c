@@ -61,24 +61,24 @@ static void print_head(const struct command *c)
 {
     const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
 
-    printf("%s", ar_bold());
+    ar_print("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
-    printf("%s   %s on %s   %s   waiting %s\n", ar_plain(),
-           ar_show_items(c->p.n_roots, "rank", "ranks"),
-           ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
-           ar_show_duration(c->p.n_roots ? c->all_ns / (double)c->p.n_roots : 0),
-           ar_show_share(c->all_ns > 0 ? c->w.waited_ns / c->all_ns : 0));
+    ar_print("%s   %s on %s   %s   waiting %s\n", ar_plain(),
+             ar_show_items(c->p.n_roots, "rank", "ranks"),
+             ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
+             ar_show_duration(c->p.n_roots ? c->all_ns / (double)c->p.n_roots : 0),
+             ar_show_share(c->all_ns > 0 ? c->w.waited_ns / c->all_ns : 0));
 }
 
 static void print_doubts(const struct command *c)
 {
     if (c->w.n_unresolved)
-        printf("%sof %s it is not known who met whom%s\n", ar_dim(),
-               ar_show_items(c->w.n_unresolved, "call", "calls"), ar_plain());
+        ar_print("%sof %s it is not known who met whom%s\n", ar_dim(),
+                 ar_show_items(c->w.n_unresolved, "call", "calls"), ar_plain());
     if (c->w.n_lost)
-        printf("%s%s could not be recorded (allranks info)%s\n", ar_dim(),
-               ar_show_items(c->w.n_lost, "call", "calls"), ar_plain());
+        ar_print("%s%s could not be recorded (allranks info)%s\n", ar_dim(),
+                 ar_show_items(c->w.n_lost, "call", "calls"), ar_plain());
 }
 
 static size_t n_sites(const struct command *c)
@@ -96,11 +96,11 @@ static void print_waits(const struct command *c)
 
     print_head(c);
     if (c->w.n_calls == 0)
-        printf("\nNo call that waits for other ranks is in this run.\n");
+        ar_print("\nNo call that waits for other ranks is in this run.\n");
     else if (n == 0)
-        printf("\nNobody waited for anybody.\n");
+        ar_print("\nNobody waited for anybody.\n");
     else
-        printf("\n%sWho waited for whom%s   share of all ranks' time\n", ar_bold(), ar_plain());
+        ar_print("\n%sWho waited for whom%s   share of all ranks' time\n", ar_bold(), ar_plain());
     for (; i < n; i++) {
         struct ar_bytes text = {0};
 
@@ -108,18 +108,18 @@ static void print_waits(const struct command *c)
             break;
         ar_put_wait(&text, &c->p, &c->w.sites[i], c->all_ns);
         ar_bytes_u8(&text, 0);
-        printf("%s%3zu%s  ", ar_bold(), i + 1, ar_plain());
+        ar_print("%s%3zu%s  ", ar_bold(), i + 1, ar_plain());
         n_lines +=
             text.bad ? 0 : ar_print_wrapped((const char *)text.data, c->n_columns - 1, 5, NULL);
         ar_bytes_free(&text);
     }
     if (i < n)
-        printf("     %s%s: -n 0 shows all%s\n", ar_dim(),
-               ar_show_items(n - i, "smaller one", "smaller ones"), ar_plain());
+        ar_print("     %s%s: -n 0 shows all%s\n", ar_dim(),
+                 ar_show_items(n - i, "smaller one", "smaller ones"), ar_plain());
     if (n) {
-        printf("%sallranks waits ", ar_dim());
+        ar_print("%sallranks waits ", ar_dim());
         ar_print_word(c->path);
-        printf(" 1 shows the first in full%s\n", ar_plain());
+        ar_print(" 1 shows the first in full%s\n", ar_plain());
     }
     ar_print_hidden(&c->p, c->of, c->path);
     print_doubts(c);
@@ -130,13 +130,13 @@ static void print_waits(const struct command *c)
 static void print_shares(const struct command *c, const char *what,
                          const struct ar_wait_share *shares, size_t n, size_t n_most)
 {
-    printf("\n%s%-40s %10s %12s%s\n", ar_bold(), what, "times", "seconds", ar_plain());
+    ar_print("\n%s%-40s %10s %12s%s\n", ar_bold(), what, "times", "seconds", ar_plain());
     for (size_t i = 0; i < n && i < n_most; i++)
-        printf(" %-39s %10s %12.6f\n", ar_show_process(&c->p, shares[i].process),
-               ar_show_count(shares[i].n), shares[i].ns / 1e9);
+        ar_print(" %-39s %10s %12.6f\n", ar_show_process(&c->p, shares[i].process),
+                 ar_show_count(shares[i].n), shares[i].ns / 1e9);
     if (n > n_most)
-        printf(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
-               ar_plain());
+        ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
+                 ar_plain());
 }
 
 static void print_cause(const struct command *c, const struct ar_wait_cause *cause, size_t width)
@@ -147,10 +147,10 @@ static void print_cause(const struct command *c, const struct ar_wait_cause *cau
     ar_put_words(&text, cause->indirect ? ", which they waited for: " : ": ");
     ar_put_cause(&text, &c->p, cause->node);
     ar_bytes_u8(&text, 0);
-    printf(" ");
+    ar_print(" ");
     if (!text.bad)
         ar_print_fit((const char *)text.data, width, AR_KEEP_START);
-    printf(" %12.6f\n", cause->ns / 1e9);
+    ar_print(" %12.6f\n", cause->ns / 1e9);
     ar_bytes_free(&text);
 }
 
@@ -160,13 +160,13 @@ static void print_causes(const struct command *c, const struct ar_wait_site *sit
     size_t n = 0, width = c->n_columns - 15;
     struct ar_wait_cause *causes = ar_merged_causes(&c->p, site, &n);
 
-    printf("\n%s%-*s %12s%s\n", ar_bold(), (int)width + 1, "Because of what they did", "seconds",
-           ar_plain());
+    ar_print("\n%s%-*s %12s%s\n", ar_bold(), (int)width + 1, "Because of what they did", "seconds",
+             ar_plain());
     for (size_t i = 0; causes && i < n && i < n_most; i++)
         print_cause(c, &causes[i], width);
     if (causes && n > n_most)
-        printf(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
-               ar_plain());
+        ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
+                 ar_plain());
     free(causes);
 }
 
@@ -186,7 +186,7 @@ static int print_one(const struct command *c)
     print_head(c);
     ar_put_wait(&text, &c->p, site, c->all_ns);
     ar_bytes_u8(&text, 0);
-    printf("\n");
+    ar_print("\n");
     if (!text.bad)
         ar_print_wrapped((const char *)text.data, c->n_columns - 1, 0, NULL);
     ar_bytes_free(&text);
@@ -221,7 +221,7 @@ static void put_share_rows(struct ar_sheet *sheet, const struct command *c, size
 {
     for (size_t k = 0; k < n; k++) {
         put_row(sheet, c, i, what, shares[k].process);
-        ar_sheet_text(sheet, "");
+        ar_sheet_nothing(sheet);
         ar_sheet_integer(sheet, shares[k].n);
         ar_sheet_number(sheet, shares[k].ns);
         ar_sheet_end_row(sheet);

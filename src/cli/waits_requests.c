@@ -40,12 +40,12 @@ void ar_print_hidden(const struct ar_profile *p, const bool *of, const char *pat
             add(&sum, &p->completed[i]);
     if (!sum.n)
         return;
-    printf("\n%s, %s in flight: %s of that hidden behind other work\n",
-           ar_show_items(sum.n, "request", "requests"), ar_show_duration(sum.flight_ns),
-           show_hidden(&sum));
-    printf("%sallranks mpi --requests ", ar_dim());
+    ar_print("\n%s, %s in flight: %s of that hidden behind other work\n",
+             ar_show_items(sum.n, "request", "requests"), ar_show_duration(sum.flight_ns),
+             show_hidden(&sum));
+    ar_print("%sallranks mpi --requests ", ar_dim());
     ar_print_word(path);
-    printf(" shows where%s\n", ar_plain());
+    ar_print(" shows where%s\n", ar_plain());
 }
 
 /* ---- of one line ------------------------------------------------------------------------------ */
@@ -94,10 +94,10 @@ static void print_row(const struct ar_profile *p, const struct requests *r, size
 
     snprintf(label, sizeof label, "%s %s", ar_show_place(p, r->posted),
              ar_show_operation(p, r->posted));
-    printf(" ");
+    ar_print(" ");
     ar_print_fit(label, n_label, AR_KEEP_START);
-    printf(" %9s %12.6f %12.6f %8s\n", ar_show_short_count(r->n, 9), r->flight_ns / 1e9,
-           r->exposed_ns / 1e9, show_hidden(r));
+    ar_print(" %9s %12.6f %12.6f %8s\n", ar_show_short_count(r->n, 9), r->flight_ns / 1e9,
+             r->exposed_ns / 1e9, show_hidden(r));
 }
 
 void ar_print_requests(const struct ar_profile *p, const bool *of, const struct ar_wait_site *site,
@@ -118,8 +118,8 @@ void ar_print_requests(const struct ar_profile *p, const bool *of, const struct 
     }
     if (n) {
         qsort(all, n, sizeof *all, longest_first);
-        printf("\n%s%-*s %9s %12s %12s %8s%s\n", ar_bold(), (int)n_label + 1, "Requests posted by",
-               "number", "in flight", "exposed", "hidden", ar_plain());
+        ar_print("\n%s%-*s %9s %12s %12s %8s%s\n", ar_bold(), (int)n_label + 1,
+                 "Requests posted by", "number", "in flight", "exposed", "hidden", ar_plain());
     }
     for (size_t i = 0; i < n; i++)
         print_row(p, &all[i], n_label);

@@ -82,14 +82,14 @@ static void print_states(const struct where *w)
         size_t n = count_state(w, order[i]);
 
         if (n && n == w->p.n_processes)
-            printf("%s%s", n > 1 ? "all " : "", state_word(order[i]));
+            ar_print("%s%s", n > 1 ? "all " : "", state_word(order[i]));
         else if (n) {
-            printf("%s%zu %s", before, n, state_word(order[i]));
+            ar_print("%s%zu %s", before, n, state_word(order[i]));
             before = ", ";
         }
     }
     if (!w->from_live_files && count_state(w, AR_PROCESS_RUNNING))
-        printf(" when this was read");
+        ar_print(" when this was read");
 }
 
 /* Since when nobody that runs has moved; 0: somebody does, or nobody runs. */
@@ -109,15 +109,15 @@ static void print_head(const struct where *w)
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
     size_t n_name = ar_count_columns(name, SIZE_MAX);
 
-    printf("%s", ar_bold());
+    ar_print("%s", ar_bold());
     ar_print_fit(name, n_name < 24 ? n_name : 24, AR_KEEP_START);
-    printf("%s%s%s on %s, ", ar_plain(), n_name ? "   " : "", ar_who_count(p),
-           ar_show_items(ar_count_hosts(p), "host", "hosts"));
+    ar_print("%s%s%s on %s, ", ar_plain(), n_name ? "   " : "", ar_who_count(p),
+             ar_show_items(ar_count_hosts(p), "host", "hosts"));
     print_states(w);
     if (nothing_moved_ns(w))
-        printf("   %snothing moved for %s%s", ar_bold(), ar_show_age(nothing_moved_ns(w)),
-               ar_plain());
-    printf("\n");
+        ar_print("   %snothing moved for %s%s", ar_bold(), ar_show_age(nothing_moved_ns(w)),
+                 ar_plain());
+    ar_print("\n");
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -248,28 +248,28 @@ static struct widths find_widths(const struct where *w, const struct row *rows, 
 static void print_columns(const struct widths *widths, const char *who, const char *path,
                           const char *place, const char *leaf, const char *still)
 {
-    printf(" ");
+    ar_print(" ");
     ar_print_fit(who, widths->who, AR_KEEP_START);
-    printf("  ");
+    ar_print("  ");
     ar_print_fit(path, widths->path, AR_KEEP_END);
-    printf("  ");
+    ar_print("  ");
     ar_print_fit(place, widths->place, AR_KEEP_END);
-    printf("  ");
+    ar_print("  ");
     ar_print_fit(leaf, widths->leaf, AR_KEEP_START);
-    printf("  %*s\n", (int)widths->still, still);
+    ar_print("  %*s\n", (int)widths->still, still);
 }
 
 static void print_title(const struct where *w, const struct widths *widths, bool is_main)
 {
     bool ranks = w->p.processes[0].world_rank != AR_RANK_NONE;
 
-    printf("\n%s", ar_bold());
+    ar_print("\n%s", ar_bold());
     print_columns(widths,
                   !is_main ? "threads"
                   : ranks  ? "ranks"
                            : "process",
                   "stack", "line", "in", "still");
-    printf("%s", ar_plain());
+    ar_print("%s", ar_plain());
 }
 
 static bool is_begin(const char *place)
@@ -327,13 +327,13 @@ static void print_tree_row(struct where *w, const struct row *rows, size_t n, ui
     size_t indent = depth < 24 ? depth : 24, n_who = ar_count_columns(who, SIZE_MAX);
     size_t n_name = w->n_columns - 8 - 24 - 16;
 
-    printf(" %6s %*s", ar_show_count(at->n_threads), (int)indent, "");
+    ar_print(" %6s %*s", ar_show_count(at->n_threads), (int)indent, "");
     ar_print_fit(name ? name : "", n_name - indent, AR_KEEP_START);
-    printf(" ");
+    ar_print(" ");
     ar_print_fit(place ? place : "", n_who ? 23 : n_who + strlen(place ? place : ""), AR_KEEP_END);
-    printf("%s", n_who ? " " : "");
+    ar_print("%s", n_who ? " " : "");
     ar_print_fit(who, n_who < 15 ? n_who : 15, AR_KEEP_START);
-    printf("\n");
+    ar_print("\n");
 }
 
 /* Of the import system's frames the outermost stands for all. */
@@ -351,8 +351,8 @@ static void print_tree(struct where *w, const struct row *rows, size_t n)
     uint32_t node = w->s.nodes[0].first_child;
     size_t depth = 0;
 
-    printf("\n%s%7s %-*s %-23s %s%s\n", ar_bold(), "threads", (int)(w->n_columns - 48), "frame",
-           "line", "who", ar_plain());
+    ar_print("\n%s%7s %-*s %-23s %s%s\n", ar_bold(), "threads", (int)(w->n_columns - 48), "frame",
+             "line", "who", ar_plain());
     while (node != AR_NO_ID && node != 0) {
         if (!is_inner_import(w, node))
             print_tree_row(w, rows, n, node, depth);
@@ -377,9 +377,9 @@ static void print_nobody(const struct where *w)
     const char *which = w->p.n_locations ? "no thread has a stack left" : "no thread was recorded";
     bool ended = count_state(w, AR_PROCESS_FINISHED) == w->p.n_processes;
 
-    printf("\n %s%s\n", which, ended ? ": they have finished" : "");
+    ar_print("\n %s%s\n", which, ended ? ": they have finished" : "");
     if (!ended && !w->from_live_files)
-        printf(" (a run file that an older allranks wrote does not hold them)\n");
+        ar_print(" (a run file that an older allranks wrote does not hold them)\n");
 }
 
 static void print_notes(const struct where *w, const struct row *rows, size_t n_shown)
@@ -389,11 +389,12 @@ static void print_notes(const struct where *w, const struct row *rows, size_t n_
     for (size_t i = 0; i < n_shown; i++)
         any_begin = any_begin || is_begin(rows[i].place);
     if (n_shown < w->s.n_groups)
-        printf(" %s%s: allranks where --rows 0 %s%s\n", ar_dim(),
-               ar_show_items(w->s.n_groups - n_shown, "more group", "more groups"), w->path,
-               ar_plain());
+        ar_print(" %s%s: allranks where --rows 0 %s%s\n", ar_dim(),
+                 ar_show_items(w->s.n_groups - n_shown, "more group", "more groups"),
+                 ar_quote(w->path), ar_plain());
     if (any_begin)
-        printf(" %s+ somewhere in the function that begins at this line%s\n", ar_dim(), ar_plain());
+        ar_print(" %s+ somewhere in the function that begins at this line%s\n", ar_dim(),
+                 ar_plain());
 }
 
 /* Two titles and two notes may come along. */

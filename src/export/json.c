@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "export/json.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -9,29 +11,28 @@ static void put_text(struct ar_json *j, const char *text)
     ar_bytes_put(j->out, text, strlen(text));
 }
 
-/* Of ASCII, and U+0080 to U+009F: JSON may be looked at on a terminal, which obeys these. */
-static unsigned control_character(const char *at, size_t n)
+static void put_escape(struct ar_json *j, uint32_t code)
 {
-    const unsigned char *c = (const unsigned char *)at;
+    char text[16];
 
-    if (n == 2 && c[0] == 0xc2 && c[1] < 0xa0)
-        return c[1];
-    return c[0] == 0x7f ? c[0] : 0;
+    if (code < 0x10000)
+        snprintf(text, sizeof text, "\\u%04x", code);
+    else
+        snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+                 0xdc00 + ((code - 0x10000) & 0x3ff));
+    put_text(j, text);
 }
 
+/* JSON may be looked at on a terminal. A reader gets the same text either way. */
 static void put_character(struct ar_json *j, const char *at, size_t n)
 {
-    char escape[8];
-
     if (n == 0) {
-        put_text(j, "\\ufffd");
+        put_escape(j, 0xfffd);
     } else if (*at == '"' || *at == '\\') {
         ar_bytes_u8(j->out, '\\');
         ar_bytes_put(j->out, at, 1);
-    } else if ((unsigned char)*at < 0x20 || control_character(at, n)) {
-        snprintf(escape, sizeof escape, "\\u%04x",
-                 (unsigned char)*at < 0x20 ? (unsigned char)*at : control_character(at, n));
-        put_text(j, escape);
+    } else if (!ar_text_is_displayable(at, n)) {
+        put_escape(j, ar_text_code(at, n));
     } else {
         ar_bytes_put(j->out, at, n);
     }

@@ -3,6 +3,7 @@
  * json: writes JSON, with commas and quotes in the right places.
  *
  * Text that is not UTF-8 is written with U+FFFD in its place, so that every reader accepts it.
+ * Characters that may not be shown (base/text.h) are escaped.
  * Numbers of nanoseconds and bytes are written as integers.
  *
  *     struct ar_json j = {.out = &bytes};

@@ -33,6 +33,7 @@ struct entry {
     uint32_t n_active; /* nodes of it on the way from the root to where the walk is */
     uint32_t first_pair;
     bool is_written;
+    bool is_estimated; /* some of its time */
 };
 
 struct pair {
@@ -59,7 +60,7 @@ struct work {
     uint32_t *entry_of;                   /* by function */
     uint32_t *pair_of;                    /* by node */
     uint32_t *first_child, *next_sibling; /* by node; 0: none, as the root is nobody's child */
-    struct ar_rows calls, times;
+    struct ar_rows calls, times, marks;
     bool *wanted;           /* by location */
     struct column *columns; /* by location */
 };
@@ -167,12 +168,21 @@ static uint64_t wanted_sum(const struct work *w, struct ar_row row)
     return sum;
 }
 
+static bool is_unassigned(const struct work *w, uint32_t node)
+{
+    return w->p->functions[w->p->nodes[node].function].kind == AR_FUNCTION_UNASSIGNED;
+}
+
 /*
- * Sets `children_ns` of every location that a child of the node has time at, or puts it back to 0.
+ * Sets `children_ns` of every location that a child of the node has time at, or puts it back to 0. What could not be
+ * assigned to a child is the node's own.
  */
 static void count_children(struct work *w, uint32_t node, bool put_back)
 {
     for (uint32_t child = w->first_child[node]; child; child = w->next_sibling[child]) {
+        if (is_unassigned(w, child))
+            continue;
+
         struct ar_row times = ar_rows_get(&w->times, child);
 
         for (size_t i = 0; i < times.n; i++) {
@@ -219,6 +229,14 @@ static void add(struct counts *sum, const struct counts *node, bool primitive)
     }
 }
 
+static bool is_estimated(const struct work *w, struct ar_row marks)
+{
+    for (size_t i = 0; i < marks.n; i++)
+        if (w->wanted[marks.values[i].location] && marks.values[i].value & AR_MARK_ESTIMATED)
+            return true;
+    return false;
+}
+
 static void enter(struct work *w, uint32_t node)
 {
     struct entry *entry = &w->entries[entry_of_node(w, node)];
@@ -231,6 +249,7 @@ static void enter(struct work *w, uint32_t node)
 
     add(&entry->counts, &counts, entry->n_active++ == 0);
     add(&pair->counts, &counts, pair->n_active++ == 0);
+    entry->is_estimated |= is_estimated(w, ar_rows_get(&w->marks, node));
 }
 
 static void leave(struct work *w, uint32_t node)
@@ -390,6 +409,15 @@ static size_t put_entries(const struct work *w, struct ar_bytes *out)
     return n_written;
 }
 
+static size_t count_estimated(const struct work *w)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 1; i < w->keys.n_strings; i++)
+        n += w->entries[i].is_estimated;
+    return n;
+}
+
 /* --- which ranks --- */
 
 static int by_number(const void *a, const void *b)
@@ -499,6 +527,7 @@ static void release(struct work *w)
     free(w->next_sibling);
     ar_rows_close(&w->calls);
     ar_rows_close(&w->times);
+    ar_rows_close(&w->marks);
     free(w->wanted);
     free(w->columns);
 }
@@ -509,14 +538,15 @@ static enum ar_status prepare(struct work *w, struct ar_profile *p)
     w->of_pairs = ar_profile_of_pairs(p);
     if (ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 || find_pairs(w) < 0 ||
         ar_rows_open(&w->calls, p, AR_METRIC_CALLS) < 0 ||
-        ar_rows_open(&w->times, p, AR_METRIC_TIME) < 0)
+        ar_rows_open(&w->times, p, AR_METRIC_TIME) < 0 ||
+        ar_rows_open(&w->marks, p, AR_METRIC_MARKS) < 0)
         return AR_NOMEM;
     link_children(w);
     return AR_OK;
 }
 
 enum ar_status ar_pstats_encode(struct ar_profile *p, const struct ar_pstats_choice *which,
-                                struct ar_bytes *out, struct ar_error *err)
+                                struct ar_bytes *out, size_t *n_estimated, struct ar_error *err)
 {
     struct work w = {0};
     enum ar_status status = prepare(&w, p);
@@ -535,6 +565,8 @@ enum ar_status ar_pstats_encode(struct ar_profile *p, const struct ar_pstats_cho
         goto out;
     }
     link_pairs(&w);
+    if (n_estimated)
+        *n_estimated = count_estimated(&w);
     if (put_entries(&w, out) == 0)
         status = fail_empty(which, err);
     else if (out->bad)

@@ -25,8 +25,9 @@
  *
  * A region or a task is the caller of what is called in it, where cProfile has the function around
  * it. What has one key is one function here, since a reader of the file cannot tell them apart. The
- * time of several ranks and threads is their sum. Calls and times that are estimates are written as
- * they are: the file has no place to say so.
+ * time of several ranks and threads is their sum. Times that are estimates are written as they are: the file
+ * has no place to say so, but it is counted how many functions have such. Time that may be a function's or its caller's
+ * is the caller's own.
  *
  * The bytes are a dict in Python's marshal format, version 2, which every Python 3 reads. A file
  * that pstats would refuse, the empty dict, is not made: that is AR_BAD, as is a rank that the run
@@ -37,7 +38,7 @@
  *
  *     struct ar_bytes out = {0};
  *     struct ar_pstats_choice rank_3 = {.one_rank = true, .world_rank = 3};
- *     if (ar_pstats_encode(&p, &rank_3, &out, &err) < 0) ...
+ *     if (ar_pstats_encode(&p, &rank_3, &out, NULL, &err) < 0) ...
  *     ar_bytes_free(&out);
  */
 #pragma once
@@ -50,6 +51,8 @@ struct ar_pstats_choice {
     uint32_t world_rank;
 };
 
+/* `n_estimated`: how many functions have an estimated time; NULL: nobody asks. */
 AR_MUST_CHECK enum ar_status ar_pstats_encode(struct ar_profile *p,
                                               const struct ar_pstats_choice *which,
-                                              struct ar_bytes *out, struct ar_error *err);
+                                              struct ar_bytes *out, size_t *n_estimated,
+                                              struct ar_error *err);

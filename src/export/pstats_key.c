@@ -44,7 +44,8 @@ bool ar_pstats_key_of(const struct ar_profile *p, uint32_t function, bool is_rea
     const struct ar_function *f = &p->functions[function];
     bool is_python = f->kind == AR_FUNCTION_PYTHON;
 
-    if (f->kind == AR_FUNCTION_THREAD || f->kind == AR_FUNCTION_PROCESS)
+    if (f->kind == AR_FUNCTION_THREAD || f->kind == AR_FUNCTION_PROCESS ||
+        f->kind == AR_FUNCTION_UNASSIGNED)
         return false;
     *out = (struct ar_pstats_key){.file_before = is_python ? "" : "~",
                                   .file = {"", 0},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "export/pstats_text.h"
 
+#include "base/text.h"
 #include "export/pstats_key.h"
 
 #include <inttypes.h>
@@ -127,7 +128,36 @@ static void add_row(struct ar_pstats_texts *t, uint32_t entry, struct ar_row row
 struct reading {
     struct ar_rows calls, times;
     struct ar_selves selves;
+    struct ar_doubts doubts;
 };
+
+struct marking {
+    struct ar_pstats_texts *t;
+    uint32_t entry, caller; /* 0: none */
+    bool is_primitive;
+};
+
+static void mark(uint32_t location, struct ar_doubt doubt, void *context)
+{
+    const struct marking *m = context;
+    struct ar_pstats_counts *c = counts_at(m->t, m->entry, location);
+    struct ar_pstats_counts *caller = counts_at(m->t, m->caller, location);
+    bool is_estimated = doubt.marks & AR_MARK_ESTIMATED;
+
+    if (c)
+        c->self_is_estimated |= is_estimated;
+    if (c && m->is_primitive)
+        c->total_is_estimated |= is_estimated;
+    if (caller) /* of whose own time it is taken off */
+        caller->self_is_estimated |= is_estimated;
+}
+
+static uint32_t entry_above(const struct ar_pstats_texts *t, uint32_t node)
+{
+    uint32_t parent = t->p->nodes[node].parent;
+
+    return parent == AR_NO_ID ? 0 : t->entry_of[t->p->nodes[parent].function];
+}
 
 static void enter(struct ar_pstats_texts *t, struct reading *r, uint32_t node)
 {
@@ -140,6 +170,11 @@ static void enter(struct ar_pstats_texts *t, struct reading *r, uint32_t node)
         add_row(t, entry, ar_rows_get(&r->calls, node), AR_METRIC_PRIMITIVE);
         add_row(t, entry, ar_rows_get(&r->times, node), AR_METRIC_TIME);
     }
+    if (t->p->functions[t->p->nodes[node].function].kind == AR_FUNCTION_UNASSIGNED)
+        add_row(t, entry_above(t, node), ar_rows_get(&r->times, node), AR_METRIC_SELF);
+    if (t->t.time[node].doubt.marks)
+        ar_doubts_each(&r->doubts, node, mark,
+                       &(struct marking){t, entry, entry_above(t, node), is_primitive});
 }
 
 /* Depth first, so that the counters say who is active; see pstats.c. */
@@ -172,13 +207,15 @@ static enum ar_status read_tree(struct ar_pstats_texts *t)
 
     if (ar_rows_open(&r.calls, t->p, AR_METRIC_CALLS) == AR_OK &&
         ar_rows_open(&r.times, t->p, AR_METRIC_TIME) == AR_OK &&
-        ar_selves_open(&r.selves, &t->t, t->p) == AR_OK) {
+        ar_selves_open(&r.selves, &t->t, t->p) == AR_OK &&
+        ar_doubts_open(&r.doubts, t->p) == AR_OK) {
         walk(t, &r);
         status = AR_OK;
     }
     ar_rows_close(&r.calls);
     ar_rows_close(&r.times);
     ar_selves_close(&r.selves);
+    ar_doubts_close(&r.doubts);
     return status;
 }
 
@@ -268,14 +305,13 @@ static void put_sums(const struct ar_pstats_texts *t, uint32_t root, size_t n, s
     put_text(out, text);
 }
 
-static void put_seconds(struct ar_bytes *out, double seconds, uint64_t n)
+static void put_seconds(struct ar_bytes *out, double seconds, uint64_t n, bool is_estimated)
 {
-    char text[64];
+    char number[48] = "", text[64];
 
     if (n)
-        snprintf(text, sizeof text, "%8.3f ", seconds / (double)n);
-    else
-        snprintf(text, sizeof text, "%8s ", "");
+        snprintf(number, sizeof number, is_estimated ? "~%.3f" : "%.3f", seconds / (double)n);
+    snprintf(text, sizeof text, "%8s ", number);
     put_text(out, text);
 }
 
@@ -283,6 +319,7 @@ static void put_line(const struct ar_pstats_texts *t, uint32_t root, uint32_t en
                      struct ar_bytes *out)
 {
     const struct ar_pstats_counts *c = counts_of(t, root, entry);
+    struct ar_str name = ar_strtab_get(&t->keys, entry);
     double self = (double)c->self_ns / 1e9, total = (double)c->total_ns / 1e9;
     char calls[64], text[80];
 
@@ -291,11 +328,11 @@ static void put_line(const struct ar_pstats_texts *t, uint32_t root, uint32_t en
         snprintf(calls, sizeof calls, "%" PRIu64 "/%" PRIu64, c->n_calls, c->n_primitive);
     snprintf(text, sizeof text, "%9s ", calls);
     put_text(out, text);
-    put_seconds(out, self, 1);
-    put_seconds(out, self, c->n_calls);
-    put_seconds(out, total, 1);
-    put_seconds(out, total, c->n_primitive);
-    put_str(out, ar_strtab_get(&t->keys, entry));
+    put_seconds(out, self, 1, c->self_is_estimated);
+    put_seconds(out, self, c->n_calls, c->self_is_estimated);
+    put_seconds(out, total, 1, c->total_is_estimated);
+    put_seconds(out, total, c->n_primitive, c->total_is_estimated);
+    ar_text_put(out, name.text, name.n_bytes);
     put_text(out, "\n");
 }
 

@@ -3,7 +3,7 @@
  * pstats_text: what pstats.Stats(...).sort_stats(...).print_stats() prints of a rank, for scripts that
  * read such text.
  *
- * Functions, their names and figures are those of pstats.h. Ranks are read in batches: a walk over the
+ * Functions, their names and figures are those of pstats.h; "~" stands before times that are estimated. Ranks are read in batches: a walk over the
  * tree fills as many as there is room for, and of ten thousand ranks twenty walks are made, not ten
  * thousand.
  *
@@ -27,6 +27,7 @@ enum ar_pstats_by { AR_PSTATS_BY_CUMULATIVE, AR_PSTATS_BY_TIME, AR_PSTATS_BY_CAL
 struct ar_pstats_counts {
     uint64_t n_calls, n_primitive, self_ns, total_ns;
     bool is_there;
+    bool self_is_estimated, total_is_estimated; /* some of it */
 };
 
 struct ar_pstats_texts {

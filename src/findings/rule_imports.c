@@ -43,18 +43,32 @@ static const char *module_name(const char *file)
     return name;
 }
 
-/* What was imported there: the module below it that takes longest. */
-static const char *imported(const struct ar_evidence *e, uint32_t node)
+static const struct ar_function *function_of(const struct ar_evidence *e, uint32_t node)
 {
-    uint32_t child = e->t->first_child[node];
+    return &e->p->functions[e->p->nodes[node].function];
+}
 
-    while (child != AR_NO_ID &&
-           e->p->functions[e->p->nodes[child].function].kind != AR_FUNCTION_PYTHON)
-        child = e->t->next_sibling[child];
-    if (child == AR_NO_ID)
+/* The code of a module is run by `exec`, a function in C. */
+static bool is_run_by(const struct ar_evidence *e, uint32_t node, uint32_t import)
+{
+    do {
+        node = e->p->nodes[node].parent;
+    } while (node > import && function_of(e, node)->kind == AR_FUNCTION_BUILTIN);
+    return node == import;
+}
+
+/* What was imported there: the module below it that takes longest. */
+static const char *imported(const struct ar_evidence *e, uint32_t import)
+{
+    uint32_t longest = AR_NO_ID;
+
+    for (uint32_t node = import + 1; node < e->p->n_nodes; node++)
+        if (function_of(e, node)->kind == AR_FUNCTION_PYTHON && is_run_by(e, node, import) &&
+            (longest == AR_NO_ID || e->t->time[node].sum > e->t->time[longest].sum))
+            longest = node;
+    if (longest == AR_NO_ID)
         return "";
-    return module_name(
-        ar_strtab_text(&e->p->strings, e->p->functions[e->p->nodes[child].function].file));
+    return module_name(ar_strtab_text(&e->p->strings, function_of(e, longest)->file));
 }
 
 static void tell(struct ar_evidence *e, double all_ns)

@@ -3,8 +3,8 @@
  * io_on_one_rank: all wait for one rank, which reads or writes files meanwhile.
  *
  * Fires where a wait that is worth a sentence is for one rank, and at least half of the time of the
- * function to blame is that of functions in C that read or write files: with less, files are not what it does there. Modules
- * that do nothing but that are known by their files, since what they call in C is compiled, and seldom seen.
+ * function to blame is that of functions in C that read or write files: with less, files are not what it does there. Imports read
+ * files, too, and have a rule of their own. Modules that do nothing but that are known by their files, since what they call in C is compiled.
  * Says who waited where, and for which function.
  */
 #include "findings/findings.h"
@@ -67,7 +67,7 @@ void ar_rule_io_on_one_rank(struct ar_evidence *e)
         struct ar_story *story = &e->stories[i];
 
         if (!story->is_told && story->late != AR_NO_ID && story->function != AR_NO_ID &&
-            does_io(e, story->function))
+            ar_is_code(e->p, story->function) && does_io(e, story->function))
             ar_tell_story(e, story, "io_on_one_rank", ar_place_of_function(e->p, story->function),
                           ", reading or writing files");
     }

@@ -15,10 +15,14 @@ size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all
     return i;
 }
 
+static bool is_in_c(uint32_t kind)
+{
+    return kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_UNASSIGNED;
+}
+
 uint32_t ar_to_blame(const struct ar_profile *p, uint32_t node)
 {
-    while (p->functions[p->nodes[node].function].kind == AR_FUNCTION_BUILTIN &&
-           p->nodes[node].parent != AR_NO_ID)
+    while (is_in_c(p->functions[p->nodes[node].function].kind) && p->nodes[node].parent != AR_NO_ID)
         node = p->nodes[node].parent;
     return node;
 }

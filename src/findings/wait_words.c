@@ -17,26 +17,16 @@ void ar_put_words(struct ar_bytes *out, const char *text)
     ar_bytes_put(out, text, strlen(text));
 }
 
-static bool is_plain(const char *word)
-{
-    return *word &&
-           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "_-+=:,./@%")] == '\0';
-}
-
 void ar_put_shell_word(struct ar_bytes *out, const char *word)
 {
-    if (is_plain(word)) {
-        ar_put_words(out, word);
-        return;
-    }
-    ar_bytes_u8(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            ar_put_words(out, "'\\''");
-        else
-            ar_bytes_u8(out, (uint8_t)*word);
-    ar_bytes_u8(out, '\'');
+    size_t n_most = 4 * strlen(word) + 4; /* a byte becomes four at most */
+    char *quoted = malloc(n_most);
+
+    if (quoted && ar_text_quote(word, quoted, n_most))
+        ar_put_words(out, quoted);
+    else
+        out->bad = true;
+    free(quoted);
 }
 
 /* ---- a function ------------------------------------------------------------------------------- */

@@ -177,6 +177,8 @@ static const char *kind_word(uint32_t kind)
     switch (kind) {
     case AR_FUNCTION_BUILTIN:
         return "C";
+    case AR_FUNCTION_UNASSIGNED:
+        return "unassigned";
     case AR_FUNCTION_REGION:
         return "region";
     case AR_FUNCTION_TASK:

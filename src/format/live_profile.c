@@ -9,7 +9,8 @@
  * is the damage.
  */
 #include "format/linetable.h"
-#include "format/live_costly.h"
+#include "format/live_estimates.h"
+#include "format/live_values.h"
 #include "format/profile.h"
 
 #include <stdlib.h>
@@ -27,9 +28,16 @@ struct source_function {
 
 /* What a node of the live file became. */
 struct mapped {
-    uint32_t node;   /* in the profile, AR_NO_ID: left out, OURS: on purpose */
+    /* Its id in the profile and 1. 0 is so AR_NO_ID, left out: memory for the holes of a file is never written. */
+    uint32_t node_plus_1;
     uint32_t python; /* index of the nearest Python function at or above; 0: none */
 };
+
+/* AR_NO_ID: left out, OURS: on purpose */
+static uint32_t id_of(const struct mapped *mapped)
+{
+    return mapped->node_plus_1 - 1;
+}
 
 /* A communicator of the process; with the name that it was given last. */
 struct source_comm {
@@ -50,10 +58,8 @@ struct reading {
     double ns_per_tick;
     uint64_t now_ticks;
     uint64_t n_left_out;
-    uint8_t *kinds;   /* of functions, from 1 */
-    bool only_costly; /* functions in C are shown if they matter */
-    struct ar_costly costly;
-    double overhead_ns;
+    struct ar_estimates estimates;
+    double overheads_ns[AR_N_OVERHEADS];
     bool is_child;                  /* what it says about the run has been said */
     struct ar_str program, command; /* what it was started as, in short and in full */
     struct source_comm *comms;      /* from 1 */
@@ -83,8 +89,6 @@ static bool is_text(struct ar_str s, const char *text)
 
 static enum ar_status add_fact(struct reading *r, struct ar_str key, struct ar_str value)
 {
-    if (is_text(key, "builtins"))
-        r->only_costly = is_text(value, "costly");
     if (is_text(key, "program"))
         r->program = value;
     if (is_text(key, "command"))
@@ -229,11 +233,14 @@ static enum ar_status note_thread(struct reading *r, const struct ar_live_thread
 }
 
 /* A damaged file may hold any number of ticks: what no clock can have counted is cut off. */
+static uint64_t whole(double value)
+{
+    return value < 0x1p62 ? (uint64_t)value : (uint64_t)1 << 62;
+}
+
 static uint64_t nanoseconds(const struct reading *r, uint64_t ticks)
 {
-    double ns = (double)ticks * r->ns_per_tick + 0.5;
-
-    return ns < 0x1p62 ? (uint64_t)ns : (uint64_t)1 << 62;
+    return whole((double)ticks * r->ns_per_tick + 0.5);
 }
 
 static enum ar_process_state state_of(const struct ar_live_header *h)
@@ -321,7 +328,7 @@ static enum ar_status add_thread(struct reading *r, const struct ar_live_thread 
         return AR_NOMEM;
     if (thread->number > 0 && node_below(r, AR_FUNCTION_THREAD, location.name, &node) < 0)
         return AR_NOMEM;
-    r->nodes[thread->root_ref].node = node;
+    r->nodes[thread->root_ref].node_plus_1 = node + 1;
     return ar_profile_location(r->p, &location, &r->locations[thread->number]);
 }
 
@@ -419,45 +426,62 @@ static enum ar_status add_awaited(struct reading *r, const struct ar_node *node,
                   : AR_OK;
 }
 
-/* Calls with those that went unseen, and how far they are to be believed. */
-static enum ar_status add_calls(struct reading *r, const struct ar_node *node, uint32_t id,
-                                uint32_t location)
+static enum ar_function_kind kind_of(const struct reading *r, const struct ar_node *node)
 {
-    const struct source_function *source = &r->functions[(uint32_t)node->key];
+    return r->functions[(uint32_t)node->key].record->function_kind;
+}
+
+/* The time of a node, and how far it is to be believed. */
+static enum ar_status add_time(struct reading *r, const struct ar_node *node, uint32_t ref,
+                               uint32_t id, uint32_t location)
+{
+    struct ar_live_time time = ar_estimates_time(&r->estimates, node, ref);
+    bool is_partial = r->functions[(uint32_t)node->key].is_partial;
+    uint64_t marks =
+        (time.is_estimated ? AR_MARK_ESTIMATED : 0) | (is_partial ? AR_MARK_PARTIAL : 0);
+    double us_per_tick = r->ns_per_tick / 1000;
+
+    if (add_value(r, AR_METRIC_TIME, id, location, nanoseconds(r, time.ticks)) < 0 ||
+        add_value(r, AR_METRIC_MARKS, id, location, marks) < 0)
+        return AR_NOMEM;
+    if (!time.is_estimated)
+        return AR_OK;
+    return add_value(r, AR_METRIC_VARIANCE, id, location,
+                     1 + whole(time.variance * us_per_tick * us_per_tick));
+}
+
+static uint64_t n_timed_calls(const struct reading *r, const struct ar_node *node)
+{
     const struct ar_values *values =
         node->values_ref ? ar_live_values(r->live, node, AR_VALUES_ESTIMATE) : NULL;
-    uint64_t n_unseen = values ? values->words[AR_ESTIMATE_CALLS] : 0;
-    uint64_t marks =
-        (n_unseen ? AR_MARK_ESTIMATED : 0) | (source->is_partial ? AR_MARK_PARTIAL : 0);
+    uint64_t n_timed = values ? values->words[AR_ESTIMATE_TIMED] : node->n_calls;
 
-    if (add_value(r, AR_METRIC_CALLS, id, location, node->n_calls + n_unseen) < 0)
-        return AR_NOMEM;
-    return add_value(r, AR_METRIC_MARKS, id, location, marks);
+    return n_timed < node->n_calls ? n_timed : node->n_calls;
 }
 
-/* A function in C that is looked at now and then; see live_costly.h. */
-static bool is_watched(const struct reading *r, const struct ar_node *node)
-{
-    return r->kinds[(uint32_t)node->key] == AR_FUNCTION_BUILTIN &&
-           !(node->flags & AR_NODE_OPERATION);
-}
-
+/* Time that could not be assigned was not spent in a call that we have seen. */
 static void add_overhead(struct reading *r, const struct ar_node *node)
 {
     const struct ar_live_header *h = r->live->header;
-    bool in_c = r->kinds[(uint32_t)node->key] == AR_FUNCTION_BUILTIN;
+    enum ar_function_kind kind = kind_of(r, node);
 
-    r->overhead_ns += (double)node->n_calls * (in_c ? h->c_call_cost_ns : h->call_cost_ns);
+    if (kind == AR_FUNCTION_BUILTIN) {
+        uint64_t n_timed = n_timed_calls(r, node);
+
+        r->overheads_ns[AR_OVERHEAD_C] += (double)n_timed * h->c_call_cost_ns +
+                                          (double)(node->n_calls - n_timed) * h->c_count_cost_ns;
+    } else if (kind != AR_FUNCTION_UNASSIGNED) {
+        r->overheads_ns[kind == AR_FUNCTION_MPI ? AR_OVERHEAD_MPI : AR_OVERHEAD_PYTHON] +=
+            (double)node->n_calls * h->call_cost_ns;
+    }
 }
 
 /* All values of a node. */
 static enum ar_status add_values(struct reading *r, const struct ar_node *node, uint32_t ref,
                                  uint32_t id, uint32_t location)
 {
-    uint64_t ticks = ar_costly_ticks(&r->costly, node, ref);
-
-    if (add_value(r, AR_METRIC_TIME, id, location, nanoseconds(r, ticks)) < 0 ||
-        add_calls(r, node, id, location) < 0)
+    if (add_time(r, node, ref, id, location) < 0 ||
+        add_value(r, AR_METRIC_CALLS, id, location, node->n_calls) < 0)
         return AR_NOMEM;
     if (!node->values_ref) /* as most have none */
         return AR_OK;
@@ -519,42 +543,37 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
 
     if (!node->key && r->is_child) /* a node of its parent's */
         return AR_OK;
-    if (parent->node == AR_NO_ID || function == 0 || function > r->n_functions) {
+    if (id_of(parent) == AR_NO_ID || function == 0 || function > r->n_functions) {
         r->n_left_out++;
         return AR_OK;
     }
-    if (parent->node == OURS || r->kinds[function] == AR_FUNCTION_OURS) {
-        self->node = OURS;
+    if (id_of(parent) == OURS || kind_of(r, node) == AR_FUNCTION_OURS) {
+        self->node_plus_1 = OURS + 1;
         return AR_OK;
     }
     add_overhead(r, node);
-    if (is_watched(r, node) && !r->costly.is_kept[function]) {
-        *self = *parent; /* what it called is its caller's, too */
-        return AR_OK;
-    }
 
     const struct source_function *source = &r->functions[function];
     struct ar_known_call call = call_of(r, node, parent->python);
-    struct ar_profile_node made = {.parent = parent->node};
+    struct ar_profile_node made = {.parent = id_of(parent)};
+    uint32_t id;
 
-    self->python = r->kinds[function] == AR_FUNCTION_PYTHON ? function : parent->python;
+    self->python = kind_of(r, node) == AR_FUNCTION_PYTHON ? function : parent->python;
     if (function_id(r, function, &made.function) < 0 ||
         enter_region(r, source, &made, call, node, ref, location) < 0 ||
-        find_node(r, &made, call, &self->node) < 0 ||
-        add_values(r, node, ref, self->node, location) < 0)
+        find_node(r, &made, call, &id) < 0 || add_values(r, node, ref, id, location) < 0)
         return AR_NOMEM;
-    if (r->only_costly && is_watched(r, node))
-        *self = *parent; /* see live_costly.h */
+    self->node_plus_1 = id + 1;
     return AR_OK;
 }
 
 static enum ar_status add_node(struct reading *r, const struct ar_node *node, uint32_t ref,
                                uint32_t location)
 {
-    if (r->nodes[ref].node == AR_NO_ID)
+    if (id_of(&r->nodes[ref]) == AR_NO_ID)
         return add_inner_node(r, node, ref, location);
-    return add_value(r, AR_METRIC_TIME, r->nodes[ref].node, location,
-                     nanoseconds(r, ar_costly_ticks(&r->costly, node, ref))); /* a root */
+    return add_value(r, AR_METRIC_TIME, id_of(&r->nodes[ref]), location,
+                     nanoseconds(r, ar_live_ticks(node, r->now_ticks))); /* a root */
 }
 
 static enum ar_status read_nodes(struct reading *r)
@@ -581,9 +600,9 @@ static enum ar_status read_nodes(struct reading *r)
 /* What a ref became; AR_NO_ID: no node, or one that is not shown. */
 static uint32_t node_of(const struct reading *r, uint64_t ref)
 {
-    if (ref >= r->live->n_bytes / AR_LIVE_REF_BYTES || r->nodes[ref].node == OURS)
+    if (ref >= r->live->n_bytes / AR_LIVE_REF_BYTES || id_of(&r->nodes[ref]) == OURS)
         return AR_NO_ID;
-    return r->nodes[ref].node;
+    return id_of(&r->nodes[ref]);
 }
 
 static enum ar_status add_traffic(struct reading *r, const uint64_t *words, uint32_t location)
@@ -790,7 +809,7 @@ static enum ar_status add_comms(struct reading *r)
 /* What is about ourselves lies below something that is not. */
 static uint32_t skip_ours(const struct reading *r, uint32_t ref)
 {
-    while (ref && r->nodes[ref].node == OURS) {
+    while (ref && id_of(&r->nodes[ref]) == OURS) {
         const struct ar_node *node = ar_live_at(r->live, ref);
 
         ref = node && node->parent_ref < ref ? node->parent_ref : 0;
@@ -798,74 +817,42 @@ static uint32_t skip_ours(const struct reading *r, uint32_t ref)
     return ref;
 }
 
-/*
- * A function in C that a thread is in just now is worth a node, however little time it has had: what
- * hangs does so in there. It has no values unless it matters.
- */
-static enum ar_status find_builtin(struct reading *r, const struct ar_node *node, uint32_t ref,
-                                   uint32_t *id)
-{
-    const struct mapped *parent = node->parent_ref < ref ? &r->nodes[node->parent_ref] : NULL;
-    struct ar_profile_node made = {0};
-
-    if (!parent || parent->node == AR_NO_ID || parent->node == OURS)
-        return AR_OK;
-    made.parent = parent->node;
-    if (function_id(r, (uint32_t)node->key, &made.function) < 0 ||
-        call_line(call_of(r, node, parent->python), &made.line) < 0)
-        return AR_NOMEM;
-    return ar_profile_node(r->p, made, id);
-}
-
 static enum ar_status note_current(struct reading *r, const struct ar_live_thread *thread)
 {
     uint32_t location = thread->number < r->n_threads ? r->locations[thread->number] : AR_NO_ID;
-    uint32_t ref = thread->current_ref;
-    const struct ar_node *node = ar_live_at(r->live, ref);
 
-    if (location == AR_NO_ID || thread->end_ticks || !node)
+    if (location == AR_NO_ID || thread->end_ticks || !ar_live_at(r->live, thread->current_ref))
         return AR_OK;
-    ref = skip_ours(r, ref);
 
-    uint32_t id = r->nodes[ref].node, function = (uint32_t)node->key;
+    uint32_t id = id_of(&r->nodes[skip_ours(r, thread->current_ref)]);
 
-    if (id == AR_NO_ID || id == OURS)
-        return AR_OK;
-    if (ref == thread->current_ref && function <= r->n_functions && is_watched(r, node) &&
-        find_builtin(r, node, ref, &id) < 0)
-        return AR_NOMEM;
-    r->p->locations[location].current = id + 1;
+    if (id != AR_NO_ID && id != OURS)
+        r->p->locations[location].current = id + 1;
     return AR_OK;
 }
 
-/* Which functions in C there are, and which of them matter. */
-static enum ar_status judge_builtins(struct reading *r)
+/*
+ * Prices are words of the file like any other: they may be no numbers at all. A call whose node had to be
+ * looked for takes the engine's slow path, which costs about twice as much, besides the search.
+ */
+static void take_overheads(struct reading *r, struct ar_process *process)
 {
-    struct ar_costly costly;
-    enum ar_status status;
+    const struct ar_live_header *h = r->live->header;
 
-    r->kinds = calloc(r->n_functions + 1, sizeof *r->kinds);
-    if (!r->kinds)
-        return AR_NOMEM;
-    for (size_t i = 1; i <= r->n_functions; i++)
-        r->kinds[i] = r->functions[i].record->function_kind;
-    status =
-        ar_costly_find(&costly, r->live, r->kinds, r->n_functions, !r->only_costly, r->now_ticks);
-    r->costly = costly; /* after a failure, too: it is freed with the rest */
-    if (status == AR_OK && r->live->keep_builtins) {
-        memset(costly.is_kept, true, r->n_functions + 1);
-        r->costly.n_left_out = 0;
+    r->overheads_ns[AR_OVERHEAD_PYTHON] += (double)h->n_sought * h->call_cost_ns;
+    for (int reason = 0; reason < AR_N_OVERHEADS; reason++) {
+        double ns = r->overheads_ns[reason] + (double)h->spent_ns[reason] +
+                    (double)h->spent_ticks[reason] * r->ns_per_tick;
+        bool is_sound = ns >= 0 && ns < 0x1p58;
+
+        process->overheads_ns[reason] = is_sound ? (uint64_t)ns : 0;
+        process->overhead_ns += process->overheads_ns[reason];
     }
-    return status;
 }
 
-/* The price is a word of the file like any other: it may be no number at all. */
 static void finish_process(struct reading *r, uint32_t process)
 {
-    bool is_sound = r->overhead_ns >= 0 && r->overhead_ns < 0x1p62;
-
-    r->p->processes[process].overhead_ns = is_sound ? (uint64_t)r->overhead_ns : 0;
-    r->p->processes[process].n_cheap_builtins = r->costly.n_left_out;
+    take_overheads(r, &r->p->processes[process]);
     r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
     r->p->processes[process].n_lost[AR_LOST_SYNCS] += r->n_syncs_left_out;
     if (r->p->processes[process].state == AR_PROCESS_RUNNING)
@@ -889,7 +876,7 @@ static enum ar_status make_room(struct reading *r)
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         if (ar_profile_room(p, common[i], n) < 0)
             return AR_NOMEM;
-    return ar_grow((void **)&p->nodes, &p->cap_nodes, p->n_nodes + n, sizeof *p->nodes);
+    return ar_profile_node_room(p, n);
 }
 
 static enum ar_status prepare(struct reading *r)
@@ -904,12 +891,10 @@ static enum ar_status prepare(struct reading *r)
         p->known = calloc(1, sizeof *p->known);
     if (!p->known && p->n_processes)
         return AR_NOMEM;
-    r->nodes = malloc((n_refs + 1) * sizeof *r->nodes);
+    r->nodes = calloc(n_refs + 1, sizeof *r->nodes);
     r->locations = malloc((r->n_threads + 1) * sizeof *r->locations);
     if (!r->nodes || !r->locations)
         return AR_NOMEM;
-    for (size_t i = 0; i <= n_refs; i++)
-        r->nodes[i] = (struct mapped){.node = AR_NO_ID};
     memset(r->locations, 0xff, (r->n_threads + 1) * sizeof *r->locations);
     return make_room(r);
 }
@@ -954,7 +939,7 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
     if (status == AR_OK)
         status = read_records(&r);
     if (status == AR_OK)
-        status = judge_builtins(&r);
+        status = ar_estimates_find(&r.estimates, live, r.n_functions, r.now_ticks);
     if (status == AR_OK)
         status = add_process(&r, &process);
     if (status == AR_OK && process != AR_NO_ID)
@@ -965,8 +950,7 @@ enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *l
     for (size_t i = 1; r.own && i <= r.n_functions; i++)
         free(r.own[i].ranges);
     free(r.own);
-    ar_costly_free(&r.costly);
-    free(r.kinds);
+    ar_estimates_free(&r.estimates);
     free(r.functions);
     free(r.comms);
     free(r.nodes);

@@ -33,6 +33,50 @@ static void copy_words(unsigned char *to, const unsigned char *from, size_t n_by
     }
 }
 
+/*
+ * What is copied from: a file, or memory if `bytes` is not NULL. The kernel copies aligned words whole, too. A file
+ * is not mapped, since one that becomes shorter meanwhile would end this process by SIGBUS.
+ */
+struct source {
+    const unsigned char *bytes;
+    int fd;
+    size_t n_bytes;
+    bool is_written;  /* its process runs */
+    const char *name; /* for messages */
+};
+
+static enum ar_status check_length(const struct source *from, size_t at, size_t n_bytes,
+                                   struct ar_error *err)
+{
+    if (at <= from->n_bytes && n_bytes <= from->n_bytes - at)
+        return AR_OK;
+    return ar_fail(err, AR_BAD, "%s: damaged live file, it ends at byte %zu " AWAY, from->name,
+                   from->n_bytes);
+}
+
+static enum ar_status read_piece(const struct source *from, void *zeros, size_t at, size_t n_bytes,
+                                 struct ar_error *err)
+{
+    int64_t n =
+        ar_file_read_sparse(from->fd, zeros, n_bytes, at, !from->is_written, from->name, err);
+
+    return n < 0 ? (enum ar_status)n : AR_OK;
+}
+
+/* Into memory that is zero. Later loads are not made before these. */
+static enum ar_status fetch(const struct source *from, void *zeros, size_t at, size_t n_bytes,
+                            struct ar_error *err)
+{
+    enum ar_status status = check_length(from, at, n_bytes, err);
+
+    if (status == AR_OK && from->bytes)
+        copy_words(zeros, from->bytes + at, n_bytes);
+    else if (status == AR_OK)
+        status = read_piece(from, zeros, at, n_bytes, err);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return status;
+}
+
 static bool extent_is_sound(const struct ar_extent *extent, size_t n_left)
 {
     return n_left >= sizeof *extent && extent->n_bytes >= AR_LIVE_PAGE_BYTES &&
@@ -63,23 +107,26 @@ static void cut_extent(struct ar_extent *extent, size_t n_left)
 }
 
 /* Adds the extents from byte `at` on. */
-static enum ar_status list_extents(const unsigned char *from, size_t at, size_t n_bytes,
-                                   struct extent_list *list, const char *name, struct ar_error *err)
+static enum ar_status list_extents(const struct source *from, size_t at, size_t n_bytes,
+                                   struct extent_list *list, struct ar_error *err)
 {
     while (at < n_bytes) {
         struct ar_extent extent = {0};
+        enum ar_status status = AR_OK;
 
         if (n_bytes - at >= sizeof extent)
-            copy_words((unsigned char *)&extent, from + at, sizeof extent);
+            status = fetch(from, &extent, at, sizeof extent, err);
+        if (status < 0)
+            return status;
         if (list->is_cut)
             cut_extent(&extent, n_bytes - at);
         if (!extent_is_sound(&extent, n_bytes - at) && list->salvages)
             break;
         if (!extent_is_sound(&extent, n_bytes - at))
-            return ar_fail(err, AR_BAD, "%s: damaged live file, extent at byte %zu " AWAY, name,
-                           at);
+            return ar_fail(err, AR_BAD, "%s: damaged live file, extent at byte %zu " AWAY,
+                           from->name, at);
         if (ar_grow((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0)
-            return ar_fail(err, AR_NOMEM, "%s: out of memory", name);
+            return ar_fail(err, AR_NOMEM, "%s: out of memory", from->name);
         list->items[list->n++] = (struct listed){at, extent.kind, extent.n_bytes};
         at += extent.n_bytes;
     }
@@ -87,23 +134,22 @@ static enum ar_status list_extents(const unsigned char *from, size_t at, size_t 
 }
 
 /* More may have been written since the list was made, but not more than there is room for. */
-static void copy_extent(struct ar_live *out, const unsigned char *from, const struct listed *item)
+static enum ar_status copy_extent(struct ar_live *out, const struct source *from,
+                                  const struct listed *item, struct ar_error *err)
 {
     struct ar_extent *extent = (struct ar_extent *)(out->bytes + item->offset);
     size_t n_head = sizeof *extent;
+    enum ar_status status = fetch(from, extent, item->offset, n_head, err);
 
-    copy_words((unsigned char *)extent, from + item->offset, n_head);
+    if (status < 0)
+        return status;
     extent->kind = item->kind;
     extent->n_bytes = item->n_bytes;
     if (out->salvages && extent->n_bytes_used > item->n_bytes)
         extent->n_bytes_used = item->n_bytes; /* the file ends here */
     if (extent->n_bytes_used < n_head || extent->n_bytes_used > item->n_bytes)
         extent->n_bytes_used = n_head;
-    if (out->is_at_rest)
-        memcpy(extent + 1, from + item->offset + n_head, extent->n_bytes_used - n_head);
-    else
-        copy_words((unsigned char *)extent + n_head, from + item->offset + n_head,
-                   extent->n_bytes_used - n_head);
+    return fetch(from, extent + 1, item->offset + n_head, extent->n_bytes_used - n_head, err);
 }
 
 /* What came after its kind was copied: there, but empty. */
@@ -125,14 +171,18 @@ static enum step step_of(uint32_t kind)
 }
 
 /* `n_before` extents were there when the step before this one was taken. */
-static void copy_step(struct ar_live *out, const unsigned char *from,
-                      const struct extent_list *list, enum step step, size_t n_before)
+static enum ar_status copy_step(struct ar_live *out, const struct source *from,
+                                const struct extent_list *list, enum step step, size_t n_before,
+                                struct ar_error *err)
 {
-    for (size_t i = list->n; i-- > 0;)
+    enum ar_status status = AR_OK;
+
+    for (size_t i = list->n; i-- > 0 && status == AR_OK;)
         if (step_of(list->items[i].kind) == step)
-            copy_extent(out, from, &list->items[i]);
+            status = copy_extent(out, from, &list->items[i], err);
         else if (step_of(list->items[i].kind) < step && i >= n_before)
             copy_head(out, &list->items[i]);
+    return status;
 }
 
 static enum ar_status no_memory(size_t n_bytes, const char *name, struct ar_error *err)
@@ -160,12 +210,16 @@ static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *na
     return AR_OK;
 }
 
-static size_t bytes_used(const unsigned char *from, size_t n_bytes)
+/* How much of it is in use now; 0: it says more than there is. */
+static size_t bytes_used(const struct source *from)
 {
-    const struct ar_live_header *header = (const struct ar_live_header *)from;
-    uint64_t n_used = __atomic_load_n(&header->n_bytes_used, __ATOMIC_ACQUIRE);
+    struct ar_error err;
+    uint64_t n_used = 0;
 
-    return n_used <= n_bytes ? n_used : 0;
+    if (fetch(from, &n_used, offsetof(struct ar_live_header, n_bytes_used), sizeof n_used, &err) <
+        0)
+        return 0;
+    return n_used <= from->n_bytes ? n_used : 0;
 }
 
 /* Where the extents that were found end. */
@@ -177,26 +231,26 @@ static size_t end_of(const struct extent_list *list)
 }
 
 /* Takes in the extents that have come up to `n_used`; fewer, where what is damaged is left out. */
-static enum ar_status extend(struct ar_live *out, const unsigned char *from, size_t *n_used,
-                             struct extent_list *list, const char *name, struct ar_error *err)
+static enum ar_status extend(struct ar_live *out, const struct source *from, size_t *n_used,
+                             struct extent_list *list, struct ar_error *err)
 {
     size_t n_known = out->bytes ? out->n_bytes : AR_LIVE_HEADER_BYTES;
     enum ar_status status = AR_OK;
 
     if (*n_used > n_known) {
-        status = list_extents(from, n_known, *n_used, list, name, err);
+        status = list_extents(from, n_known, *n_used, list, err);
         if (status == AR_OK && end_of(list) < *n_used) {
             out->n_bytes_left_out += *n_used - end_of(list);
             *n_used = end_of(list);
         }
     }
     if (status == AR_OK && *n_used > out->n_bytes)
-        status = resize(out, *n_used, name, err);
+        status = resize(out, *n_used, from->name, err);
     return status;
 }
 
-static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, size_t n_bytes,
-                                size_t n_used, const char *name, struct ar_error *err)
+static enum ar_status copy_file(struct ar_live *out, const struct source *from, size_t n_used,
+                                struct ar_error *err)
 {
     struct extent_list list = {.salvages = out->salvages, .is_cut = out->n_bytes_left_out > 0};
     enum ar_status status = AR_OK;
@@ -204,11 +258,11 @@ static enum ar_status copy_file(struct ar_live *out, const unsigned char *from, 
     for (enum step step = STEP_THREADS; step < N_STEPS && status == AR_OK; step++) {
         size_t n_before = list.n;
 
-        status = extend(out, from, &n_used, &list, name, err);
+        status = extend(out, from, &n_used, &list, err);
         if (status == AR_OK)
-            copy_step(out, from, &list, step, n_before);
+            status = copy_step(out, from, &list, step, n_before, err);
         /* Nothing is read beyond the damage. */
-        n_used = out->n_bytes_left_out ? 0 : bytes_used(from, n_bytes);
+        n_used = out->n_bytes_left_out ? 0 : bytes_used(from);
     }
     free(list.items);
     return status;
@@ -315,23 +369,38 @@ static void cut_threads(struct ar_live *live)
 }
 
 /* `out` says how it is to be read, and is otherwise empty. */
-static enum ar_status from_bytes(struct ar_live *out, const unsigned char *from, size_t n_bytes,
-                                 const char *name, struct ar_error *err)
+/* The magic by itself first: it is written last, and the words of one copy are read in any order. */
+static enum ar_status fetch_header(const struct source *from, struct ar_live_header *zeros,
+                                   struct ar_error *err)
 {
-    struct ar_live_header header;
+    char magic[sizeof zeros->magic] = "";
+    enum ar_status status = fetch(from, magic, 0, sizeof magic, err);
+
+    if (status == AR_OK)
+        status = fetch(from, zeros, 0, sizeof *zeros, err);
+    memcpy(zeros->magic, magic, sizeof magic);
+    return status;
+}
+
+static enum ar_status read_source(struct ar_live *out, const struct source *from,
+                                  struct ar_error *err)
+{
+    struct ar_live_header header = {0};
     enum ar_status status;
 
-    if (n_bytes < AR_LIVE_HEADER_BYTES)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AWAY, name);
-    copy_words((unsigned char *)&header, from, sizeof header);
+    if (from->n_bytes < AR_LIVE_HEADER_BYTES)
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AWAY, from->name);
+    status = fetch_header(from, &header, err);
+    if (status < 0)
+        return status;
     out->is_at_rest = header.state == AR_LIVE_FINISHED;
-    status =
-        out->salvages ? check_magic(&header, name, err) : check_header(&header, n_bytes, name, err);
+    status = out->salvages ? check_magic(&header, from->name, err)
+                           : check_header(&header, from->n_bytes, from->name, err);
     if (status == AR_OK)
-        status =
-            copy_file(out, from, n_bytes,
-                      out->salvages ? bytes_to_salvage(out, &header, n_bytes) : header.n_bytes_used,
-                      name, err);
+        status = copy_file(out, from,
+                           out->salvages ? bytes_to_salvage(out, &header, from->n_bytes)
+                                         : header.n_bytes_used,
+                           err);
     if (status < 0) {
         ar_live_close(out);
         return status;
@@ -349,13 +418,16 @@ static enum ar_status from_bytes(struct ar_live *out, const unsigned char *from,
 enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t n_bytes,
                                   const char *name, struct ar_error *err)
 {
+    struct source from = {.bytes = bytes, .n_bytes = n_bytes, .name = name};
+
     *out = (struct ar_live){0};
-    return from_bytes(out, bytes, n_bytes, name, err);
+    return read_source(out, &from, err);
 }
 
 enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes, const char *name,
                                 struct ar_error *err)
 {
+    struct source from = {.bytes = bytes, .n_bytes = n_bytes, .name = name};
     struct extent_list list = {0};
     enum ar_status status = AR_BAD;
 
@@ -365,9 +437,9 @@ enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes
     if (status < 0)
         return status;
 
-    size_t n_used = bytes_used(bytes, n_bytes);
+    size_t n_used = bytes_used(&from);
 
-    status = list_extents(bytes, AR_LIVE_HEADER_BYTES, n_used, &list, name, err);
+    status = list_extents(&from, AR_LIVE_HEADER_BYTES, n_used, &list, err);
     free(list.items);
     if (status == AR_OK)
         *out =
@@ -375,10 +447,7 @@ enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes
     return status;
 }
 
-/*
- * Nobody writes to it any more: it needs no order of copying, and is read as it is. Mapping it and
- * taking the map away again cost more than the copy.
- */
+/* The process has ended and no longer writes: the order of copying does not matter. */
 static enum ar_status read_at_rest(struct ar_live *out, int fd, const struct ar_live_header *header,
                                    const char *path, struct ar_error *err)
 {
@@ -391,9 +460,12 @@ static enum ar_status read_at_rest(struct ar_live *out, int fd, const struct ar_
     out->bytes = malloc(n_bytes);
     if (!out->bytes)
         return no_memory(n_bytes, path, err);
-    status = ar_file_read_on(fd, out->bytes, n_bytes, path, err);
-    if (status == AR_OK)
-        status = list_extents(out->bytes, AR_LIVE_HEADER_BYTES, n_bytes, &list, path, err);
+    status = ar_file_read_at(fd, out->bytes, n_bytes, 0, path, err);
+    if (status == AR_OK) {
+        struct source copy = {.bytes = out->bytes, .n_bytes = n_bytes, .name = path};
+
+        status = list_extents(&copy, AR_LIVE_HEADER_BYTES, n_bytes, &list, err);
+    }
     free(list.items);
     if (status < 0) {
         ar_live_close(out);
@@ -404,24 +476,55 @@ static enum ar_status read_at_rest(struct ar_live *out, int fd, const struct ar_
     return AR_OK;
 }
 
+/* See fetch_header. */
+static bool has_magic(int fd, char magic[8])
+{
+    bool is_there = pread(fd, magic, 8, 0) == 8 && memcmp(magic, AR_LIVE_MAGIC, 8) == 0;
+
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return is_there;
+}
+
 static bool get_header(int fd, struct ar_live_header *header)
 {
-    if (pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header ||
-        memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
+    if (!has_magic(fd, header->magic) ||
+        pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header)
         return false;
     terminate_texts(header);
     return true;
 }
 
-/* One with holes may say that it is larger than all memory: of that only what is there is copied. */
+/* Of a file with holes only the data is copied: it may claim to be larger than all memory. */
 static bool is_at_rest(const struct stat *st, const struct ar_live_header *header)
 {
     return header->state == AR_LIVE_FINISHED && header->version == AR_LIVE_VERSION &&
            length_is_sound(header, (size_t)st->st_size) &&
-           header->n_bytes_used / 2 <= (uint64_t)st->st_blocks * 512;
+           !ar_file_is_sparse(st, header->n_bytes_used);
 }
 
-/* The file may outgrow the size that was mapped while it is read: then once more. */
+/* `grew`: it has outgrown the size that it had at first, and has to be read again. */
+static enum ar_status read_once(struct ar_live *out, int fd, bool *grew, const char *path,
+                                struct ar_error *err)
+{
+    struct ar_live_header header = {0};
+    bool has_header = get_header(fd, &header);
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || st.st_size < AR_LIVE_HEADER_BYTES)
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
+    if (!out->salvages && has_header && is_at_rest(&st, &header))
+        return read_at_rest(out, fd, &header, path, err);
+    /* Asked first: one that ends while it is read has run when it was looked at. */
+    out->was_running = has_header && ar_live_is_running(&header);
+
+    struct source from = {
+        .fd = fd, .n_bytes = (size_t)st.st_size, .is_written = out->was_running, .name = path};
+    enum ar_status status = read_source(out, &from, err);
+
+    *grew = get_header(fd, &header) && header.n_bytes_used > (uint64_t)st.st_size;
+    return status;
+}
+
 static enum ar_status read_file(struct ar_live *out, int fd, bool salvage, const char *path,
                                 struct ar_error *err)
 {
@@ -429,40 +532,22 @@ static enum ar_status read_file(struct ar_live *out, int fd, bool salvage, const
     bool grew = true;
 
     for (int attempt = 0; attempt < 8 && grew; attempt++) {
-        struct ar_live_header header;
-        bool has_header = get_header(fd, &header);
-        struct stat st;
-
+        grew = false;
         ar_live_close(out);
         out->salvages = salvage;
-        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < AR_LIVE_HEADER_BYTES)
-            return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
-        if (!salvage && has_header && is_at_rest(&st, &header))
-            return read_at_rest(out, fd, &header, path, err);
-        /* Asked first: one that ends while it is read has run when it was looked at. */
-        out->was_running = has_header && ar_live_is_running(&header);
-
-        void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-
-        if (map == MAP_FAILED)
-            return ar_fail(err, AR_IO, "%s: cannot be mapped: %s (see: ulimit -v)", path,
-                           strerror(errno));
-        status = from_bytes(out, map, (size_t)st.st_size, path, err);
-        grew = ((const struct ar_live_header *)map)->n_bytes_used > (uint64_t)st.st_size;
-        munmap(map, (size_t)st.st_size);
+        status = read_once(out, fd, &grew, path, err);
     }
     return status;
 }
 
-/* Whatever lies in the place of a file is not waited for: a pipe would never answer. */
 static enum ar_status open_live(struct ar_live *out, const char *path, bool salvage,
                                 struct ar_error *err)
 {
-    *out = (struct ar_live){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
 
+    *out = (struct ar_live){0};
     if (fd < 0)
-        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+        return ar_file_refuse(path, err);
 
     enum ar_status status = read_file(out, fd, salvage, path, err);
 
@@ -480,12 +565,11 @@ enum ar_status ar_live_salvage(struct ar_live *out, const char *path, struct ar_
     return open_live(out, path, true, err);
 }
 
-/* As much as there is, -1: it cannot be read. Only of regular files: others may keep us waiting. */
+/* As much as there is, -1: it cannot be read. */
 static ssize_t read_magic(const char *path, char magic[8])
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, magic, 8) : -1;
+    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
+    ssize_t n = fd >= 0 ? read(fd, magic, 8) : -1;
 
     if (fd >= 0)
         close(fd);
@@ -513,7 +597,7 @@ bool ar_live_has_begun(const char *path)
 
 bool ar_live_read_header(const char *path, struct ar_live_header *out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
     bool has_header = fd >= 0 && get_header(fd, out);
 
     if (fd >= 0)

@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 #define AR_LIVE_MAGIC "ALLRLIVE"
-#define AR_LIVE_VERSION 4
+#define AR_LIVE_VERSION 5
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
@@ -92,6 +92,18 @@ struct ar_clock_link {
 
 enum ar_clock_instant { AR_CLOCK_AT_INIT, AR_CLOCK_AT_FINALIZE, AR_N_CLOCK_INSTANTS };
 
+/* What the recording adds to a program, by reason. */
+enum ar_overhead {
+    AR_OVERHEAD_START,   /* until the first line of the program runs */
+    AR_OVERHEAD_IMPORTS, /* looking at modules that the program has loaded */
+    AR_OVERHEAD_PATHS,   /* call paths that are new or were not expected, and new functions */
+    AR_OVERHEAD_PYTHON,  /* calls of Python functions */
+    AR_OVERHEAD_C,       /* calls of C functions */
+    AR_OVERHEAD_MPI,     /* MPI calls */
+    AR_OVERHEAD_END,     /* reading and writing what was recorded */
+    AR_N_OVERHEADS
+};
+
 struct ar_live_header {
     char magic[8];
     uint32_t version;
@@ -118,7 +130,7 @@ struct ar_live_header {
 
     /* What recording costs, measured when it began: see runtime/budget.h. */
     double call_cost_ns;
-    double c_call_cost_ns;
+    double c_call_cost_ns; /* of a C function, if the call is timed */
 
     /* Whose child this is, and whose descendant: the root of a family is its own root. */
     uint64_t parent_start; /* 0: the parent is not recorded */
@@ -127,6 +139,12 @@ struct ar_live_header {
     uint32_t is_child; /* 0: this is the root; 1 also for what it became by exec */
 
     struct ar_clock_link clock_links[AR_N_CLOCK_INSTANTS];
+
+    double c_count_cost_ns; /* of a C function, if the call is only counted */
+    /* Measured as it was spent: PATHS, START of a forked child. The others are calls times prices. */
+    uint64_t spent_ticks[AR_N_OVERHEADS];
+    uint64_t n_sought;                 /* calls whose node was not the expected one */
+    uint64_t spent_ns[AR_N_OVERHEADS]; /* besides, by the processor's clock: START, IMPORTS */
 };
 
 enum ar_extent_kind {
@@ -166,6 +184,8 @@ enum ar_function_kind {
     AR_FUNCTION_OURS = 8,       /* measures the profiler itself: readers leave it out */
     AR_FUNCTION_PROCESS = 9,    /* never recorded: readers make it, for child processes */
     AR_FUNCTION_OPERATION = 10, /* a method of mpi4py: what MPI calls it makes are one operation */
+    /* Measured time of the functions in C that its name lists, or of their caller: not known which. */
+    AR_FUNCTION_UNASSIGNED = 11,
 };
 
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
@@ -249,10 +269,14 @@ struct ar_live_thread {
  */
 #define AR_NODE_ANY_PLACE 1u  /* below here calls are not told apart by where they come from */
 #define AR_NODE_ALL_PLACES 2u /* all calls of its function by its parent are here */
+/* A function in C. */
+#define AR_NODE_IN_C 4u
 /* An operation, or a function in C that one calls: each call is timed, and what it calls is below it. */
 #define AR_NODE_OPERATION 0x100u
 /* The writer's own, by function; see enum ar_tree_mark in runtime/tree.h. */
 #define AR_NODE_MARKS 0x1fcu
+/* Likewise: of a function in C, not every call is timed any more; it has called nothing yet. */
+#define AR_NODE_SAMPLED 0x200u
 
 struct ar_node {
     uint64_t key;
@@ -264,9 +288,12 @@ struct ar_node {
     uint32_t epoch;      /* interval between two waits in which it ran last; only for the writer */
     uint64_t interval_ticks; /* its `ticks` when that began, likewise */
     uint32_t flags;          /* AR_NODE_… */
-    uint32_t cell_ref;       /* of an MPI call: where its last message was counted, likewise */
-    uint32_t left_ref;       /* the child that was left last, likewise */
-    uint32_t successor_ref;  /* the sibling that followed last time, likewise */
+    union {                  /* likewise */
+        uint32_t cell_ref;   /* of an MPI call: where its last message was counted */
+        uint32_t squares;    /* of a function in C: of its calls' ticks, the bits of a float */
+    };
+    uint32_t left_ref;      /* the child that was left last, likewise */
+    uint32_t successor_ref; /* the sibling that followed last time, likewise */
 };
 
 /* Values beyond calls and time; one 64-byte block a kind, chained. */
@@ -274,7 +301,7 @@ enum ar_values_kind {
     AR_VALUES_MPI = 1,
     AR_VALUES_COUNTERS = 2, /* kept for hardware counters */
     AR_VALUES_MEMORY = 3,   /* kept for allocations */
-    AR_VALUES_ESTIMATE = 4, /* of a function in C that is looked at now and then */
+    AR_VALUES_ESTIMATE = 4, /* of a function in C of which not every call was timed */
     AR_VALUES_TASK = 5,
     AR_VALUES_TRAFFIC = 6,   /* any number of them: one a communicator, peer and size */
     AR_VALUES_COMPLETED = 7, /* likewise: one a node whose requests were completed here */
@@ -315,13 +342,16 @@ enum ar_completed_word {
     AR_COMPLETED_WAITED_TICKS, /* those that a call completes together share its time */
     AR_COMPLETED_EXPOSED_TICKS /* of its flight, in the completing call: each has all of it */
 };
-/* Unseen calls and their time, to be added to what was seen; the rest is the writer's. */
+/*
+ * How many of its calls were timed, whose time `ticks` is, and how many of these were long (0.5 ms), and
+ * how long. All long calls were timed, or are in a node of kind UNASSIGNED. Of the others those that were
+ * timed stand for all: SQUARES is the sum of the squares of their ticks, as the bits of a double.
+ */
 enum ar_estimate_word {
-    AR_ESTIMATE_CALLS,
-    AR_ESTIMATE_TICKS,
-    AR_ESTIMATE_ENTERED,
-    AR_ESTIMATE_WEIGHT,
-    AR_ESTIMATE_GAP
+    AR_ESTIMATE_TIMED,
+    AR_ESTIMATE_SQUARES,
+    AR_ESTIMATE_LONG_CALLS,
+    AR_ESTIMATE_LONG_TICKS
 };
 enum ar_task_word { AR_TASK_AWAITED_TICKS };
 
@@ -395,9 +425,8 @@ struct ar_live {
     bool in_place; /* the bytes are the file's own */
     bool salvages; /* what cannot be read is left out and not a reason to refuse the rest */
     uint64_t n_bytes_left_out;
-    bool is_at_rest;    /* its process has ended: nobody writes to it any more */
-    bool was_running;   /* its process ran, here, when we began to read */
-    bool keep_builtins; /* those that hardly matter, too: for whoever compares two readings */
+    bool is_at_rest;  /* its process has ended: nobody writes to it any more */
+    bool was_running; /* its process ran, here, when we began to read */
 };
 
 AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,

@@ -67,6 +67,8 @@ struct ar_set_writer {
     size_t n_sets, cap;
     struct ar_bytes bytes;
     struct ar_idmap ids; /* by hash of the body, probing on by one as in strtab */
+    /* The set that was asked for last, where it has one location: the next row's is likely the same. */
+    uint32_t latest_location, latest_id;
 };
 
 /* The number of the set that a row's values have, in order of locations; the same set, the same number. */

@@ -93,11 +93,20 @@ static enum ar_status find_or_keep(struct ar_set_writer *w, const struct ar_set_
 enum ar_status ar_set_add(struct ar_set_writer *w, const struct ar_value *row, size_t n_values,
                           uint32_t *id)
 {
+    if (n_values == 1 && w->n_sets && w->latest_location == row->location) {
+        *id = w->latest_id;
+        return AR_OK;
+    }
+
     struct ar_set_body set = {.n_locations = (uint32_t)n_values, .offset = w->bytes.n};
 
     set.form = put_body(&w->bytes, row, n_values);
     set.n_bytes = w->bytes.n - set.offset;
-    return w->bytes.bad ? AR_NOMEM : find_or_keep(w, &set, id);
+    if (w->bytes.bad || find_or_keep(w, &set, id) < 0)
+        return AR_NOMEM;
+    w->latest_location = n_values == 1 ? row->location : AR_NO_ID;
+    w->latest_id = *id;
+    return AR_OK;
 }
 
 void ar_set_writer_put(const struct ar_set_writer *w, struct ar_bytes *out)
@@ -180,6 +189,11 @@ static void put_block(struct ar_bytes *out, const struct ar_value *row, size_t n
 
 void ar_packed_put(struct ar_bytes *out, const struct ar_value *row, size_t n_values)
 {
+    if (n_values == 1) { /* as put_block would; where there is one thread, so is every row */
+        ar_bytes_varint(out, 0);
+        ar_bytes_varint(out, row->value);
+        return;
+    }
     for (size_t i = 0; i < n_values; i += AR_PACKED_BLOCK)
         put_block(out, row + i, n_values - i < AR_PACKED_BLOCK ? n_values - i : AR_PACKED_BLOCK);
 }

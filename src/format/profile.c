@@ -21,7 +21,7 @@ const char *ar_function_kind_name(uint32_t kind)
         [AR_FUNCTION_THREAD] = "thread",       [AR_FUNCTION_BUILTIN] = "builtin",
         [AR_FUNCTION_REGION] = "region",       [AR_FUNCTION_IMPORT] = "import",
         [AR_FUNCTION_TASK] = "task",           [AR_FUNCTION_PROCESS] = "process",
-        [AR_FUNCTION_OPERATION] = "operation",
+        [AR_FUNCTION_OPERATION] = "operation", [AR_FUNCTION_UNASSIGNED] = "unassigned",
     };
 
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "other";
@@ -46,6 +46,8 @@ uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b)
         return a < b ? a : b;
     case AR_COMBINE_MAX:
         return a > b ? a : b;
+    case AR_COMBINE_OR:
+        return a | b;
     case AR_COMBINE_SUM:
         break;
     }
@@ -131,7 +133,7 @@ static bool same_node(const struct ar_profile_node *a, const struct ar_profile_n
 static uint32_t *node_slot(const struct ar_profile *p, const struct ar_profile_node *node)
 {
     size_t mask = p->n_node_slots - 1;
-    size_t i = ar_pair_key(ar_pair_key(node->parent, node->function), node->line) & mask;
+    size_t i = ar_pair_key((uint64_t)node->parent << 32 | node->function, node->line) & mask;
 
     while (p->node_slots[i] && !same_node(&p->nodes[p->node_slots[i] - 1], node))
         i = (i + 1) & mask;
@@ -139,11 +141,11 @@ static uint32_t *node_slot(const struct ar_profile *p, const struct ar_profile_n
 }
 
 /* Nodes say themselves what they are: the smaller table need not be there while this is made. */
-static enum ar_status grow_node_slots(struct ar_profile *p)
+static enum ar_status grow_node_slots(struct ar_profile *p, size_t n_nodes)
 {
     size_t n_slots = 64;
 
-    while (3 * n_slots < 4 * (p->n_nodes + 1))
+    while (3 * n_slots < 4 * (n_nodes + 1))
         n_slots *= 2;
     free(p->node_slots);
     p->n_node_slots = 0;
@@ -154,6 +156,14 @@ static enum ar_status grow_node_slots(struct ar_profile *p)
     for (size_t i = 0; i < p->n_nodes; i++)
         *node_slot(p, &p->nodes[i]) = (uint32_t)i + 1;
     return AR_OK;
+}
+
+enum ar_status ar_profile_node_room(struct ar_profile *p, size_t n_more)
+{
+    if (ar_grow((void **)&p->nodes, &p->cap_nodes, p->n_nodes + n_more, sizeof *p->nodes) < 0)
+        return AR_NOMEM;
+    /* Of later files most nodes are there already. */
+    return p->n_nodes <= 1 ? grow_node_slots(p, n_more) : AR_OK;
 }
 
 #define NODE_GUESSES 4
@@ -174,7 +184,7 @@ enum ar_status ar_profile_node(struct ar_profile *p, struct ar_profile_node node
 {
     if (guess_node(p, &node, id))
         return AR_OK;
-    if (4 * (p->n_nodes + 1) > 3 * p->n_node_slots && grow_node_slots(p) < 0)
+    if (4 * (p->n_nodes + 1) > 3 * p->n_node_slots && grow_node_slots(p, p->n_nodes) < 0)
         return AR_NOMEM;
 
     uint32_t *slot = node_slot(p, &node);

@@ -44,19 +44,25 @@
     X(AR_METRIC_BYTES_IN, "bytes_in", "B", AR_COMBINE_SUM)                                         \
     X(AR_METRIC_MIN_TIME, "min_time", "ns", AR_COMBINE_MIN)                                        \
     X(AR_METRIC_MAX_TIME, "max_time", "ns", AR_COMBINE_MAX)                                        \
-    X(AR_METRIC_MARKS, "marks", "bits", AR_COMBINE_MAX)                                            \
+    X(AR_METRIC_MARKS, "marks", "bits", AR_COMBINE_OR)                                             \
     X(AR_METRIC_AWAITED, "awaited", "ns", AR_COMBINE_SUM)                                          \
     X(AR_METRIC_PRIMITIVE, "primitive_calls", "1", AR_COMBINE_SUM)                                 \
-    X(AR_METRIC_SELF, "self", "ns", AR_COMBINE_SUM)
+    X(AR_METRIC_SELF, "self", "ns", AR_COMBINE_SUM)                                                \
+    X(AR_METRIC_VARIANCE, "variance", "us2", AR_COMBINE_SUM)
 
-/* How far calls and time of a node are to be believed. No node has more than one. */
+/*
+ * How far the time of a node is to be believed. An estimate has a variance of 1 µs² or more: estimates
+ * are independent, so variances add up, and the standard error of a sum is the root of theirs. In files
+ * before version 8 they have none, and calls are estimated as well.
+ */
 enum ar_value_mark {
     AR_MARK_ESTIMATED = 1, /* from a part of the calls */
     AR_MARK_PARTIAL = 2,   /* of a part of the calls */
+    AR_MARK_NO_ERROR = 4,  /* never in a file: an estimate whose error is not known */
 };
 
 /* How two values of one node become one, over call sites, threads or ranks. */
-enum ar_combine { AR_COMBINE_SUM, AR_COMBINE_MIN, AR_COMBINE_MAX };
+enum ar_combine { AR_COMBINE_SUM, AR_COMBINE_MIN, AR_COMBINE_MAX, AR_COMBINE_OR };
 
 enum ar_metric_id {
 #define X(id, name, unit, combine) id,
@@ -104,9 +110,9 @@ struct ar_process {
     struct ar_clock_link clock_links[AR_N_CLOCK_INSTANTS];
     uint64_t wall_ns;
     uint64_t n_lost[AR_N_LOSSES];
-    uint64_t overhead_ns;      /* what recording added, from what a call costs */
-    uint64_t n_cheap_builtins; /* functions in C that were left to their callers */
-    uint32_t root;             /* index of the process it counts for; by ar_profile_sort */
+    uint64_t overhead_ns;                  /* what recording added */
+    uint64_t overheads_ns[AR_N_OVERHEADS]; /* the same by reason; all 0 where that is not known */
+    uint32_t root; /* index of the process it counts for; by ar_profile_sort */
 };
 
 struct ar_location {
@@ -238,6 +244,8 @@ AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
                                               struct ar_value value);
+/* Room for that many nodes more, which may not be used. */
+AR_MUST_CHECK enum ar_status ar_profile_node_room(struct ar_profile *p, size_t n_more);
 /* Room for that many values more, which may not be used. */
 AR_MUST_CHECK enum ar_status ar_profile_room(struct ar_profile *p, enum ar_metric_id metric,
                                              size_t n_more);

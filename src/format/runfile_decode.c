@@ -114,6 +114,20 @@ static void decode_clock_link(struct ar_cursor *in, struct ar_clock_link *link)
     link->error_ns = ar_cursor_varint(in);
 }
 
+/* Reasons that a later version adds are in the sum. */
+static void decode_overheads(struct ar_profile *p, struct ar_cursor *in)
+{
+    uint32_t n_reasons = ar_cursor_count(in, p->n_processes ? p->n_processes : 1);
+
+    for (uint32_t reason = 0; reason < n_reasons && !in->bad; reason++)
+        for (size_t i = 0; i < p->n_processes && !in->bad; i++) {
+            uint64_t ns = ar_cursor_varint(in);
+
+            if (reason < AR_N_OVERHEADS)
+                p->processes[i].overheads_ns[reason] = ns;
+        }
+}
+
 static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
 {
     uint32_t n = ar_cursor_count(in, 7);
@@ -146,8 +160,8 @@ static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
     for (uint32_t i = 0; i < n && !in->bad; i++)
         p->processes[i].overhead_ns = ar_cursor_varint(in);
     for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->processes[i].n_cheap_builtins = ar_cursor_varint(in);
-    if (!ar_cursor_left(in)) /* version 2 */
+        ar_cursor_varint(in); /* functions in C that versions before 8 left out */
+    if (!ar_cursor_left(in))  /* version 2 */
         return;
     GET_COLUMN(in, p->processes, n, struct ar_process, command, p->strings.n_strings);
     for (uint32_t i = 0; i < n && !in->bad; i++)
@@ -162,6 +176,8 @@ static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
     for (uint32_t i = 0; i < n && !in->bad; i++)
         for (int k = 0; k < AR_N_CLOCK_INSTANTS; k++)
             decode_clock_link(in, &p->processes[i].clock_links[k]);
+    if (ar_cursor_left(in)) /* not before version 8 */
+        decode_overheads(p, in);
 }
 
 static void decode_locations(struct ar_profile *p, struct ar_cursor *in)

@@ -131,7 +131,7 @@ static void encode_processes(struct encoding *e)
     for (size_t i = 0; i < p->n_processes; i++)
         ar_bytes_varint(e->out, p->processes[i].overhead_ns);
     for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, p->processes[i].n_cheap_builtins);
+        ar_bytes_varint(e->out, 0); /* functions in C that are left out */
     PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, command);
     for (size_t i = 0; i < p->n_processes; i++)
         ar_bytes_varint(e->out, p->processes[i].pid_start);
@@ -144,6 +144,10 @@ static void encode_processes(struct encoding *e)
     for (size_t i = 0; i < p->n_processes; i++)
         for (int k = 0; k < AR_N_CLOCK_INSTANTS; k++)
             encode_clock_link(e->out, &p->processes[i].clock_links[k]);
+    ar_bytes_varint(e->out, p->n_processes ? AR_N_OVERHEADS : 0);
+    for (int reason = 0; reason < AR_N_OVERHEADS; reason++)
+        for (size_t i = 0; i < p->n_processes; i++)
+            ar_bytes_varint(e->out, p->processes[i].overheads_ns[reason]);
     end_section(e);
 }
 
@@ -184,7 +188,8 @@ static enum ar_status find_sets(const struct ar_metric *m, struct ar_set_writer 
 {
     for (size_t i = 0, end; i < m->n_values; i = end) {
         end = end_of_row(m, i);
-        if (ar_grow((void **)&rows->ids, &rows->cap, rows->n + 1, sizeof *rows->ids) < 0 ||
+        if ((rows->n == rows->cap &&
+             ar_grow((void **)&rows->ids, &rows->cap, rows->n + 1, sizeof *rows->ids) < 0) ||
             ar_set_add(sets, m->values + i, end - i, &rows->ids[rows->n]) < 0)
             return AR_NOMEM;
         rows->n++;

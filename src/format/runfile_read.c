@@ -10,7 +10,7 @@
 static enum ar_status check_version(const char *path, struct ar_error *err)
 {
     unsigned char head[16] = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
     ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
     struct ar_profile none;
 

@@ -135,6 +135,13 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     REAL(X, stem "_max_s", seconds((double)(s).max))                                               \
     INTEGER(X, stem "_max_rank", rank_of(v, (s).max_process))
 
+/* Whether times are estimated, and the standard error of their sums over ranks. */
+#define DOUBTS(X, time, self)                                                                      \
+    BOOLEAN(X, "estimated", (time).doubt.marks &AR_MARK_ESTIMATED)                                 \
+    REAL(X, "time_error_s", seconds(ar_doubt_error((time).doubt, 1)))                              \
+    BOOLEAN(X, "self_estimated", (self).doubt.marks &AR_MARK_ESTIMATED)                            \
+    REAL(X, "self_error_s", seconds(ar_doubt_error((self).doubt, 1)))
+
 #define FUNCTION_COLUMNS(X)                                                                        \
     TEXT(X, "name", text_of(v, function->name))                                                    \
     TEXT(X, "file", text_of(v, function->file))                                                    \
@@ -149,6 +156,7 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     SPREAD(X, "self", sums->self)                                                                  \
     INTEGER(X, "bytes_out", sums->bytes_out)                                                       \
     INTEGER(X, "bytes_in", sums->bytes_in)                                                         \
+    DOUBTS(X, sums->time, sums->self)                                                              \
     INTEGER(X, "id", id)
 
 #define TREE_COLUMNS(X)                                                                            \
@@ -168,8 +176,8 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     SPREAD(X, "self", v->t.self[id])                                                               \
     INTEGER(X, "bytes_out", v->t.bytes_out[id])                                                    \
     INTEGER(X, "bytes_in", v->t.bytes_in[id])                                                      \
-    BOOLEAN(X, "estimated", v->t.marks[id] & AR_MARK_ESTIMATED)                                    \
-    BOOLEAN(X, "partial", v->t.marks[id] & AR_MARK_PARTIAL)                                        \
+    BOOLEAN(X, "partial", v->t.time[id].doubt.marks &AR_MARK_PARTIAL)                              \
+    DOUBTS(X, v->t.time[id], v->t.self[id])                                                        \
     REAL(X, "awaited_s", seconds((double)v->t.awaited_ns[id]))
 
 #define MPI_COLUMNS(X)                                                                             \
@@ -525,7 +533,10 @@ struct ar_measured ar_measured_get(const struct ar_view *v, size_t i)
         .n_values = metric->n_values,
     };
 
-    snprintf(m.name, sizeof m.name, "%s%s", ar_metric_names[i], is_time ? "_s" : "");
+    snprintf(m.name, sizeof m.name, "%s%s", ar_metric_names[i],
+             is_time                   ? "_s"
+             : i == AR_METRIC_VARIANCE ? "_us2"
+                                       : "");
     return m;
 }
 

@@ -290,35 +290,47 @@ static PyObject *values(PyObject *self, PyObject *args)
 
 /* ---- one function on all ranks --------------------------------------------------------------- */
 
+static const struct ar_column share_columns[] = {
+    {"calls", AR_CELL_INTEGER},     {"time_s", AR_CELL_REAL},
+    {"self_s", AR_CELL_REAL},       {"estimated", AR_CELL_BOOL},
+    {"time_error_s", AR_CELL_REAL}, {"self_estimated", AR_CELL_BOOL},
+    {"self_error_s", AR_CELL_REAL},
+};
+#define N_SHARE_COLUMNS (sizeof share_columns / sizeof *share_columns)
+
+static void read_share(const struct ar_share *share, union ar_cell *cells)
+{
+    cells[0].integer = (int64_t)share->n_calls;
+    cells[1].real = (double)share->time_ns / 1e9;
+    cells[2].real = (double)share->self_ns / 1e9;
+    cells[3].boolean = share->time_doubt.marks & AR_MARK_ESTIMATED;
+    cells[4].real = ar_doubt_error(share->time_doubt, 1) / 1e9;
+    cells[5].boolean = share->self_doubt.marks & AR_MARK_ESTIMATED;
+    cells[6].real = ar_doubt_error(share->self_doubt, 1) / 1e9;
+}
+
 static PyObject *put_shares(const struct ar_share *shares, size_t n)
 {
-    PyObject *calls = new_column(AR_CELL_INTEGER, n), *times = new_column(AR_CELL_REAL, n);
-    PyObject *selves = new_column(AR_CELL_REAL, n), *result = NULL;
+    PyObject *columns[N_SHARE_COLUMNS] = {NULL}, *result = PyList_New(0);
+    union ar_cell cells[N_SHARE_COLUMNS];
+    int failed = result ? 0 : -1;
 
-    if (calls && times && selves) {
-        char *to_calls = PyByteArray_AsString(calls), *to_times = PyByteArray_AsString(times);
-        char *to_selves = PyByteArray_AsString(selves);
-
-        for (size_t i = 0; i < n; i++) {
-            int64_t n_calls = (int64_t)shares[i].n_calls;
-            double time_s = (double)shares[i].time_ns / 1e9;
-            double self_s = (double)shares[i].self_ns / 1e9;
-
-            memcpy(to_calls + 8 * i, &n_calls, 8);
-            memcpy(to_times + 8 * i, &time_s, 8);
-            memcpy(to_selves + 8 * i, &self_s, 8);
-        }
-        result = Py_BuildValue("[(sCO)(sCO)(sCO)]", "calls", AR_CELL_INTEGER, calls, "time_s",
-                               AR_CELL_REAL, times, "self_s", AR_CELL_REAL, selves);
+    for (size_t i = 0; i < N_SHARE_COLUMNS && !failed; i++) {
+        columns[i] = new_column(share_columns[i].type, n);
+        failed = add_column(result, share_columns[i].name, (char)share_columns[i].type, columns[i]);
     }
-    Py_XDECREF(calls);
-    Py_XDECREF(times);
-    Py_XDECREF(selves);
+    for (size_t row = 0; row < n && !failed; row++) {
+        read_share(&shares[row], cells);
+        for (size_t i = 0; i < N_SHARE_COLUMNS; i++)
+            put_cell(columns[i], share_columns[i].type, row, &cells[i], NULL);
+    }
+    if (failed)
+        Py_CLEAR(result);
     return result;
 }
 
 PyDoc_STRVAR(shares_doc, "shares(run, function_id)\n--\n\n"
-                         "Calls, time and self time of a function on each process, as table().");
+                         "What each process has of a function, as table().");
 
 static PyObject *shares(PyObject *self, PyObject *args)
 {

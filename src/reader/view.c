@@ -16,14 +16,16 @@ static uint32_t kind_of(const struct ar_profile *p, uint32_t node)
 
 /*
  * Where a call stands: a line of the Python function that is nearest above. Below "(import)" that
- * is the line that imports, below a method of mpi4py its own. Parents come first, so that each node finds its parent's answer.
+ * is the line that imports, below a method of mpi4py its own, and so it is below other functions in C where no line is
+ * known. Parents come first, so that each node finds its parent's answer.
  */
 static void find_place(struct ar_view *v, uint32_t i)
 {
     uint32_t parent = v->p.nodes[i].parent;
     uint32_t kind = kind_of(&v->p, parent);
-    bool is_parents =
-        kind == AR_FUNCTION_IMPORT || kind == AR_FUNCTION_OPERATION || v->site[parent] != parent;
+    bool is_parents = kind == AR_FUNCTION_IMPORT || kind == AR_FUNCTION_OPERATION ||
+                      (kind == AR_FUNCTION_BUILTIN && !v->p.nodes[i].line) ||
+                      v->site[parent] != parent;
 
     v->depth[i] = v->depth[parent] + 1;
     if (kind == AR_FUNCTION_PYTHON) {

@@ -3,7 +3,7 @@
  * budget: what recording costs, and what is done when that is too much.
  *
  * The price of a call is measured in the process itself, when it starts: the same small loop with
- * and without the engine. The report states calls times price. With a budget, a function that has
+ * and without the engine. The report states calls times price, and what spending.h has. With a budget, a function that has
  * proved cheap and frequent while the thread is over it is not timed any more: its calls are its
  * caller's from then on, and what was counted so far is marked as partial. The longer the thread
  * stays over it, the less cheap a function has to be.
@@ -19,7 +19,7 @@
 
 struct ar_costs {
     double call_ns;     /* of a Python function */
-    double c_call_ns;   /* of a function in C that is looked at */
+    double c_call_ns;   /* of a C function, if the call is timed */
     double ns_per_tick; /* roughly, for decisions; times are converted afterwards, and exactly */
 };
 
@@ -35,17 +35,6 @@ static inline double ar_ns_of_ticks(uint64_t ticks)
     return (double)ticks * ar_costs.ns_per_tick;
 }
 
-/*
- * The part of the price that falls between the two readings of the clock is taken off again, for
- * estimates: about half, and never more than leaves a quarter.
- */
-static inline uint64_t ar_without_bias(uint64_t ticks, uint64_t n_calls)
-{
-    uint64_t bias = n_calls * ar_ticks_of_ns(ar_costs.c_call_ns / 2);
-
-    return bias < ticks - ticks / 4 ? ticks - bias : ticks / 4;
-}
-
 /* A share of the time, 0.02 for 2 %; 0: no limit. */
 void ar_budget_set(double share);
 /* Two loops of so many calls, of a function in Python and of one in C, without and with the engine. */
@@ -53,6 +42,8 @@ struct ar_calibration {
     unsigned n_calls;
     uint64_t plain_ticks, ticks;
     uint64_t plain_c_ticks, c_ticks;
+    bool
+        times_all; /* every call of a C function; otherwise most calls in the loop are only counted */
 };
 void ar_budget_calibrate(const struct ar_calibration *measured);
 
@@ -76,14 +67,13 @@ bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t
 
 /*
  * How many calls' worth to ask for, on the slow path; 0: not now. A call there costs three, which is
- * two more than are counted anyway; but not where functions in C are being looked at, whose price
- * has a limit of its own (watch.h).
+ * two more than are counted anyway.
  */
 static inline uint32_t ar_budget_due(struct ar_thread *t, const struct ar_node *node)
 {
     if (ar_budget_asks(t, node->n_calls))
         return t->asks + 1u;
-    if (t->looks_everywhere || ++t->budget.n_slow_calls % AR_BUDGET_SLOW_CALLS != 0)
+    if (++t->budget.n_slow_calls % AR_BUDGET_SLOW_CALLS != 0)
         return 0;
     return 2 * AR_BUDGET_SLOW_CALLS;
 }

@@ -36,3 +36,5 @@ static inline const void *ar_c_function_key(const struct ar_c_function *function
 
 /* A new reference; NULL with an exception. May run Python code. */
 PyObject *ar_c_function_name(const struct ar_c_function *function);
+/* The same, but what the program has under the method's name is passed over: runs no Python code. */
+PyObject *ar_c_function_plain_name(const struct ar_c_function *function);

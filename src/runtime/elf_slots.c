@@ -4,6 +4,7 @@
 #include "base/arena.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ struct tables {
     const char *strings;
     const ElfW(Rela) * relocations[2]; /* calls, data */
     size_t n_relocations[2];
+    const uint32_t *gnu_hash, *hash; /* NULL: there is no such table */
 };
 
 static struct ar_object describe(const struct dl_phdr_info *info)
@@ -54,33 +56,95 @@ static struct ar_object describe(const struct dl_phdr_info *info)
     return object;
 }
 
-struct listing {
-    struct ar_object *objects;
-    size_t n, cap;
+struct walk {
+    ar_object_test *is_last;
+    void *context;
 };
 
-static int add_object(struct dl_phdr_info *info, size_t n_bytes, void *context)
+static int visit_object(struct dl_phdr_info *info, size_t n_bytes, void *context)
 {
-    struct listing *list = context;
+    struct walk *walk = context;
     struct ar_object object = describe(info);
 
     (void)n_bytes;
-    /* The kernel's vdso has addresses that nobody has relocated; it calls nothing. */
+    /* The kernel's vdso calls nothing. */
     if (!object.dynamic || strstr(info->dlpi_name, "vdso"))
         return 0;
-    if (ar_grow((void **)&list->objects, &list->cap, list->n + 1, sizeof *list->objects) < 0)
-        return 1;
-    list->objects[list->n++] = object;
-    return 0;
+    return walk->is_last(&object, walk->context);
 }
 
-struct ar_object *ar_objects_list(size_t *n_objects)
+void ar_objects_each(ar_object_test *is_last, void *context)
 {
-    struct listing list = {0};
+    struct walk walk = {is_last, context};
 
-    dl_iterate_phdr(add_object, &list);
+    dl_iterate_phdr(visit_object, &walk);
+}
+
+struct listing {
+    struct ar_object *objects;
+    size_t n, cap;
+    ar_object_test *is_wanted;
+    void *context;
+};
+
+/* The linker frees a name with its object, which may be as soon as the walk is over. */
+static bool add_object(const struct ar_object *object, void *context)
+{
+    struct listing *list = context;
+
+    if (!list->is_wanted(object, list->context))
+        return false;
+    if (ar_grow((void **)&list->objects, &list->cap, list->n + 1, sizeof *list->objects) < 0)
+        return true;
+
+    char *name = strdup(object->name);
+
+    if (!name)
+        return true;
+    list->objects[list->n] = *object;
+    list->objects[list->n++].name = name;
+    return false;
+}
+
+struct ar_object *ar_objects_list(ar_object_test *is_wanted, void *context, size_t *n_objects)
+{
+    struct listing list = {.is_wanted = is_wanted, .context = context};
+
+    ar_objects_each(add_object, &list);
     *n_objects = list.n;
     return list.objects;
+}
+
+void ar_objects_free(struct ar_object *objects, size_t n_objects)
+{
+    for (size_t i = 0; i < n_objects; i++)
+        free((char *)objects[i].name);
+    free(objects);
+}
+
+struct search {
+    const void *address;
+    struct ar_object *out;
+    bool is_found;
+};
+
+static bool is_at(const struct ar_object *object, void *context)
+{
+    struct search *search = context;
+
+    if (!ar_object_contains(object, search->address))
+        return false;
+    *search->out = *object;
+    search->out->name = "";
+    return search->is_found = true;
+}
+
+bool ar_object_at(const void *address, struct ar_object *out)
+{
+    struct search search = {.address = address, .out = out};
+
+    ar_objects_each(is_at, &search);
+    return search.is_found;
 }
 
 static int read_counts(struct dl_phdr_info *info, size_t n_bytes, void *context)
@@ -99,6 +163,19 @@ struct ar_load_counts ar_objects_counts(void)
     return counts;
 }
 
+/*
+ * glibc replaces most offsets in the dynamic section by addresses. It leaves them in sections that
+ * are read-only, as some linkers make them.
+ */
+static const void *address_in(const struct ar_object *object, const ElfW(Dyn) * d)
+{
+    if (ar_object_contains(object, (const void *)d->d_un.d_ptr))
+        return (const void *)d->d_un.d_ptr;
+    if (ar_object_contains(object, (const void *)(object->base + d->d_un.d_ptr)))
+        return (const void *)(object->base + d->d_un.d_ptr);
+    return NULL;
+}
+
 static struct tables find_tables(const struct ar_object *object)
 {
     struct tables t = {0};
@@ -106,28 +183,121 @@ static struct tables find_tables(const struct ar_object *object)
     for (const ElfW(Dyn) *d = object->dynamic; d->d_tag != DT_NULL; d++)
         switch (d->d_tag) {
         case DT_SYMTAB:
-            t.symbols = (const ElfW(Sym) *)d->d_un.d_ptr;
+            t.symbols = address_in(object, d);
             break;
         case DT_STRTAB:
-            t.strings = (const char *)d->d_un.d_ptr;
+            t.strings = address_in(object, d);
             break;
         case DT_JMPREL:
-            t.relocations[0] = (const ElfW(Rela) *)d->d_un.d_ptr;
+            t.relocations[0] = address_in(object, d);
             break;
         case DT_PLTRELSZ:
             t.n_relocations[0] = d->d_un.d_val / sizeof(ElfW(Rela));
             break;
         case DT_RELA:
-            t.relocations[1] = (const ElfW(Rela) *)d->d_un.d_ptr;
+            t.relocations[1] = address_in(object, d);
             break;
         case DT_RELASZ:
             t.n_relocations[1] = d->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        case DT_GNU_HASH:
+            t.gnu_hash = address_in(object, d);
+            break;
+        case DT_HASH:
+            t.hash = address_in(object, d);
             break;
         default:
             break;
         }
     return t;
 }
+
+/* ---- functions that an object defines -------------------------------------------------------- */
+
+static bool is_named(const struct tables *t, uint32_t symbol, const char *name)
+{
+    const ElfW(Sym) *s = &t->symbols[symbol];
+
+    return s->st_shndx != SHN_UNDEF && s->st_value && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+           strcmp(t->strings + s->st_name, name) == 0;
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+    uint32_t h = 5381;
+
+    for (; *name; name++)
+        h = h * 33 + (unsigned char)*name;
+    return h;
+}
+
+/*
+ * The table: number of buckets, first symbol in it, words of a Bloom filter, its shift; the filter; the
+ * first symbol of each bucket; a hash per symbol, whose lowest bit marks the last one of a bucket.
+ */
+static uint32_t find_by_gnu_hash(const struct tables *t, const char *name)
+{
+    const uint32_t *table = t->gnu_hash;
+    uint32_t n_buckets = table[0], first = table[1], n_filter = table[2], shift = table[3];
+    const ElfW(Addr) *filter = (const ElfW(Addr) *)(table + 4);
+    const uint32_t *buckets = (const uint32_t *)(filter + n_filter), *hashes = buckets + n_buckets;
+    uint32_t hash = gnu_hash_of(name), bits = 8 * sizeof *filter;
+    ElfW(Addr) mask = (ElfW(Addr))1 << hash % bits | (ElfW(Addr))1 << (hash >> shift) % bits;
+
+    if ((filter[hash / bits % n_filter] & mask) != mask)
+        return 0;
+
+    uint32_t symbol = buckets[hash % n_buckets];
+
+    for (; symbol >= first; symbol++) {
+        uint32_t found = hashes[symbol - first];
+
+        if ((found | 1) == (hash | 1) && is_named(t, symbol, name))
+            return symbol;
+        if (found & 1)
+            break;
+    }
+    return 0;
+}
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t h = 0;
+
+    for (; *name; name++) {
+        h = (h << 4) + (unsigned char)*name;
+        h = (h ^ (h & 0xf0000000) >> 24) & 0x0fffffff;
+    }
+    return h;
+}
+
+/* The table: number of buckets and of symbols; the first symbol of each bucket; the next of each symbol. */
+static uint32_t find_by_hash(const struct tables *t, const char *name)
+{
+    uint32_t n_buckets = t->hash[0];
+    const uint32_t *buckets = t->hash + 2, *next = buckets + n_buckets;
+
+    for (uint32_t symbol = buckets[hash_of(name) % n_buckets]; symbol; symbol = next[symbol])
+        if (is_named(t, symbol, name))
+            return symbol;
+    return 0;
+}
+
+void *ar_object_function(const struct ar_object *object, const char *name)
+{
+    struct tables t = find_tables(object);
+    uint32_t symbol = 0;
+
+    if (!t.symbols || !t.strings)
+        return NULL;
+    if (t.gnu_hash && t.gnu_hash[0] && t.gnu_hash[2])
+        symbol = find_by_gnu_hash(&t, name);
+    else if (t.hash && t.hash[0])
+        symbol = find_by_hash(&t, name);
+    return symbol ? (void *)(object->base + t.symbols[symbol].st_value) : NULL;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 void ar_slots_each(const struct ar_object *object, const char *prefix,
                    void (*visit)(const struct ar_object *object, const char *symbol, void **slot,
@@ -168,9 +338,19 @@ bool ar_slot_set(const struct ar_object *object, void **slot, void *value)
     return true;
 }
 
-void *ar_object_open(const struct ar_object *object)
+/* Another object may have come to the same name or the same address meanwhile. */
+void *ar_object_hold(const struct ar_object *object)
 {
-    return dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    struct link_map *map = NULL;
+
+    if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_ld == object->dynamic &&
+        map->l_addr == object->base)
+        return handle;
+    if (handle)
+        dlclose(handle);
+    dlerror(); /* the failure is not one of the program's */
+    return NULL;
 }
 
 bool ar_object_contains(const struct ar_object *object, const void *address)

@@ -4,10 +4,25 @@
  *
  * A shared object calls a function of another one through a slot that the dynamic linker fills in.
  * Redirecting the slot sees every call that this object makes, whatever the scope it was loaded in,
- * and leaves everybody else alone: nothing is exported, nothing preloaded, nothing inherited by
+ * and leaves every other object alone: nothing is exported, nothing preloaded, nothing inherited by
  * children.
  *
- * Threads: under the caller's lock. A slot is changed by one aligned store.
+ * Another thread may load or unload objects at any time. An object can be read safely only
+ *   - inside a walk (ar_objects_each, ar_objects_list): the linker's lock on its list is held, so
+ *     nothing is unmapped, and no function of <dlfcn.h> may be called, since that takes the locks in
+ *     the opposite order; or
+ *   - between ar_object_hold and dlclose. Holding also waits for a load under way to finish: while
+ *     the linker still relocates an object, its slots must not be written, nor made read-only.
+ *
+ * Threads: any. A slot is changed by one aligned store.
+ *
+ *     struct ar_object *all = ar_objects_list(is_wanted, NULL, &n);
+ *     void *handle = ar_object_hold(&all[0]);
+ *     if (handle) {
+ *         ar_slots_each(&all[0], "MPI_", visit, NULL);
+ *         dlclose(handle);
+ *     }
+ *     ar_objects_free(all, n);
  */
 #pragma once
 
@@ -23,12 +38,18 @@ struct ar_object {
     uintptr_t relro_start, relro_end; /* pages that are read-only once relocated */
 };
 
+typedef bool ar_object_test(const struct ar_object *object, void *context);
+
+/* Calls `is_last` for each loaded object until it returns true. The object's name ends with the walk. */
+void ar_objects_each(ar_object_test *is_last, void *context);
 /*
- * The loaded objects, as an array to be freed by the caller; NULL when there is no memory. A list,
- * since the linker's lock is held while it is walked, and nothing that takes another one may be
- * called meanwhile.
+ * Those for which `is_wanted` returns true, with names of their own; to be freed by ar_objects_free.
+ * NULL when there are none, or no memory.
  */
-struct ar_object *ar_objects_list(size_t *n_objects);
+struct ar_object *ar_objects_list(ar_object_test *is_wanted, void *context, size_t *n_objects);
+void ar_objects_free(struct ar_object *objects, size_t n_objects);
+/* The object at an address that cannot be unloaded meanwhile. Its name is "". */
+bool ar_object_at(const void *address, struct ar_object *out);
 
 /*
  * How often objects have been loaded and unloaded: unchanged means there is nothing new to look at.
@@ -38,6 +59,15 @@ struct ar_load_counts {
 };
 struct ar_load_counts ar_objects_counts(void);
 
+/*
+ * Keeps the object loaded until the handle is closed. NULL: it is gone, or cannot be found by name.
+ * Closing the handle may run the object's destructors, so no lock may be held there.
+ */
+void *ar_object_hold(const struct ar_object *object);
+
+/* Address of the function that the object itself defines under this name; NULL: it defines none. */
+void *ar_object_function(const struct ar_object *object, const char *name);
+
 /* Calls `visit` for every slot whose symbol begins with `prefix`. */
 void ar_slots_each(const struct ar_object *object, const char *prefix,
                    void (*visit)(const struct ar_object *object, const char *symbol, void **slot,
@@ -45,8 +75,6 @@ void ar_slots_each(const struct ar_object *object, const char *prefix,
                    void *context);
 /* Stores `value`, also where the slot is read-only. */
 bool ar_slot_set(const struct ar_object *object, void **slot, void *value);
-/* A handle for dlsym, to be closed; NULL where the object cannot be had by name. */
-void *ar_object_open(const struct ar_object *object);
 /*
  * Does the address lie in the object? A lazy slot that is not resolved yet points into its own
  * object.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * engine: sees functions being entered and left, in all threads, and tells the tree.
+ * engine: sees Python functions being entered and left, in all threads, and tells the tree.
  *
  * Two are built in. The native one is the cheapest hook that the interpreter offers without
  * changing what programs can do: frame evaluation (PEP 523) up to 3.11, sys.monitoring from 3.12
@@ -13,16 +13,16 @@
 
 #include <stdbool.h>
 
-/* Which functions in C are recorded. */
+/* Which functions in C are recorded; how: c_stubs.h. */
 enum ar_builtins {
     AR_BUILTINS_NONE,
-    AR_BUILTINS_COSTLY, /* those that matter, by looking now and then; see watch.h */
-    AR_BUILTINS_ALL,    /* every call, as cProfile does */
+    AR_BUILTINS_COUNTED, /* all that are called through a pointer */
+    AR_BUILTINS_ALL,     /* all that cProfile sees, as often as it does */
 };
 
 struct ar_engine {
     const char *name;
-    bool (*start)(enum ar_builtins builtins);
+    bool (*start)(void);
     void (*stop)(void);
 };
 

@@ -10,21 +10,17 @@
  * paused) are counted, so that their returns close nothing.
  *
  * An event whose function is not recorded is switched off where it happened (DISABLE), and costs
- * nothing from then on.
+ * nothing from then on. So is an event that a library in C has fired for an object of its own.
  */
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
-#include "runtime/c_numbers.h"
 #include "runtime/functions.h"
 #include "runtime/monitoring.h"
-#include "runtime/monitoring_calls.h"
 #include "runtime/python_thread.h"
-#include "runtime/quiet.h"
 
 static struct ar_monitoring monitoring;
-static long python_events; /* of those listened to */
-static PyObject *disable;  /* sys.monitoring.DISABLE */
+static PyObject *disable; /* sys.monitoring.DISABLE */
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -43,25 +39,23 @@ static __attribute__((noinline)) bool is_stopped(struct ar_thread *t, PyCodeObje
 
 static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t now)
 {
-    bool unseen = t->n_unseen && ar_tree_is_unseen(t, now);
-
-    uint64_t turn_ticks = ar_calls_turn(now);
+    bool unseen = ar_tree_is_unseen(t, now);
 
     if (unseen)
         t->n_unseen++;
-    else
-        t->turn_ticks = t->n_unseen ? 0 : turn_ticks;
     return unseen;
 }
 
 /* false: the function is not recorded, neither now nor later. */
 static bool enter(PyCodeObject *code)
 {
-    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
+    PyThreadState *ts = PyThreadState_GET();
+    ar_frame *frame = ar_frame_innermost(ts);
     struct ar_thread *t = ar_python_thread(frame);
 
     if (__builtin_expect(!t || !frame, 0))
         return ar_live_base != NULL; /* a forked child, which is not to pay for us */
+    ar_python_state(t, ts);
 
     uint32_t function = ar_function_known(code);
 
@@ -73,7 +67,7 @@ static bool enter(PyCodeObject *code)
     uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
     uint64_t now = ar_ticks();
 
-    if (__builtin_expect(now >= t->turn_ticks, 0) && is_unseen(t, now))
+    if (__builtin_expect(t->n_unseen, 0) && is_unseen(t, now))
         return true;
 
     struct ar_node *node = ar_tree_enter(t, place | function, now);
@@ -102,7 +96,7 @@ static bool leave(PyCodeObject *code)
 
     if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
         return false;
-    if (__builtin_expect(t->n_unseen, 0) && ar_tree_is_unseen_return(t, now))
+    if (__builtin_expect(t->n_unseen, 0) && ar_tree_is_unseen_return(t))
         return true;
     if (__builtin_expect(function != 0, 1))
         ar_tree_leave_function(t, function, now);
@@ -129,40 +123,44 @@ static inline PyObject *enter_quickly(PyCodeObject *code, bool starts)
     if (__builtin_expect(!t || !ar_clock_is_tsc(), 0))
         return enter_slowly(code, starts);
 
-    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
+    PyThreadState *ts = PyThreadState_GET();
+    ar_frame *frame = ar_frame_innermost(ts);
     uint32_t function = ar_function_known(code);
     uint64_t place = frame ? ar_call_place(ar_frame_caller(frame), t->current) : 0;
     struct ar_node *node = ar_tree_guess(t, place | function);
 
-    if (__builtin_expect(!node || !function || ar_budget_asks(t, node->n_calls + 1), 0))
+    if (__builtin_expect(!node || !function || ar_budget_asks(t, node->n_calls + 1) ||
+                             t->n_unseen || t->python != ts,
+                         0))
         return enter_slowly(code, starts);
-
-    uint64_t now = ar_tsc();
-
-    if (__builtin_expect(now >= t->turn_ticks, 0))
-        return enter_slowly(code, starts);
-    ar_tree_open(t, node, now);
+    ar_tree_open(t, node, ar_tsc());
     Py_RETURN_NONE;
 }
 
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    return enter_quickly((PyCodeObject *)args[0], true);
+    PyCodeObject *code = ar_monitoring_code(args);
+
+    return code ? enter_quickly(code, true) : Py_NewRef(disable);
 }
 
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    return enter_quickly((PyCodeObject *)args[0], false);
+    PyCodeObject *code = ar_monitoring_code(args);
+
+    return code ? enter_quickly(code, false) : Py_NewRef(disable);
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    PyCodeObject *code = (PyCodeObject *)args[0];
+    PyCodeObject *code = ar_monitoring_code(args);
     struct ar_thread *t = ar_self;
 
+    if (__builtin_expect(!code, 0))
+        return Py_NewRef(disable);
     if (__builtin_expect(!t || t->n_unseen || !ar_clock_is_tsc(), 0))
         return leave_slowly(code);
 
@@ -179,32 +177,23 @@ static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t n_args, 
 {
     (void)self, (void)n_args, (void)names;
     ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
+    PyCodeObject *code = ar_monitoring_code(args);
 
+    if (!code)
+        Py_RETURN_NONE;
     if (ar_self && frame)
         ar_self->starts = !ar_frame_has_run(frame);
-    enter((PyCodeObject *)args[0]);
+    enter(code);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
 {
     (void)self, (void)n_args, (void)names;
-    leave((PyCodeObject *)args[0]);
-    Py_RETURN_NONE;
-}
+    PyCodeObject *code = ar_monitoring_code(args);
 
-static PyObject *on_call(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
-{
-    (void)self, (void)n_args, (void)names;
-    if (__builtin_expect(!ar_calls_enter((PyCodeObject *)args[0], args[1], args[2]), 0))
-        return Py_NewRef(disable);
-    Py_RETURN_NONE;
-}
-
-static PyObject *on_c_leave(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
-{
-    (void)self, (void)n_args, (void)names;
-    ar_calls_leave((PyCodeObject *)args[0], args[1], args[2]);
+    if (code)
+        leave(code);
     Py_RETURN_NONE;
 }
 
@@ -214,20 +203,7 @@ static const struct ar_monitoring_event of_python[] = {
     {"PY_START", on_start, NULL}, {"PY_RESUME", on_resume, NULL}, {"PY_RETURN", on_leave, NULL},
     {"PY_YIELD", on_leave, NULL}, {"PY_THROW", on_throw, NULL},   {"PY_UNWIND", on_unwind, NULL},
 };
-static const struct ar_monitoring_event of_c[] = {
-    {"CALL", on_call, NULL},
-    {"C_RETURN", on_c_leave, NULL},
-    {"C_RAISE", on_c_leave, NULL},
-};
-
 #define N(array) (sizeof(array) / sizeof *(array))
-
-static void stop_looking(void)
-{
-    monitoring.event_set = python_events;
-    if (!ar_monitoring_watch(&monitoring))
-        PyErr_Clear();
-}
 
 /*
  * Ids 0, 1, 2 and 5 are meant for debuggers, coverage, profilers such as cProfile, and optimisers.
@@ -243,28 +219,14 @@ static bool take_id(void)
     return false;
 }
 
-static bool listen(enum ar_builtins builtins)
-{
-    if (!ar_monitoring_listen(&monitoring, of_python, N(of_python), NULL))
-        return false;
-    python_events = monitoring.event_set;
-    if (builtins != AR_BUILTINS_NONE && !ar_monitoring_listen(&monitoring, of_c, N(of_c), NULL))
-        return false;
-    return ar_monitoring_watch(&monitoring);
-}
-
-static bool start(enum ar_builtins builtins)
+static bool start(void)
 {
     PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
 
     disable = module ? PyObject_GetAttrString(module, "DISABLE") : NULL;
-    if (!disable || !take_id())
-        return false;
-    ar_calls_start(module, monitoring.tool_id, builtins);
-    ar_threads_watch_from(0);
-    if (builtins == AR_BUILTINS_COSTLY)
-        ar_c_looking_on_stop = stop_looking;
-    return listen(builtins);
+    return disable && take_id() &&
+           ar_monitoring_listen(&monitoring, of_python, N(of_python), NULL) &&
+           ar_monitoring_watch(&monitoring);
 }
 
 static void stop(void)

@@ -11,12 +11,9 @@
  */
 #include "runtime/engine.h"
 
-#include "runtime/c_calls.h"
-#include "runtime/c_numbers.h"
 #include "runtime/functions.h"
 #include "runtime/python_thread.h"
 
-static enum ar_builtins builtins;
 static bool started;
 
 static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
@@ -77,11 +74,13 @@ static void hook_new_threads(void)
 
 static void entered(void)
 {
-    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
+    PyThreadState *ts = PyThreadState_GET();
+    ar_frame *frame = ar_frame_innermost(ts);
     struct ar_thread *t = frame ? ar_python_thread(frame) : NULL;
 
     if (!t)
         return;
+    ar_python_state(t, ts);
 
     uint32_t function = ar_function_of_frame(frame);
 
@@ -109,31 +108,8 @@ static void left(uint64_t now)
 
     if (!function || function == AR_FUNCTION_LOST)
         return;
-    if (!t->n_unseen || !ar_tree_is_unseen_return(t, now))
+    if (!t->n_unseen || !ar_tree_is_unseen_return(t))
         ar_tree_leave_function(t, function, now);
-}
-
-static void c_entered(PyObject *callable)
-{
-    struct ar_thread *t = ar_self;
-    ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
-
-    if (!t || t->n_unseen || !caller || !ar_function_is_recorded(ar_frame_code(caller)))
-        return;
-
-    uint32_t number = ar_c_number(callable, false);
-
-    if (number)
-        ar_c_call_enter(t, number, caller, (struct ar_weight){.n = 1});
-}
-
-static void c_left(PyObject *callable, uint64_t now)
-{
-    struct ar_thread *t = ar_self;
-    uint32_t number = t && !t->n_unseen ? ar_c_number(callable, false) : 0;
-
-    if (number)
-        ar_c_call_leave(t, number, now);
 }
 
 static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
@@ -149,24 +125,17 @@ static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *
         entered();
     else if (what == PyTrace_RETURN)
         left(now);
-    else if (builtins == AR_BUILTINS_NONE)
-        return 0;
-    else if (what == PyTrace_C_CALL)
-        c_entered(arg);
-    else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
-        c_left(arg, now);
     return 0;
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
-static bool start(enum ar_builtins wanted)
+static bool start(void)
 {
     if (PyThreadState_GET()->c_profilefunc) {
         PyErr_SetString(PyExc_RuntimeError, "another tool holds the trace API as well");
         return false;
     }
-    builtins = wanted;
     find_starters();
     started = true;
     PyEval_SetProfile(on_profile, NULL);

@@ -3,9 +3,12 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/limits.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "format/livefile.h"
+#include "format/note.h"
 #include "format/runfile.h"
 
 #include <dirent.h>
@@ -80,14 +83,26 @@ static bool is_still_there(int fd, const char *path)
 
 enum { NOT_YET = -1, NEVER = -2 };
 
+/* Without the bytes it is a lock as well. */
+static void add_magic(int fd, uint64_t n_bytes)
+{
+    if (ar_file_may_have(n_bytes + AR_NOTE_MAGIC_BYTES) &&
+        write(fd, AR_NOTE_MAGIC, AR_NOTE_MAGIC_BYTES) < 0)
+        errno = 0; /* there is no room for so much as that */
+}
+
 static int try_lock(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct stat st;
+    int fd = ar_file_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, &st);
 
     if (fd < 0)
         return NEVER;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still_there(fd, path))
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still_there(fd, path)) {
+        if (fstat(fd, &st) == 0 && st.st_size == 0)
+            add_magic(fd, 0);
         return fd;
+    }
     close(fd);
     return NOT_YET;
 }
@@ -165,7 +180,8 @@ static bool each_file(const struct ar_identity *identity, bool (*visit)(const ch
 
 static bool read_header(const char *path, struct ar_live_header *header)
 {
-    return ar_live_read_header(path, header) && header->version == AR_LIVE_VERSION;
+    return ar_file_is_own(path) && ar_live_read_header(path, header) &&
+           header->version == AR_LIVE_VERSION;
 }
 
 static bool is_not_running(const char *path, void *context)
@@ -228,7 +244,8 @@ static bool gather_file(const char *path, void *context)
     bool ended = true;
     enum ar_status status;
 
-    if (strcmp(path, g->own_path) == 0 || (ar_ends_with(path, ".part") && !g->is_locked))
+    if (strcmp(path, g->own_path) == 0 || (ar_ends_with(path, ".part") && !g->is_locked) ||
+        !ar_file_is_own(path))
         return true;
     if (ar_ends_with(path, ".part"))
         status =
@@ -260,7 +277,7 @@ static void add_lost(const struct ar_identity *identity, struct ar_profile *p)
 
     path_of(identity, ".unrecorded", path);
     if (p->n_processes && lstat(path, &st) == 0)
-        p->processes[0].n_lost[AR_LOST_PROCESSES] += (uint64_t)st.st_size;
+        p->processes[0].n_lost[AR_LOST_PROCESSES] += (uint64_t)st.st_size / AR_NOTE_MAGIC_BYTES;
 }
 
 enum ar_status ar_family_gather(struct ar_family *family, const struct ar_identity *identity,
@@ -288,6 +305,12 @@ void ar_family_free(struct ar_family *family)
     *family = (struct ar_family){0};
 }
 
+static void remove_own(const char *path)
+{
+    if (ar_file_is_own(path))
+        unlink(path);
+}
+
 void ar_family_leave(const struct ar_identity *identity)
 {
     static const char *const endings[] = {".unrecorded", ".lock"};
@@ -295,12 +318,31 @@ void ar_family_leave(const struct ar_identity *identity)
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         path_of(identity, endings[i], path);
-        unlink(path);
+        remove_own(path);
     }
     if (ar_family_root_is_rank(identity)) {
         path_of_ranks_lock(identity, path);
-        unlink(path);
+        remove_own(path);
     }
+}
+
+/* ---- who may join ------------------------------------------------------------------------------ */
+
+/* A process that has become another program by exec runs. Those of other hosts cannot be asked. */
+static bool is_not_alive(const char *path, void *context)
+{
+    const struct ar_identity *identity = context;
+    struct ar_live_header h;
+
+    if (!ar_ends_with(path, ".live") || !read_header(path, &h) || h.state == AR_LIVE_FINISHED)
+        return true;
+    return strncmp(h.host, identity->host, sizeof h.host) == 0 &&
+           !ar_process_runs(h.pid, h.pid_start);
+}
+
+bool ar_family_is_alive(const struct ar_identity *identity)
+{
+    return !each_file(identity, is_not_alive, (void *)(uintptr_t)identity);
 }
 
 /* ---- children that are not recorded ----------------------------------------------------------- */
@@ -324,13 +366,14 @@ void ar_family_count_lost(const struct ar_identity *identity)
 {
     char path[AR_PATH_BYTES];
 
+    struct stat st;
+
     path_of(identity, ".unrecorded", path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = ar_file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &st);
 
     if (fd < 0)
         return;
-    if (write(fd, ".", 1) < 0)
-        errno = 0; /* there is no room for so much as that */
+    add_magic(fd, (uint64_t)st.st_size);
     close(fd);
 }
 

@@ -56,6 +56,11 @@ void ar_family_free(struct ar_family *family);
 /* Removes what only the family itself needs. */
 void ar_family_leave(const struct ar_identity *identity);
 
+/*
+ * Is one of them recorded now, whichever? A name that is left in the environment of a process which
+ * outlives the family is worth nothing: what the family has recorded is finished.
+ */
+bool ar_family_is_alive(const struct ar_identity *identity);
 /* Few enough to be recorded, one more? */
 bool ar_family_has_room(const struct ar_identity *identity);
 /* A child is not recorded. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/filters.h"
 
+#include "runtime/pyread.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,21 +76,8 @@ static bool matches(const char *glob, const char *name, const char *file, const 
            matches_package(glob, module) || matches_name(glob, module, name);
 }
 
-/* Read as it is: no code of the program runs. */
-static const char *module_name(PyObject *globals)
+static bool is_hidden(const char *name, const char *file, const char *module)
 {
-    PyObject *name =
-        globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-
-    if (!text)
-        PyErr_Clear();
-    return text ? text : "";
-}
-
-bool ar_filters_hide(const char *name, const char *file, PyObject *globals)
-{
-    const char *module = filters ? module_name(globals) : "";
     bool wanted = !has_includes;
 
     for (const struct filter *filter = filters; filter; filter = filter->next) {
@@ -99,4 +88,17 @@ bool ar_filters_hide(const char *name, const char *file, PyObject *globals)
         wanted = true;
     }
     return !wanted;
+}
+
+/* Without memory the module has no name. */
+bool ar_filters_hide(const char *name, const char *file, PyObject *globals)
+{
+    if (!filters)
+        return false;
+
+    char *module = ar_pyread_module_name(globals);
+    bool hidden = is_hidden(name, file, module ? module : "");
+
+    free(module);
+    return hidden;
 }

@@ -3,12 +3,14 @@
 
 #include "base/idmap.h"
 #include "base/text.h"
-#include "runtime/c_numbers.h"
 #include "runtime/filters.h"
 #include "runtime/livemap.h"
+#include "runtime/pyread.h"
+#include "runtime/spending.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if PY_VERSION_HEX >= 0x030C0000
@@ -37,8 +39,8 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
                           const void *linetable)
 {
     uint64_t hash = ar_pair_key(
-        ar_pair_key(ar_hash_bytes(name, head->n_name), ar_hash_bytes(file, head->n_file)),
-        ar_pair_key(ar_pair_key(ar_hash_bytes(linetable, head->n_linetable), head->other),
+        ar_pair_key(ar_hash_long(name, head->n_name), ar_hash_long(file, head->n_file)),
+        ar_pair_key(ar_pair_key(ar_hash_long(linetable, head->n_linetable), head->other),
                     (uint64_t)head->first_line << 8 | head->function_kind));
     uint32_t number;
 
@@ -53,25 +55,9 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
     return number;
 }
 
-/* Names may hold what is not UTF-8: directories from another time, written as Python reads them. */
-static PyObject *bytes_of(PyObject *text)
-{
-    return PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
-}
-
 static bool is_import_system(const char *file)
 {
     return ar_starts_with(file, "<frozen importlib") || ar_starts_with(file, "<frozen zipimport");
-}
-
-/* The threading module does in every thread, but only for those who have asked it to. */
-static bool sets_profile(PyCodeObject *code, const char *file)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_names, i), "setprofile") ==
-            0)
-            return !ar_ends_with(file, "/threading.py");
-    return false;
 }
 
 /* What the tree has to know about a function. */
@@ -95,19 +81,19 @@ static bool is_hidden(const char *name, const char *file, PyObject *globals)
     return ar_filters_hide(name, file, globals);
 }
 
-static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObject *file_bytes,
-                               PyObject *globals, uint32_t region)
+static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
+                               struct ar_pytext file_text, PyObject *globals, uint32_t region)
 {
     PyObject *table = ar_code_linetable(code);
-    const char *name = PyBytes_AS_STRING(name_bytes), *file = PyBytes_AS_STRING(file_bytes);
+    const char *name = name_text.bytes, *file = file_text.bytes;
     bool is_ours = strcmp(file, AR_OWN_FILE) == 0;
     struct ar_record head = {
         .kind = AR_RECORD_FUNCTION,
         .function_kind = is_ours ? AR_FUNCTION_OURS : AR_FUNCTION_PYTHON,
         .linetable_kind = AR_LINETABLE_HERE,
         .first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
-        .n_name = (uint32_t)PyBytes_GET_SIZE(name_bytes),
-        .n_file = (uint32_t)PyBytes_GET_SIZE(file_bytes),
+        .n_name = (uint32_t)name_text.n_bytes,
+        .n_file = (uint32_t)file_text.n_bytes,
         .n_linetable = (uint32_t)PyBytes_GET_SIZE(table),
         .other = region,
     };
@@ -119,8 +105,6 @@ static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObjec
 
     uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
 
-    if (sets_profile(code, file))
-        ar_c_looking_stop();
     if (number)
         mark(number, code, name, file);
     if (number && (region || is_ours))
@@ -130,20 +114,44 @@ static uint32_t number_of_text(PyCodeObject *code, PyObject *name_bytes, PyObjec
 
 static uint32_t number_of_code(PyCodeObject *code, PyObject *globals, uint32_t region)
 {
-    PyObject *name = bytes_of(ar_code_name(code));
-    PyObject *file = name ? bytes_of(code->co_filename) : NULL;
-    uint32_t number = name && file ? number_of_text(code, name, file, globals, region) : 0;
+    struct ar_pytext name = ar_pyread_text(ar_code_name(code));
+    struct ar_pytext file = ar_pyread_text(code->co_filename);
+    uint32_t number = 0;
 
-    Py_XDECREF(name);
-    Py_XDECREF(file);
-    if (PyErr_Occurred())
-        PyErr_Clear();
+    if (name.bytes && file.bytes)
+        number = number_of_text(code, name, file, globals, region);
+    free(name.bytes);
+    free(file.bytes);
     return number;
+}
+
+static Py_ssize_t n_extra_items(PyCodeObject *code)
+{
+    const struct ar_code_extra *extra = code->co_extra;
+
+    return extra ? extra->n : 0;
+}
+
+/*
+ * The interpreter makes room for the data of every tool that has registered, and when the object ends
+ * it calls the free function of each tool that has room. So the array is made to end at our own item:
+ * a tool that registered after us is called only for objects that it touches itself, and then the
+ * interpreter makes room for it.
+ */
+static bool set_extra(PyCodeObject *code, void *data)
+{
+    Py_ssize_t n_before = n_extra_items(code);
+
+    if (SET_EXTRA((PyObject *)code, ar_code_extra_index, data) < 0)
+        return false;
+    if (n_before <= ar_code_extra_index)
+        ((struct ar_code_extra *)code->co_extra)->n = ar_code_extra_index + 1;
+    return true;
 }
 
 static void remember(PyCodeObject *code, uint32_t number)
 {
-    if (SET_EXTRA((PyObject *)code, ar_code_extra_index, (void *)(uintptr_t)number) < 0)
+    if (!set_extra(code, (void *)(uintptr_t)number))
         PyErr_Clear();
 }
 
@@ -153,6 +161,9 @@ static uint32_t give_number(PyCodeObject *code, PyObject *globals, uint32_t regi
     uint32_t number;
 
     PyErr_Fetch(&type, &value, &traceback);
+
+    struct ar_ours ours = ar_ours_begin(ar_self);
+
     number = number_of_code(code, globals, region);
     if (!number) {
         ar_livemap_lost(AR_LOST_FUNCTIONS, 1);
@@ -160,6 +171,7 @@ static uint32_t give_number(PyCodeObject *code, PyObject *globals, uint32_t regi
         number = AR_FUNCTION_LOST;
     }
     remember(code, number);
+    ar_ours_end(ours);
     PyErr_Restore(type, value, traceback);
     return number;
 }
@@ -167,9 +179,12 @@ static uint32_t give_number(PyCodeObject *code, PyObject *globals, uint32_t regi
 /* Called from inside the interpreter's hooks, where an exception may be on its way: it is kept. */
 uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals)
 {
+    uint64_t begin = ar_ticks();
     uint32_t number = give_number(code, globals, 0);
 
+    ar_code_share_instructions(code);
     ar_livemap_stamp();
+    ar_spent(AR_OVERHEAD_PATHS, ar_ticks() - begin);
     return number;
 }
 

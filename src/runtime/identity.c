@@ -217,13 +217,11 @@ static void find_job(struct ar_identity *id)
     clean_name(id->job);
 }
 
-/* A directory that is ours alone; made if need be. */
-static enum ar_status own_directory(const char *path, struct ar_error *err)
+/* Is it a directory that only we can write to? */
+static enum ar_status check_directory(const char *path, struct ar_error *err)
 {
     struct stat st;
 
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     if (lstat(path, &st) < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
@@ -232,6 +230,14 @@ static enum ar_status own_directory(const char *path, struct ar_error *err)
                        "another with --live-dir)",
                        path);
     return AR_OK;
+}
+
+/* A directory that is ours alone; made if need be. */
+static enum ar_status own_directory(const char *path, struct ar_error *err)
+{
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    return check_directory(path, err);
 }
 
 /* Twice: the last rank of another job may remove the parent between our two calls. */
@@ -275,7 +281,9 @@ static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *e
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char parent[AR_PATH_BYTES];
 
-        if (!places[i] || !*places[i] || access(places[i], W_OK) != 0 || !has_room(places[i]))
+        /* a relative path would be another one after chdir, and in children */
+        if (!places[i] || places[i][0] != '/' || access(places[i], W_OK) != 0 ||
+            !has_room(places[i]))
             continue;
         snprintf(parent, sizeof parent, "%s/allranks-%u", places[i], (unsigned)geteuid());
         status = make_job_dir(id, parent, true, err);
@@ -310,17 +318,26 @@ static void find_self(struct ar_identity *out)
     find_job(out);
 }
 
+/* The name of a root's live file, without its ending. */
+static void stem_name(char *name, size_t n_bytes, const struct ar_identity *identity)
+{
+    int n = 0;
+
+    if (identity->root_rank != AR_RANK_NONE)
+        n = snprintf(name, n_bytes, "r%u-", identity->root_rank);
+    snprintf(name + n, n_bytes - (size_t)n, "p%u-%llu", identity->root_pid,
+             (unsigned long long)identity->root_start);
+}
+
 static void name_root(struct ar_identity *out)
 {
-    char *at = out->stem, *end = at + sizeof out->stem;
+    char name[64];
 
     out->root_pid = out->pid;
     out->root_rank = out->world_rank;
     out->root_start = out->pid_start;
-    at += snprintf(at, (size_t)(end - at), "%s/", out->job_dir);
-    if (out->world_rank != AR_RANK_NONE)
-        at += snprintf(at, (size_t)(end - at), "r%u-", out->world_rank);
-    snprintf(at, (size_t)(end - at), "p%u-%llu", out->pid, (unsigned long long)out->pid_start);
+    stem_name(name, sizeof name, out);
+    snprintf(out->stem, sizeof out->stem, "%.4000s/%s", out->job_dir, name);
     snprintf(out->live_path, sizeof out->live_path, "%.4000s.live", out->stem);
 }
 
@@ -376,26 +393,28 @@ enum ar_status ar_identity_fork(struct ar_identity *identity, struct ar_error *e
     return make_job_dir_again(identity, err);
 }
 
-/* "…/r3-p1234-5678" */
+/*
+ * "/directory/r3-p1234-5678". It comes from the environment, where anything may stand: only a name
+ * that we would write ourselves is taken.
+ */
 static bool read_stem(struct ar_identity *out, const char *stem)
 {
+    const char *slash = strrchr(stem, '/');
     unsigned long long start;
-    const char *name;
+    char again[64];
 
-    if (strlen(stem) >= sizeof out->stem - 64 || stem[0] != '/')
+    if (stem[0] != '/' || slash == stem || strlen(stem) >= sizeof out->stem - 64)
         return false;
     snprintf(out->stem, sizeof out->stem, "%s", stem);
-    snprintf(out->job_dir, sizeof out->job_dir, "%s", stem);
-    *strrchr(out->job_dir, '/') = '\0';
-    name = stem + strlen(out->job_dir) + 1;
-    out->root_rank = AR_RANK_NONE;
-    if (name[0] == 'r' &&
-        (sscanf(name, "r%u-", &out->root_rank) != 1 || !(name = strchr(name, '-')) || !name++))
-        return false;
-    if (sscanf(name, "p%u-%llu", &out->root_pid, &start) != 2)
-        return false;
+    snprintf(out->job_dir, sizeof out->job_dir, "%.*s", (int)(slash - stem), stem);
+    if (sscanf(slash, "/r%u-p%u-%llu", &out->root_rank, &out->root_pid, &start) != 3) {
+        out->root_rank = AR_RANK_NONE;
+        if (sscanf(slash, "/p%u-%llu", &out->root_pid, &start) != 2)
+            return false;
+    }
     out->root_start = start;
-    return true;
+    stem_name(again, sizeof again, out);
+    return strcmp(again, slash + 1) == 0;
 }
 
 /*
@@ -421,7 +440,7 @@ enum ar_status ar_identity_join(struct ar_identity *out, const char *stem, struc
     find_self(out);
     if (!read_stem(out, stem))
         return ar_fail(err, AR_BAD, "%s: not the name of a recording", stem);
-    if (make_job_dir_again(out, err) < 0)
+    if (check_directory(out->job_dir, err) < 0)
         return AR_IO;
     out->parent_start = ar_process_start(out->parent_pid);
     if (ar_identity_is_root(out)) {

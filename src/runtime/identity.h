@@ -56,8 +56,9 @@ bool ar_identity_default_place(struct ar_identity *identity);
 /* In the child of a fork: from its parent's to its own. */
 AR_MUST_CHECK enum ar_status ar_identity_fork(struct ar_identity *identity, struct ar_error *err);
 /*
- * Of a Python that a recorded process has started, which passed the root's stem on. AR_IO: there is
- * no such directory, or it is not ours.
+ * Of a Python that a recorded process has started, which passed the root's stem on. Makes nothing.
+ * AR_BAD: it is no such name; AR_IO: there is no such directory, or it is not ours. Whether anybody
+ * is still recorded there is ar_family_is_alive's to say.
  */
 AR_MUST_CHECK enum ar_status ar_identity_join(struct ar_identity *out, const char *stem,
                                               struct ar_error *err);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/keep.h"
 
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "runtime/output.h"
 #include "runtime/terminated.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -166,7 +168,7 @@ static bool copy_file(const char *name, bool is_durable)
         !join(work.part, keep.directory, name, ".part"))
         return false;
 
-    int from = open(work.source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int from = ar_file_open(AT_FDCWD, work.source, O_RDONLY | O_NOFOLLOW, NULL);
 
     if (from < 0)
         return errno == ENOENT;
@@ -239,22 +241,30 @@ static bool keep_listed(int directory, bool own, bool removes)
         for (long at = 0; at < n;) {
             const struct entry *entry = (const struct entry *)(const void *)(work.entries + at);
 
-            is_kept &= keep_one(entry->name, own, removes);
+            if (entry->type == DT_REG || entry->type == DT_UNKNOWN)
+                is_kept &= keep_one(entry->name, own, removes);
             at += entry->n_bytes;
         }
     return is_kept && n == 0;
+}
+
+/* Others may be able to write where the output is: a directory of this name may be theirs, or a link. */
+static bool make_directory(const char *path)
+{
+    struct stat st;
+
+    mkdir(path, 0700);
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
 bool ar_keep_files(bool removes)
 {
     if (!keep.is_wanted || __atomic_exchange_n(&work.is_busy, true, __ATOMIC_ACQUIRE))
         return false;
-    mkdir(keep.above, 0700);
-    mkdir(keep.directory, 0700);
 
     int directory = open(keep.from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_kept = directory >= 0 && keep_listed(directory, true, removes) &&
-                   keep_listed(directory, false, removes);
+    bool is_kept = make_directory(keep.above) && make_directory(keep.directory) && directory >= 0 &&
+                   keep_listed(directory, true, removes) && keep_listed(directory, false, removes);
 
     if (directory >= 0)
         close(directory);

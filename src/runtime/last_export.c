@@ -15,8 +15,8 @@ static char program[AR_PATH_BYTES], target[AR_PATH_BYTES];
 /* After vfork nothing may be changed. Signals to the launcher's group are not for this process. */
 static _Noreturn void become_export(void)
 {
-    const char *const words[] = {program, "export", ar_livemap_path(), "-f", "pstats", "-o",
-                                 target,  NULL};
+    const char *const words[] = {
+        program, "export", ar_livemap_path(), "-f", "pstats", "--quiet", "-o", target, NULL};
 
     setsid();
     execve(program, (char *const *)words, environ);

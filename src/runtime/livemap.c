@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/livemap.h"
 
+#include "base/file.h"
 #include "base/limits.h"
 #include "runtime/identity.h"
+#include "runtime/spending.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,9 +74,9 @@ static bool allocate(int fd, uint64_t from, uint64_t n_bytes)
 static int reopen(void)
 {
     struct stat st;
-    int fd = open(map.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = ar_file_open(AT_FDCWD, map.path, O_RDWR | O_NOFOLLOW, &st);
 
-    if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != map.device || st.st_ino != map.inode)) {
+    if (fd >= 0 && (st.st_dev != map.device || st.st_ino != map.inode)) {
         close(fd);
         fd = -1;
     }
@@ -113,9 +115,11 @@ static bool grow_to(uint64_t n_bytes_needed)
     if (n > map.n_bytes_max)
         n = map.n_bytes_max;
 
+    uint64_t begin = ar_ticks();
     /* Where there is no room for a large step there may be for a page. */
     bool grown = extend_to(n) || (n > n_bytes_needed && extend_to(n_bytes_needed));
 
+    ar_spent(AR_OVERHEAD_PATHS, ar_ticks() - begin);
     map.retry_ns = grown ? 0 : ar_clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
     return grown;
 }
@@ -390,8 +394,7 @@ static bool fill_child_file(int fd, const struct ar_node *innermost)
 static enum ar_status map_child_file(int fd, const struct ar_identity *identity,
                                      struct ar_error *err)
 {
-    double call_cost_ns = ((const struct ar_live_header *)map.parent)->call_cost_ns;
-    double c_call_cost_ns = ((const struct ar_live_header *)map.parent)->c_call_cost_ns;
+    struct ar_live_header parents = *(const struct ar_live_header *)map.parent;
     struct stat st;
 
     if (fstat(fd, &st) < 0 || mmap(map.parent, map.n_bytes_max, PROT_READ | PROT_WRITE,
@@ -401,8 +404,9 @@ static enum ar_status map_child_file(int fd, const struct ar_identity *identity,
     map.inode = st.st_ino;
     ar_live_base = map.parent;
     map.parent = NULL;
-    ar_live_header()->call_cost_ns = call_cost_ns;
-    ar_live_header()->c_call_cost_ns = c_call_cost_ns;
+    ar_live_header()->call_cost_ns = parents.call_cost_ns;
+    ar_live_header()->c_call_cost_ns = parents.c_call_cost_ns;
+    ar_live_header()->c_count_cost_ns = parents.c_count_cost_ns;
     fill_header(identity, map.parent_bytes);
     return AR_OK;
 }
@@ -532,7 +536,7 @@ static bool append_record(const struct ar_record *head, const char *name, const 
         memcpy(text, name, head->n_name);
     if (head->n_file)
         memcpy(text + head->n_name, file, head->n_file);
-    if (head->n_linetable)
+    if (linetable)
         memcpy(text + head->n_name + head->n_file, linetable, head->n_linetable);
     ar_extent_publish(map.records, n_bytes);
     return true;

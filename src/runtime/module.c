@@ -3,6 +3,12 @@
 #include "runtime/pyframe.h"
 
 #include "runtime/budget.h"
+#include "runtime/c_cheap.h"
+#include "runtime/c_identity.h"
+#include "runtime/c_scan.h"
+#include "runtime/c_specials.h"
+#include "runtime/c_stubs.h"
+#include "runtime/elf_slots.h"
 #include "runtime/engine.h"
 #include "runtime/filters.h"
 #include "runtime/functions.h"
@@ -14,14 +20,15 @@
 #include "runtime/tasks.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const struct ar_engine *engine;
 
 /* The cheap hook, or the one that is left; says which, and why. Returns false with an exception. */
-static bool start_engine(enum ar_builtins builtins)
+static bool start_engine(void)
 {
     engine = &ar_engine_native;
-    if (engine->start(builtins)) {
+    if (engine->start()) {
         ar_livemap_fact("engine", engine->name);
         return true;
     }
@@ -33,7 +40,7 @@ static bool start_engine(enum ar_builtins builtins)
     PyErr_Fetch(&type, &why, &traceback);
     engine = &ar_engine_trace;
 
-    bool started = engine->start(builtins);
+    bool started = engine->start();
     PyObject *text = started ? PyUnicode_FromFormat("%s, since %S", engine->name, why) : NULL;
     const char *fact = text ? PyUnicode_AsUTF8(text) : NULL;
 
@@ -61,16 +68,25 @@ static bool add_filters(PyObject *globs, bool include)
     return true;
 }
 
+static void see_functions_in_c(enum ar_builtins builtins, bool exact)
+{
+    ar_c_identity_keep();
+    ar_c_calls_start(exact, builtins == AR_BUILTINS_ALL);
+    ar_c_scan_start(builtins);
+    if (builtins == AR_BUILTINS_ALL)
+        ar_c_specials_begin();
+}
+
 static void set_builtins_fact(enum ar_builtins builtins)
 {
-    static const char *const names[] = {"none", "costly", "all"};
+    static const char *const names[] = {"none", "counted", "all"};
 
     ar_livemap_fact("builtins", names[builtins]);
 }
 
 PyDoc_STRVAR(start_doc,
-             "start(output, per_rank, live_dir, max_bytes, quiet, own_directory, builtins, budget, "
-             "include,\n"
+             "start(output, per_rank, live_dir, max_bytes, quiet, own_directory, builtins, exact, "
+             "budget, include,\n"
              "      exclude, hide_imports, stem, children, merges, merge_timeout)\n--\n\n"
              "Begin to record this process. RuntimeError: it cannot be recorded, and why.");
 
@@ -78,17 +94,17 @@ static PyObject *start(PyObject *self, PyObject *args)
 {
     struct ar_options options = {0};
     unsigned long long n_bytes_max, merge_timeout_s;
-    int per_rank, quiet, builtins, hide_imports, merges;
+    int per_rank, quiet, builtins, exact, hide_imports, merges;
     double budget;
     const char *own_directory;
     PyObject *include, *exclude, *children;
     struct ar_error err;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "ypyKpyidO!O!pyOpK", &options.output, &per_rank, &options.live_dir,
-                          &n_bytes_max, &quiet, &own_directory, &builtins, &budget, &PyTuple_Type,
-                          &include, &PyTuple_Type, &exclude, &hide_imports, &options.stem,
-                          &children, &merges, &merge_timeout_s))
+    if (!PyArg_ParseTuple(args, "ypyKpyipdO!O!pyOpK", &options.output, &per_rank, &options.live_dir,
+                          &n_bytes_max, &quiet, &own_directory, &builtins, &exact, &budget,
+                          &PyTuple_Type, &include, &PyTuple_Type, &exclude, &hide_imports,
+                          &options.stem, &children, &merges, &merge_timeout_s))
         return NULL;
     options.n_bytes_max = n_bytes_max;
     options.quiet = quiet;
@@ -106,10 +122,13 @@ static PyObject *start(PyObject *self, PyObject *args)
     if (ar_recording_start(&options, &err) < 0)
         return PyErr_Format(PyExc_RuntimeError, "%s", err.text);
     set_builtins_fact((enum ar_builtins)builtins);
-    if (!start_engine((enum ar_builtins)builtins)) {
+    if (exact)
+        ar_livemap_fact("exact", "yes");
+    if (!start_engine()) {
         ar_recording_cancel();
         return NULL;
     }
+    see_functions_in_c((enum ar_builtins)builtins, exact);
     ar_tasks_start();
     return PyUnicode_FromString(engine->name);
 }
@@ -139,6 +158,21 @@ static uint64_t time_loop(PyObject *loop)
     return best;
 }
 
+/* By the processor's clock: when this module was loaded, which is the first that we can know. */
+static uint64_t loaded_cpu_ns;
+
+/* The program is about to run. What has been spent until now, on whatever, is the start. */
+static void note_start(void)
+{
+    struct ar_live_header *h = ar_live_header();
+    uint64_t cpu_ns = ar_clock_ns(CLOCK_THREAD_CPUTIME_ID) - loaded_cpu_ns;
+
+    memset(h->spent_ticks, 0, sizeof h->spent_ticks);
+    memset(h->spent_ns, 0, sizeof h->spent_ns);
+    h->n_sought = 0;
+    h->spent_ns[AR_OVERHEAD_START] = cpu_ns;
+}
+
 PyDoc_STRVAR(calibrate_doc,
              "calibrate(loop, loop_in_c, n_calls)\n--\n\n"
              "Time loops that call a function n_calls times, before start and after it.");
@@ -157,7 +191,10 @@ static PyObject *calibrate(PyObject *self, PyObject *args)
     } else {
         calibration.ticks = time_loop(loop);
         calibration.c_ticks = time_loop(loop_in_c);
+        calibration.times_all = !ar_c_learns;
         ar_budget_calibrate(&calibration);
+        ar_c_cheap_calibrate();
+        note_start();
         ar_thread_restart(ar_self);
     }
     Py_RETURN_NONE;
@@ -176,6 +213,7 @@ static PyObject *finish(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "p", &says_nothing))
         return NULL;
+    ar_c_specials_end();
     ar_recording_end_without_mpi(says_nothing);
     if (!*ar_recording_written())
         Py_RETURN_NONE;
@@ -215,6 +253,22 @@ static PyObject *fact(PyObject *self, PyObject *args)
         return NULL;
     ar_livemap_fact(key, value);
     Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    remote_file_system_doc,
+    "remote_file_system()\n--\n\n"
+    "Name of the network or user-space file system that the live file is on, and the directory.\n"
+    "None: it is on a local one, or another rank says so.");
+
+static PyObject *remote_file_system(PyObject *self, PyObject *args)
+{
+    const char *name = ar_recording_remote_file_system();
+
+    (void)self, (void)args;
+    if (!name || !ar_recording_speaks())
+        Py_RETURN_NONE;
+    return Py_BuildValue("sy", name, ar_recording_directory());
 }
 
 PyDoc_STRVAR(cancel_doc, "cancel()\n--\n\nRecord nothing, and leave nothing behind.");
@@ -322,6 +376,7 @@ static PyMethodDef methods[] = {
     {"fact", fact, METH_VARARGS, fact_doc},
     {"finish", finish, METH_VARARGS, finish_doc},
     {"forked", forked, METH_NOARGS, forked_doc},
+    {"remote_file_system", remote_file_system, METH_NOARGS, remote_file_system_doc},
     {"run_code", run_code, METH_VARARGS, run_code_doc},
     {"run_file", run_file, METH_VARARGS, run_file_doc},
     {"run_module", run_module, METH_VARARGS, run_module_doc},
@@ -352,9 +407,28 @@ static bool check_version(void)
     return false;
 }
 
+PyMODINIT_FUNC PyInit__runtime(void);
+
+/* Import slots are found in the linker's tables, as glibc keeps them: our own have to be found so. */
+static bool check_linker(void)
+{
+    struct ar_object own;
+
+    if (confstr(_CS_GNU_LIBC_VERSION, NULL, 0) && ar_object_at((void *)PyInit__runtime, &own) &&
+        ar_object_function(&own, "PyInit__runtime") == (void *)PyInit__runtime)
+        return true;
+    PyErr_SetString(
+        PyExc_ImportError,
+        "this Python runs on another C library than GNU's (use one that runs on glibc)");
+    return false;
+}
+
 PyMODINIT_FUNC PyInit__runtime(void)
 {
-    PyObject *module = check_version() ? PyModule_Create(&definition) : NULL;
+    loaded_cpu_ns = ar_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+    bool fits = check_version() && check_linker();
+    PyObject *module = fits ? PyModule_Create(&definition) : NULL;
 
     if (module && (!ar_regions_register(module) || !ar_profile_object_register(module)))
         Py_CLEAR(module);

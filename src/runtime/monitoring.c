@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/monitoring.h"
 
+#include "runtime/tree.h"
+
 #include <stddef.h>
 
 static void callback_dealloc(PyObject *self)
@@ -20,14 +22,42 @@ static PyTypeObject callback_type = {
     .tp_call = PyVectorcall_Call,
 };
 
-/* Borrowed; NULL with an exception, or without one where the interpreter is nearly gone. */
-static PyObject *monitoring_module(void)
+/* ---- the module's functions ------------------------------------------------------------------ */
+
+enum { USE_TOOL_ID, FREE_TOOL_ID, GET_TOOL, REGISTER_CALLBACK, SET_EVENTS, RESTART_EVENTS, EVENTS };
+
+static const char *const names[] = {
+    "use_tool_id", "free_tool_id",   "get_tool", "register_callback",
+    "set_events",  "restart_events", "events",
+};
+
+#define N_NAMES (sizeof names / sizeof *names)
+
+static PyObject *found[N_NAMES];
+
+bool ar_monitoring_find(void)
 {
     PyObject *module = PySys_GetObject("monitoring");
 
-    if (!module && !PyErr_Occurred())
-        PyErr_SetString(PyExc_RuntimeError, "there is no sys.monitoring");
-    return module;
+    for (size_t i = 0; i < N_NAMES; i++) {
+        if (!found[i] && module)
+            found[i] = PyObject_GetAttrString(module, names[i]);
+        if (!found[i] && !PyErr_Occurred())
+            PyErr_SetString(PyExc_RuntimeError, "there is no sys.monitoring");
+        if (!found[i])
+            return false;
+    }
+    return true;
+}
+
+/* Without a tuple for the arguments: the collector would count it. */
+static PyObject *tool_of(int tool_id)
+{
+    PyObject *number = PyLong_FromLong(tool_id);
+    PyObject *name = number ? PyObject_CallOneArg(found[GET_TOOL], number) : NULL;
+
+    Py_XDECREF(number);
+    return name;
 }
 
 static bool call_and_forget(PyObject *result)
@@ -38,21 +68,20 @@ static bool call_and_forget(PyObject *result)
 
 /* ---- taking an id ---------------------------------------------------------------------------- */
 
-static bool try_tool_id(PyObject *module, int tool_id, PyObject *name)
+static bool try_tool_id(int tool_id, PyObject *name)
 {
-    return call_and_forget(PyObject_CallMethod(module, "use_tool_id", "iO", tool_id, name));
+    return call_and_forget(PyObject_CallFunction(found[USE_TOOL_ID], "iO", tool_id, name));
 }
 
 bool ar_monitoring_take(struct ar_monitoring *m, const int *tool_ids, size_t n_tool_ids,
                         const char *name)
 {
-    PyObject *module = monitoring_module();
-    PyObject *text = module ? PyUnicode_FromString(name) : NULL;
+    PyObject *text = ar_monitoring_find() ? PyUnicode_FromString(name) : NULL;
 
     if (!text || PyType_Ready(&callback_type) < 0)
         goto failed;
     for (size_t i = 0; i < n_tool_ids; i++) {
-        if (try_tool_id(module, tool_ids[i], text)) {
+        if (try_tool_id(tool_ids[i], text)) {
             *m = (struct ar_monitoring){.name = text, .tool_id = tool_ids[i]};
             return true;
         }
@@ -81,16 +110,17 @@ static PyObject *new_callback(const struct ar_monitoring_event *event, PyObject 
     return (PyObject *)callback;
 }
 
-static bool listen_to(struct ar_monitoring *m, PyObject *module, PyObject *names,
-                      const struct ar_monitoring_event *event, PyObject *owner)
+static bool listen_to(struct ar_monitoring *m, const struct ar_monitoring_event *event,
+                      PyObject *owner)
 {
-    PyObject *number = PyObject_GetAttrString(names, event->name);
+    PyObject *number = PyObject_GetAttrString(found[EVENTS], event->name);
     PyObject *callback = number ? new_callback(event, owner) : NULL;
-    bool done = callback && call_and_forget(PyObject_CallMethod(module, "register_callback", "iOO",
-                                                                m->tool_id, number, callback));
+    bool done = callback && call_and_forget(PyObject_CallFunction(found[REGISTER_CALLBACK], "iOO",
+                                                                  m->tool_id, number, callback));
 
     if (done)
         m->event_set |= PyLong_AsLong(number);
+    m->has_owner |= owner != NULL;
     Py_XDECREF(number);
     Py_XDECREF(callback);
     return done;
@@ -99,29 +129,51 @@ static bool listen_to(struct ar_monitoring *m, PyObject *module, PyObject *names
 bool ar_monitoring_listen(struct ar_monitoring *m, const struct ar_monitoring_event *events,
                           size_t n_events, PyObject *owner)
 {
-    PyObject *module = monitoring_module();
-    PyObject *names = module ? PyObject_GetAttrString(module, "events") : NULL;
-    bool done = names != NULL;
-
-    for (size_t i = 0; done && i < n_events; i++)
-        done = listen_to(m, module, names, &events[i], owner);
-    Py_XDECREF(names);
-    return done;
+    for (size_t i = 0; i < n_events; i++)
+        if (!listen_to(m, &events[i], owner))
+            return false;
+    return true;
 }
 
 bool ar_monitoring_watch(struct ar_monitoring *m)
 {
-    PyObject *module = monitoring_module();
+    return call_and_forget(
+        PyObject_CallFunction(found[SET_EVENTS], "il", m->tool_id, m->event_set));
+}
 
-    return module && call_and_forget(
-                         PyObject_CallMethod(module, "set_events", "il", m->tool_id, m->event_set));
+static bool is_alone(const struct ar_monitoring *m)
+{
+    for (int id = 0; id < 6; id++) {
+        PyObject *name = tool_of(id);
+        bool taken = name && name != Py_None && id != m->tool_id;
+
+        Py_XDECREF(name);
+        if (!name || taken)
+            return false;
+    }
+    return true;
+}
+
+void ar_monitoring_switch_on_again(const struct ar_monitoring *m)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+
+    struct ar_ours ours = ar_ours_begin(ar_self);
+
+    if (is_alone(m))
+        Py_XDECREF(PyObject_CallNoArgs(found[RESTART_EVENTS]));
+    PyErr_Clear();
+    ar_ours_end(ours);
+    PyErr_Restore(type, value, traceback);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static bool still_ours(const struct ar_monitoring *m, PyObject *module)
+static bool still_ours(const struct ar_monitoring *m)
 {
-    PyObject *holder = PyObject_CallMethod(module, "get_tool", "i", m->tool_id);
+    PyObject *holder = tool_of(m->tool_id);
 
     Py_XDECREF(holder); /* compared only */
     return holder == m->name;
@@ -133,15 +185,18 @@ static void attempt(PyObject *result)
         PyErr_Clear();
 }
 
-/* Events first: what happens on the way out is nobody's. */
-static void give_back(const struct ar_monitoring *m, PyObject *module)
+/*
+ * Events first: what happens on the way out is nobody's. Callbacks without an owner stay where they
+ * are, since each that is taken back is an audit event, and nothing calls them any more.
+ */
+static void give_back(const struct ar_monitoring *m)
 {
-    attempt(PyObject_CallMethod(module, "set_events", "ii", m->tool_id, 0));
-    for (long event = 1; event <= m->event_set; event <<= 1)
+    attempt(PyObject_CallFunction(found[SET_EVENTS], "ii", m->tool_id, 0));
+    for (long event = 1; m->has_owner && event <= m->event_set; event <<= 1)
         if (m->event_set & event)
-            attempt(PyObject_CallMethod(module, "register_callback", "ilO", m->tool_id, event,
-                                        Py_None));
-    attempt(PyObject_CallMethod(module, "free_tool_id", "i", m->tool_id));
+            attempt(
+                PyObject_CallFunction(found[REGISTER_CALLBACK], "ilO", m->tool_id, event, Py_None));
+    attempt(PyObject_CallFunction(found[FREE_TOOL_ID], "i", m->tool_id));
 }
 
 void ar_monitoring_free(struct ar_monitoring *m)
@@ -153,11 +208,9 @@ void ar_monitoring_free(struct ar_monitoring *m)
     if (!taken.name)
         return;
     PyErr_Fetch(&type, &value, &traceback);
-
-    PyObject *module = monitoring_module();
-
-    if (module && still_ours(&taken, module))
-        give_back(&taken, module);
+    if (PySys_GetObject("monitoring") &&
+        still_ours(&taken)) /* else the interpreter is nearly gone */
+        give_back(&taken);
     PyErr_Clear();
     Py_DECREF(taken.name);
     PyErr_Restore(type, value, traceback);

@@ -4,7 +4,8 @@
  *
  * The interpreter calls whatever object is registered through its vectorcall slot: a bare object
  * with a C function in that slot is 5 to 9 ns a call cheaper than a built-in function. There is no C
- * interface for registering, so that goes through the module, which nobody does often.
+ * interface for registering, so that goes through the module's functions, which nobody does often.
+ * They are looked for once, before the program can put others in their place.
  *
  * Life cycle: take an id, listen, watch; free at any time, also when nothing was taken, or when
  * somebody else has taken the id away meanwhile. A zeroed struct holds nothing.
@@ -33,6 +34,7 @@ struct ar_monitoring {
     PyObject *name; /* the id is ours as long as the interpreter has this very object for it */
     int tool_id;
     long event_set; /* of what was listened to */
+    bool has_owner; /* one of the callbacks keeps something alive */
 };
 
 struct ar_monitoring_event {
@@ -47,6 +49,8 @@ struct ar_monitoring_callback {
     PyObject *owner;
 };
 
+/* Finds what sys.monitoring has; done already after the first time. */
+bool ar_monitoring_find(void);
 /* The first of these ids that nobody has. ValueError: there is none. */
 bool ar_monitoring_take(struct ar_monitoring *m, const int *tool_ids, size_t n_tool_ids,
                         const char *name);
@@ -55,10 +59,24 @@ bool ar_monitoring_listen(struct ar_monitoring *m, const struct ar_monitoring_ev
                           size_t n_events, PyObject *owner);
 /* From now on events of all kinds listened to arrive. */
 bool ar_monitoring_watch(struct ar_monitoring *m);
+/*
+ * Events that callbacks have switched off where they happened come again, unless there are other
+ * tools: it would be for their places, too.
+ */
+void ar_monitoring_switch_on_again(const struct ar_monitoring *m);
 void ar_monitoring_free(struct ar_monitoring *m);
 
 /* In a callback: the context of its event. */
 static inline void *ar_monitoring_context(PyObject *self)
 {
     return ((struct ar_monitoring_callback *)self)->context;
+}
+
+/*
+ * In a callback: the code object that the event is about. NULL: a library in C has fired the event
+ * for an object of its own (PyMonitoring_FirePyStartEvent and the like, from 3.13 on).
+ */
+static inline PyCodeObject *ar_monitoring_code(PyObject *const *args)
+{
+    return __builtin_expect(PyCode_Check(args[0]), 1) ? (PyCodeObject *)args[0] : NULL;
 }

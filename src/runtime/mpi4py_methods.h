@@ -13,30 +13,20 @@
  *         MPI_Bcast
  *         MPI_Bcast
  *
- * How they are seen: a method in C is called through the function pointer of its PyMethodDef,
- * whichever way Python calls it: bound or not, by keywords, through a partial or a specialised
- * instruction. That pointer, in the module's data, is made to point at a function of ours, one for
- * each method, which calls the method's own. No object changes, so there is nothing to be seen from
- * Python. It is done at the end of the module's own initialisation, before anybody has seen a method:
- * a built-in method's hash is made of that pointer.
- *
- * Pickling is seen through the vectorcall pointers of pickle.dumps and pickle.loads, the very objects
- * that mpi4py calls. Outside of operations they only pass on. What the program has set with
- * MPI.pickle.__init__ is a Python function, as a rule, and seen as one. On Python 3.9 mpi4py 3.1 calls
- * past those pointers: there pickling is the operation's own time.
+ * How they are seen: by a stub each (c_stubs.h), made at the end of the module's own initialisation, and so
+ * are pickle.dumps and pickle.loads, the very functions that mpi4py calls. What the program has
+ * set with MPI.pickle.__init__ is a Python function, as a rule, and seen as one.
  *
  * Life cycle: stays until the process ends. Threads: methods are called under the GIL, and write to
  * their own thread's tree; MPI calls are made without it.
  */
 #pragma once
 
+#include "runtime/pyframe.h"
 #include "runtime/tree.h"
 
-/*
- * Python has asked for PyInit_MPI, which is `found`: what to give it. Any other module of that name
- * is left alone.
- */
-void *ar_mpi4py_init(void *found);
+/* A module of that name has been initialised: mpi4py's, or another. */
+void ar_mpi4py_see(PyObject *module, const char *name);
 
 /* Is that file mpi4py's module? */
 bool ar_is_mpi4py(const char *path);
@@ -56,6 +46,3 @@ static inline void ar_operation_opens(struct ar_thread *t, uint64_t key, uint64_
  * communicator? Then one that it makes is mpi4py's own.
  */
 bool ar_operation_makes_its_own(const struct ar_thread *t);
-
-/* Is that the definition of a method that is seen as an operation? */
-bool ar_method_is_operation(const void *def);

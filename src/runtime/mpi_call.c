@@ -7,7 +7,6 @@
 #include "runtime/mpi_requests.h"
 #include "runtime/mpi_traffic.h"
 #include "runtime/pyframe.h"
-#include "runtime/quiet.h"
 #include "runtime/tree.h"
 
 #include <string.h>
@@ -39,15 +38,19 @@ static const uint8_t classes[AR_N_MPI] = {
 
 static uint32_t function_numbers[AR_N_MPI]; /* 0: not seen yet */
 
+/*
+ * Release and acquire: a thread that finds the number here makes nodes with it, and a reader that
+ * sees such a node must see the function's record, which another thread may have written.
+ */
 static uint32_t function_number(enum ar_mpi_id id)
 {
-    uint32_t number = __atomic_load_n(&function_numbers[id], __ATOMIC_RELAXED);
+    uint32_t number = __atomic_load_n(&function_numbers[id], __ATOMIC_ACQUIRE);
 
     if (__builtin_expect(number == 0, 0)) {
         number = ar_function_named(AR_FUNCTION_MPI, ar_mpi_names[id]);
         if (number)
             ar_tree_mark(number, AR_MARK_KEEP_PLACE);
-        __atomic_store_n(&function_numbers[id], number, __ATOMIC_RELAXED);
+        __atomic_store_n(&function_numbers[id], number, __ATOMIC_RELEASE);
     }
     return number;
 }
@@ -63,11 +66,7 @@ static uint64_t python_place(const struct ar_node *current)
 /* Without the GIL, so what another thread asks for is left to the next Python function. */
 static bool is_unseen(struct ar_thread *t)
 {
-    uint32_t unseen = __atomic_load_n(&t->n_unseen, __ATOMIC_RELAXED);
-
-    if (unseen & AR_UNSEEN_QUIET)
-        ar_quiet_end(t, ar_ticks());
-    return unseen & AR_UNSEEN_CALLS;
+    return __atomic_load_n(&t->n_unseen, __ATOMIC_RELAXED) & AR_UNSEEN_CALLS;
 }
 
 static bool begin_mpi(struct ar_thread *t)

@@ -108,9 +108,9 @@ static uint64_t identity_of_members(const struct ar_mpi_comm *comm, uint64_t see
 }
 
 /* Both sides have to come to the same: the lower of the two first ranks goes first. */
-static uint64_t identity_of_two(const struct ar_mpi_comm *comm, uint64_t tag)
+static uint64_t identity_of_two(const struct ar_mpi_comm *comm, uint32_t there, uint64_t tag)
 {
-    uint32_t here = comm->first_world_rank, there = ar_comm_world_rank(comm, 0);
+    uint32_t here = comm->first_world_rank;
     uint64_t pair = here < there ? mix(here, there) : mix(there, here);
 
     if (here == AR_RANK_NONE || there == AR_RANK_NONE)
@@ -118,9 +118,22 @@ static uint64_t identity_of_two(const struct ar_mpi_comm *comm, uint64_t tag)
     return identity_of_next(mix(pair, mix(tag, (uint64_t)comm->size + comm->remote_size)));
 }
 
-static uint64_t identity_of(const struct ar_mpi_comm *comm, const struct ar_mpi_comm *parent,
+/*
+ * All that MPI says of a new one. It is asked before the lock is taken: a thread inside MPI may hold
+ * a lock of MPI's and come to us for ours, as an attribute's callback does that frees another
+ * communicator.
+ */
+struct answers {
+    struct ar_mpi_comm comm;
+    uint32_t first_remote; /* world rank of the remote group's first; AR_RANK_NONE: there is none */
+    struct ar_comm_facts facts;
+};
+
+static uint64_t identity_of(const struct answers *said, const struct ar_mpi_comm *parent,
                             const struct ar_comm_making *making)
 {
+    const struct ar_mpi_comm *comm = &said->comm;
+
     switch (making->origin) {
     case AR_COMM_WORLD:
         return mix(AR_COMM_WORLD, 1);
@@ -129,7 +142,7 @@ static uint64_t identity_of(const struct ar_mpi_comm *comm, const struct ar_mpi_
     case AR_COMM_GROUP:
         return identity_of_members(comm, parent ? parent->identity : 0, making->tag);
     case AR_COMM_INTER:
-        return identity_of_two(comm, making->tag);
+        return identity_of_two(comm, said->first_remote, making->tag);
     case AR_COMM_UNKNOWN:
     case AR_COMM_SPAWN:
     case AR_COMM_CONNECT:
@@ -151,14 +164,15 @@ static bool is_like_parent(enum ar_comm_origin origin)
     return origin == AR_COMM_DUP || origin == AR_COMM_WINDOW || origin == AR_COMM_FILE;
 }
 
-static const char *describe(struct ar_mpi_comm *comm, struct ar_mpi_abi *abi,
-                            const struct ar_mpi_comm *parent, const struct ar_comm_making *making,
-                            struct ar_comm_facts *facts)
+static void describe(struct answers *said, struct ar_mpi_abi *abi, const struct ar_mpi_comm *parent,
+                     const struct ar_comm_making *making)
 {
     bool is_comm = !(making->made & AR_MPI_NOT_COMM);
+    struct ar_mpi_comm *comm = &said->comm;
+    struct ar_comm_facts *facts = &said->facts;
 
     *comm = (struct ar_mpi_comm){.abi = abi, .members = is_comm ? making->made : making->parent};
-    comm->first_world_rank = AR_RANK_NONE;
+    comm->first_world_rank = said->first_remote = AR_RANK_NONE;
     facts->name[0] = '\0';
     if (parent && is_like_parent(making->origin)) {
         comm->size = parent->size;
@@ -171,25 +185,23 @@ static const char *describe(struct ar_mpi_comm *comm, struct ar_mpi_abi *abi,
         comm->rank = facts->rank;
         comm->first_world_rank = facts->first_world_rank;
     }
-    return facts->name;
+    if (making->origin == AR_COMM_INTER)
+        said->first_remote = ar_comm_world_rank(comm, 0);
 }
 
-static struct ar_mpi_comm *add(struct ar_mpi_abi *abi, struct ar_mpi_comm *parent,
+static struct ar_mpi_comm *add(const struct answers *said, struct ar_mpi_comm *parent,
                                const struct ar_comm_making *making)
 {
-    struct ar_mpi_comm *comm = take_slot(abi, making->made);
-    struct ar_comm_facts facts;
+    struct ar_mpi_comm *comm = take_slot(said->comm.abi, making->made);
 
     if (!comm) {
         if (making->origin != AR_COMM_UNKNOWN) /* or it is looked up at each of its calls */
             ar_livemap_lost(AR_LOST_COMMS, 1);
         return &nameless;
     }
-
-    const char *name = describe(comm, abi, parent, making, &facts);
-
-    comm->identity = identity_of(comm, parent, making);
-    comm->number = record(comm, name, parent ? parent->number : 0, making);
+    *comm = said->comm;
+    comm->identity = identity_of(said, parent, making);
+    comm->number = record(comm, said->facts.name, parent ? parent->number : 0, making);
     if (!comm->number)
         ar_livemap_lost(AR_LOST_COMMS, 1);
     changed();
@@ -198,18 +210,37 @@ static struct ar_mpi_comm *add(struct ar_mpi_abi *abi, struct ar_mpi_comm *paren
 
 /* ---- what others call ------------------------------------------------------------------------ */
 
-static struct ar_mpi_comm *find_or_add(struct ar_mpi_abi *abi, uint64_t handle)
+static struct ar_mpi_comm *find_locked(const struct ar_mpi_abi *abi, uint64_t handle,
+                                       uint64_t *generation)
 {
+    pthread_mutex_lock(&known.lock);
     struct ar_mpi_comm *comm = find(abi, handle);
-    struct ar_comm_making first_seen = {.made = handle};
 
-    if (comm)
-        return comm;
+    *generation = ar_comm_generation;
+    pthread_mutex_unlock(&known.lock);
+    return comm;
+}
+
+/* Another thread may have added it while MPI was asked. */
+static struct ar_mpi_comm *add_first_seen(struct ar_mpi_abi *abi, uint64_t handle,
+                                          uint64_t *generation)
+{
+    struct ar_comm_making first_seen = {.made = handle};
+    struct answers said;
+
     if (handle == abi->ask.world())
         first_seen.origin = AR_COMM_WORLD;
     else if (handle == abi->ask.self())
         first_seen.origin = AR_COMM_SELF;
-    return add(abi, NULL, &first_seen);
+    describe(&said, abi, NULL, &first_seen);
+    pthread_mutex_lock(&known.lock);
+    struct ar_mpi_comm *comm = find(abi, handle);
+
+    if (!comm)
+        comm = add(&said, NULL, &first_seen);
+    *generation = ar_comm_generation;
+    pthread_mutex_unlock(&known.lock);
+    return comm;
 }
 
 struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
@@ -220,10 +251,11 @@ struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_a
 
     if (!handle)
         return &nameless;
-    pthread_mutex_lock(&known.lock);
-    struct ar_mpi_comm *comm = find_or_add(abi, handle);
-    generation = ar_comm_generation;
-    pthread_mutex_unlock(&known.lock);
+
+    struct ar_mpi_comm *comm = find_locked(abi, handle, &generation);
+
+    if (!comm)
+        comm = add_first_seen(abi, handle, &generation);
     if (cache->generation != generation)
         *cache = (struct ar_comm_cache){.generation = generation};
     cache->slots[i].handle = handle;
@@ -244,10 +276,13 @@ void ar_comm_made(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
                   const struct ar_comm_making *making)
 {
     struct ar_mpi_comm *parent = making->parent ? ar_comm_of(cache, abi, making->parent) : NULL;
+    struct answers said;
 
+    if (making->made)
+        describe(&said, abi, parent, making);
     pthread_mutex_lock(&known.lock);
     if (making->made)
-        add(abi, parent, making);
+        add(&said, parent, making);
     /* Also where this process is not a member: others count it. */
     if (parent && making->origin != AR_COMM_GROUP && making->origin != AR_COMM_INTER)
         parent->n_made++;

@@ -12,7 +12,8 @@
  * parent, how many were made of it before, and the rank that is first in the new one tell them all
  * apart.
  *
- * Threads: any. A thread remembers those it used last; a lock is taken for the others.
+ * Threads: any. A thread remembers those it used last; a lock is taken for the others, and MPI is
+ *          never called under it.
  * Memory:  a fixed number at a time and in all; what is made beyond it is known as number 0, and counted.
  */
 #pragma once

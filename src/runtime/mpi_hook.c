@@ -2,120 +2,63 @@
 #include "runtime/mpi_hook.h"
 
 #include "base/idmap.h"
+#include "base/text.h"
 #include "runtime/elf_slots.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_abi.h"
+#include "runtime/mpi_libraries.h"
 #include "runtime/process_hook.h"
+#include "runtime/spending.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LIBRARIES 4
-
-struct library {
-    struct ar_object object;
-    struct ar_mpi_abi *abi;
-    bool has_fortran; /* by itself, without a layer whose calls could be seen */
-};
-
 static struct {
     pthread_mutex_t lock;
     struct ar_load_counts counts; /* when we last looked */
     struct ar_idmap seen;         /* objects, by the address of their dynamic section */
-    struct library libraries[MAX_LIBRARIES];
-    size_t n_libraries;
-    struct ar_idmap ids; /* hash of a function's name to enum ar_mpi_id */
+    struct ar_idmap preloaded;    /* likewise */
+    struct ar_idmap ids;          /* hash of a function's name to enum ar_mpi_id */
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name)
+/* ---- whose calls ----------------------------------------------------------------------------- */
+
+/*
+ * What Fortran programs call (mpi_send_ and its like) is a layer of its own, which converts handles
+ * and then calls the C function: MPICH's under its name, Open MPI's under its PMPI_ name. Those calls
+ * are the program's.
+ */
+static bool is_fortran_layer(const struct ar_object *object)
 {
-    return abi->library ? dlsym(abi->library, name) : NULL;
+    static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpifort",
+                                        "libmpichfort", "libmpichf90"};
+    const char *name = ar_base_name(object->name);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }
 
-/* ---- which library is it --------------------------------------------------------------------- */
-
-static const char *base_name(const char *path)
+/* MPI's own objects call MPI too: the library, and the plug-ins of Open MPI; so do tools. */
+static bool belongs_to_mpi(const struct ar_object *object)
 {
-    const char *slash = strrchr(path, '/');
+    const char *name = ar_base_name(object->name);
 
-    return slash ? slash + 1 : path;
+    if (is_fortran_layer(object))
+        return false;
+    return ar_mpi_is_provider(object) || ar_starts_with(name, "mca_") ||
+           ar_starts_with(name, "libmpi") || ar_starts_with(name, "libopen-") ||
+           ar_starts_with(name, "libpmpi");
 }
 
-/* The standard allows this call before MPI_Init. MPICH fills up to 8 KiB. */
-static const char *library_version(void *handle)
-{
-    static char text[16384];
-    int n = 0;
-    int (*get)(char *, int *) = (int (*)(char *, int *))dlsym(handle, "PMPI_Get_library_version");
-
-    text[0] = '\0';
-    if (get)
-        get(text, &n);
-    text[sizeof text - 1] = '\0';
-    return text;
-}
-
-/* Version 1 of the ABI that MPI-5 has fixed; -1 says that the library has one of its own. */
-static bool has_standard_abi(void *handle)
-{
-    int major = -1, minor = -1;
-    int (*get)(int *, int *) = (int (*)(int *, int *))dlsym(handle, "PMPI_Abi_get_version");
-
-    return get && get(&major, &minor) == 0 && major == 1;
-}
-
-/* With the standard's ABI it does not matter who made it, nor how its file is called. */
-static struct ar_mpi_abi *recognise(const struct ar_object *object, void *handle,
-                                    const char *version)
-{
-    if (has_standard_abi(handle))
-        return &ar_mpi_standard;
-    if (strstr(base_name(object->name), "mpi_abi"))
-        return NULL; /* of a draft, or of a later version */
-    if (strncmp(version, "Open MPI", 8) == 0)
-        return &ar_mpi_openmpi;
-    if (strstr(version, "MPICH") || strstr(version, "Intel(R) MPI") || strstr(version, "MVAPICH"))
-        return &ar_mpi_mpich;
-    return NULL;
-}
-
-/* "MPICH Version:\t4.3.2" becomes "MPICH 4.3.2". */
-static void short_version(const char *version, char *text, size_t n_text)
-{
-    size_t n = 0;
-
-    for (const char *c = version; *c && *c != '\n' && *c != ',' && n + 1 < n_text; c++) {
-        bool blank = *c == ' ' || *c == '\t' || *c == ':';
-
-        if (strncmp(c, "Version", 7) == 0)
-            c += 6;
-        else if (!blank)
-            text[n++] = *c;
-        else if (n && text[n - 1] != ' ')
-            text[n++] = ' ';
-    }
-    text[n] = '\0';
-}
-
-/* One library may have two ABIs, in two files; `why_not` is NULL where its calls are recorded. */
-static void note_library(const struct ar_object *object, const char *version,
-                         const struct ar_mpi_abi *abi, const char *why_not)
-{
-    char text[256];
-
-    if (why_not)
-        snprintf(text, sizeof text, "%.120s: %s, its calls are not recorded",
-                 base_name(object->name), why_not);
-    else
-        short_version(version, text, sizeof text - 16);
-    if (!why_not && abi == &ar_mpi_standard)
-        strcat(text, " (MPI-5 ABI)");
-    ar_livemap_fact("mpi", text);
-}
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 /* A program without MPI has no use for it. */
 static bool know_functions(void)
@@ -127,120 +70,55 @@ static bool know_functions(void)
     return true;
 }
 
-static void add_library(const struct ar_object *object, void *handle)
-{
-    const char *version = library_version(handle);
-    struct ar_mpi_abi *abi = recognise(object, handle, version);
-    const char *why_not = abi ? NULL : "not recognised";
-
-    if (abi && (abi->library || hook.n_libraries == MAX_LIBRARIES))
-        why_not = "a second one of its kind"; /* its functions are not those we call */
-    else if (abi && !know_functions())
-        why_not = "there is no memory";
-    note_library(object, version, abi, why_not);
-    if (why_not)
-        return;
-    abi->library = handle; /* kept open: the process holds the library anyway */
-
-    void *fortran = dlsym(handle, "mpi_send_");
-
-    hook.libraries[hook.n_libraries++] =
-        (struct library){*object, abi, fortran && ar_object_contains(object, fortran)};
-}
-
-static bool is_known_library(const struct ar_object *object)
-{
-    for (size_t i = 0; i < hook.n_libraries; i++)
-        if (hook.libraries[i].object.dynamic == object->dynamic)
-            return true;
-    return false;
-}
-
-/* An MPI library is what defines PMPI_Init itself, whatever its name. */
-static void look_for_library(const struct ar_object *object)
-{
-    bool candidate = *object->name && !is_known_library(object);
-    void *handle = candidate ? ar_object_open(object) : NULL;
-    void *init = handle ? dlsym(handle, "PMPI_Init") : NULL;
-
-    if (init && ar_object_contains(object, init))
-        add_library(object, handle);
-    else if (handle)
-        dlclose(handle);
-}
-
-/*
- * What Fortran programs call (mpi_send_ and its like) is a layer of its own, which converts handles
- * and then calls the C function: MPICH's under its name, Open MPI's under its PMPI_ name. Those calls
- * are the program's.
- */
-static bool is_fortran_layer(const struct ar_object *object)
-{
-    static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpifort",
-                                        "libmpichfort", "libmpichf90"};
-    const char *name = base_name(object->name);
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-/* MPI's own objects call MPI too: the library, and the plug-ins of Open MPI. */
-static bool belongs_to_mpi(const struct ar_object *object)
-{
-    const char *name = base_name(object->name);
-
-    if (is_fortran_layer(object))
-        return false;
-    return is_known_library(object) || strncmp(name, "mca_", 4) == 0 ||
-           strncmp(name, "libmpi", 6) == 0 || strncmp(name, "libopen-", 8) == 0 ||
-           strncmp(name, "libpmpi", 7) == 0;
-}
-
-static struct ar_mpi_abi *abi_of(const void *function)
-{
-    for (size_t i = 0; i < hook.n_libraries; i++)
-        if (ar_object_contains(&hook.libraries[i].object, function))
-            return hook.libraries[i].abi;
-    /* Another tool's wrapper stands in between: with one library there is no doubt whose. */
-    return hook.n_libraries == 1 ? hook.libraries[0].abi : NULL;
-}
-
-/* ---- slots ----------------------------------------------------------------------------------- */
-
 static uint32_t id_of(const char *name)
 {
     return ar_idmap_get(&hook.ids, ar_hash_bytes(name, strlen(name)), AR_NO_ID);
 }
 
-/* The wrapper that stands for `target`, the function `name`; NULL where there is none. */
+/*
+ * The wrapper that stands for `target`, the function `name`; NULL where there is none. A wrapper
+ * calls one function: if it passes calls on to a tool, callers that go past the tool are left alone,
+ * and the other way round.
+ */
 static void *wrapper_for(const char *name, void *target)
 {
     uint32_t id = id_of(name);
-    struct ar_mpi_abi *abi = id == AR_NO_ID ? NULL : abi_of(target);
+    const struct ar_mpi_provider *provider = id == AR_NO_ID ? NULL : ar_mpi_provider_of(target);
+    struct ar_mpi_abi *abi = provider ? provider->abi : NULL;
 
-    if (!abi || !abi->wrappers[id] || target == abi->wrappers[id])
+    if (!abi || !abi->wrappers[id])
         return NULL;
     if (!abi->real[id])
         abi->real[id] = target;
-    return abi->wrappers[id];
+    return ar_mpi_provider_of(abi->real[id]) == provider ? abi->wrappers[id] : NULL;
+}
+
+struct definitions {
+    const char *name;
+    void *first;
+    size_t n;
+};
+
+static bool count_definition(const struct ar_object *object, void *context)
+{
+    struct definitions *found = context;
+    void *function = ar_object_function(object, found->name);
+
+    if (function && found->n++ == 0)
+        found->first = function;
+    return found->n > 1;
 }
 
 /*
- * What a lazy slot would be bound to: the global scope comes first, then the object's own
- * libraries.
+ * What a lazy slot will be bound to. That depends on the scopes its object was loaded into, which
+ * cannot be asked for; it does not matter as long as one object alone defines the function.
  */
-static void *resolve(const struct ar_object *object, const char *name)
+static void *only_definition(const char *name)
 {
-    void *target = dlsym(RTLD_DEFAULT, name);
-    void *handle = target ? NULL : ar_object_open(object);
+    struct definitions found = {.name = name};
 
-    if (handle) {
-        target = dlsym(handle, name);
-        dlclose(handle);
-    }
-    return target;
+    ar_objects_each(count_definition, &found);
+    return found.n == 1 ? found.first : NULL;
 }
 
 #define X(id, name, class, sync, light) light,
@@ -254,14 +132,14 @@ static void redirect(const struct ar_object *object, const char *name, void **sl
 {
     const char *function = name + strlen(context);
     uint32_t id = id_of(function);
-    void *target = *slot;
+    void *target = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
     if (!target || id == AR_NO_ID) /* a weak function that this library does not have */
         return;
     if (is_light[id] && ar_is_mpi4py(object->name))
         return;
     if (ar_object_contains(object, target))
-        target = resolve(object, name);
+        target = only_definition(name);
 
     void *wrapper = target ? wrapper_for(function, target) : NULL;
 
@@ -280,7 +158,7 @@ static void say_fortran(const struct ar_object *object, const char *name, void *
         return;
     *(bool *)said = true;
     snprintf(text, sizeof text, "%s: its calls from Fortran are not recorded",
-             base_name(object->name));
+             ar_base_name(object->name));
     ar_livemap_fact("fortran", text);
 }
 
@@ -292,9 +170,8 @@ static void redirect_all(const struct ar_object *object)
     ar_slots_each(object, "MPI_", redirect, no_prefix);
     if (is_fortran_layer(object))
         ar_slots_each(object, "PMPI_", redirect, profiling);
-    for (size_t i = 0; i < hook.n_libraries; i++)
-        if (hook.libraries[i].has_fortran)
-            ar_slots_each(object, "mpi_", say_fortran, &said);
+    if (ar_mpi_hides_fortran())
+        ar_slots_each(object, "mpi_", say_fortran, &said);
 }
 
 /* ---- dlsym ----------------------------------------------------------------------------------- */
@@ -315,9 +192,11 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
 
     if (!found || !name || !ar_live_base)
         return found;
+
+    int saved_errno = errno;
+
     look_at_new_objects();
-    if (strcmp(name, "PyInit_MPI") == 0)
-        found = ar_mpi4py_init(found);
+    errno = saved_errno;
     if (strncmp(name, "MPI_", 4) == 0) {
         pthread_mutex_lock(&hook.lock);
         void *wrapper = wrapper_for(name, found);
@@ -340,78 +219,197 @@ static void redirect_for_python(const struct ar_object *object, const char *name
 
 static bool loads_for_python(const struct ar_object *object)
 {
-    const char *name = base_name(object->name);
+    const char *name = ar_base_name(object->name);
 
-    return *name == '\0' || strncmp(name, "libpython", 9) == 0 ||
-           strncmp(name, "_ctypes.", 8) == 0 || strncmp(name, "_cffi_backend.", 14) == 0 ||
-           strncmp(name, "_posixsubprocess.", 17) == 0;
+    return *name == '\0' || ar_starts_with(name, "libpython") || ar_starts_with(name, "_ctypes.") ||
+           ar_starts_with(name, "_cffi_backend.") || ar_starts_with(name, "_posixsubprocess.");
 }
 
-/* ---- scanning -------------------------------------------------------------------------------- */
+/* ---- looking at what was loaded -------------------------------------------------------------- */
 
-static bool seen_before(const struct ar_object *object)
+/* An object that was found, held while it is looked at. */
+struct held {
+    void *handle; /* NULL: it is gone */
+    bool is_library;
+    struct ar_mpi_finding finding;
+};
+
+struct look {
+    bool at_everything; /* not only at what is new */
+    struct ar_object *objects;
+    struct held *held;
+    size_t n;
+};
+
+static uint64_t key_of(const struct ar_object *object)
 {
-    uint64_t key = (uint64_t)(uintptr_t)object->dynamic;
+    return (uint64_t)(uintptr_t)object->dynamic;
+}
 
-    if (ar_idmap_get(&hook.seen, key, 0))
+static bool see(const struct ar_object *object)
+{
+    return ar_idmap_put(&hook.seen, key_of(object), 1) == AR_OK;
+}
+
+static bool was_preloaded(const struct ar_object *object)
+{
+    return ar_idmap_get(&hook.preloaded, key_of(object), 0);
+}
+
+static bool may_be_tool(const struct ar_object *object, const struct ar_mpi_traits *traits)
+{
+    return traits->imports_pmpi || (traits->imports_dlsym && was_preloaded(object));
+}
+
+/* Before there is an MPI library it does not matter who calls one. */
+static bool concerns_mpi(const struct ar_object *object)
+{
+    struct ar_mpi_traits traits = ar_mpi_traits_of(object);
+
+    if (traits.defines_mpi && ar_mpi_library_is_unknown(object))
         return true;
-    if (ar_idmap_put(&hook.seen, key, 1) < 0)
+    return ar_mpi_n_libraries() &&
+           (traits.imports_mpi || traits.imports_fortran || may_be_tool(object, &traits) ||
+            ar_object_function(object, "MPI_Init"));
+}
+
+/* Most objects have nothing to do with MPI, and need not be held. */
+static bool is_wanted(const struct ar_object *object, void *context)
+{
+    const struct look *look = context;
+
+    if (!look->at_everything && ar_idmap_get(&hook.seen, key_of(object), 0))
+        return false;
+    if (loads_for_python(object) || concerns_mpi(object))
         return true;
+    see(object);
     return false;
 }
 
-/* Moves the objects that are new to the front and returns how many they are. */
-static size_t new_ones_first(struct ar_object *objects, size_t n_objects)
+static bool is_new_library(const struct ar_object *object)
 {
-    size_t n_new = 0;
+    pthread_mutex_lock(&hook.lock);
+    bool is_unknown = ar_mpi_library_is_unknown(object);
 
-    for (size_t i = 0; i < n_objects; i++)
-        if (!seen_before(&objects[i])) {
-            struct ar_object object = objects[i];
+    pthread_mutex_unlock(&hook.lock);
+    return is_unknown && ar_object_function(object, "PMPI_Init");
+}
 
-            objects[i] = objects[n_new];
-            objects[n_new++] = object;
-        }
-    return n_new;
+static void hold_all(struct look *look)
+{
+    look->held = look->n ? calloc(look->n, sizeof *look->held) : NULL;
+    for (size_t i = 0; look->held && i < look->n; i++) {
+        struct held *held = &look->held[i];
+
+        held->handle = ar_object_hold(&look->objects[i]);
+        held->is_library = held->handle && is_new_library(&look->objects[i]);
+        if (held->is_library)
+            ar_mpi_library_recognise(&look->objects[i], &held->finding);
+    }
+}
+
+/* Those that were taken over are held for good. */
+static void release_all(struct look *look)
+{
+    for (size_t i = 0; look->held && i < look->n; i++)
+        if (look->held[i].handle)
+            dlclose(look->held[i].handle);
+    free(look->held);
+    ar_objects_free(look->objects, look->n);
+}
+
+static void add_libraries(struct look *look)
+{
+    for (size_t i = 0; i < look->n; i++) {
+        struct held *held = &look->held[i];
+
+        if (held->handle && ar_object_function(&look->objects[i], "PMPI_Init") &&
+            know_functions() && ar_mpi_library_add(&look->objects[i], held->handle, &held->finding))
+            held->handle = NULL;
+    }
+}
+
+static void add_tools(struct look *look)
+{
+    for (size_t i = 0; i < look->n; i++) {
+        const struct ar_object *object = &look->objects[i];
+        struct held *held = &look->held[i];
+
+        if (held->handle && !loads_for_python(object) && !is_fortran_layer(object) &&
+            ar_mpi_tool_add(object, held->handle, was_preloaded(object)))
+            held->handle = NULL;
+    }
+}
+
+/* Libraries and tools first, so that what calls one finds it known. */
+static void go_through(struct look *look)
+{
+    add_libraries(look);
+    if (ar_mpi_n_libraries())
+        add_tools(look);
+    for (size_t i = 0; i < look->n; i++) {
+        const struct ar_object *object = &look->objects[i];
+
+        if (!look->held[i].handle || !see(object))
+            continue;
+        if (loads_for_python(object))
+            ar_slots_each(object, "", redirect_for_python, NULL);
+        if (ar_mpi_n_libraries() && !belongs_to_mpi(object))
+            redirect_all(object);
+    }
 }
 
 /*
- * Libraries first, so that what uses one finds it recognised; with a new one everything is looked
- * at again.
+ * Objects are held, and what they hold is released, without our lock: the linker has locks of its own
+ * then, and runs code of the objects. Returns whether there is a new library: whoever was seen before
+ * it may call it.
  */
-static void scan(void)
+static bool look(struct ar_load_counts counts, bool at_everything)
 {
-    size_t n_objects, n_known = hook.n_libraries;
-    struct ar_object *objects = ar_objects_list(&n_objects);
-    size_t n_new = new_ones_first(objects, n_objects);
+    struct look look = {.at_everything = at_everything};
 
-    for (size_t i = 0; i < n_new; i++)
-        look_for_library(&objects[i]);
-    for (size_t i = 0; i < n_new; i++)
-        if (loads_for_python(&objects[i]))
-            ar_slots_each(&objects[i], "", redirect_for_python, NULL);
-    for (size_t i = 0; i < (hook.n_libraries > n_known ? n_objects : n_new); i++)
-        if (hook.n_libraries && !belongs_to_mpi(&objects[i]))
-            redirect_all(&objects[i]);
-    free(objects);
+    pthread_mutex_lock(&hook.lock);
+    size_t n_libraries = ar_mpi_n_libraries();
+    look.objects = ar_objects_list(is_wanted, &look, &look.n);
+    pthread_mutex_unlock(&hook.lock);
+    hold_all(&look);
+    pthread_mutex_lock(&hook.lock);
+    if (look.held)
+        go_through(&look);
+    hook.counts = counts;
+    bool is_new = ar_mpi_n_libraries() > n_libraries;
+    pthread_mutex_unlock(&hook.lock);
+    release_all(&look);
+    return is_new;
 }
 
 static void look_at_new_objects(void)
 {
+    uint64_t begin_ns = ar_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     struct ar_load_counts counts = ar_objects_counts();
 
     pthread_mutex_lock(&hook.lock);
+    bool is_news = counts.n_loaded != hook.counts.n_loaded;
+
     if (counts.n_unloaded != hook.counts.n_unloaded)
         ar_idmap_free(&hook.seen); /* an address may come again with another object at it */
-    if (counts.n_loaded != hook.counts.n_loaded) {
-        hook.counts = counts;
-        scan();
-    }
     pthread_mutex_unlock(&hook.lock);
+    for (bool at_everything = false; is_news; at_everything = true)
+        is_news = look(counts, at_everything);
+    ar_spent_since(AR_OVERHEAD_IMPORTS, begin_ns);
+}
+
+/* The linker lists the program first, then what is preloaded, and then what the program needs. */
+static bool note_preloaded(const struct ar_object *object, void *context)
+{
+    (void)context;
+    return ar_object_contains(object, (void *)gnu_get_libc_version) ||
+           ar_idmap_put(&hook.preloaded, key_of(object), 1) < 0;
 }
 
 void ar_mpi_hook_start(void)
 {
+    ar_objects_each(note_preloaded, NULL);
     look_at_new_objects();
 }
 

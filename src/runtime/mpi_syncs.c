@@ -94,13 +94,13 @@ static void sum_up_first(struct ar_thread *t, struct ar_syncs *syncs, uint64_t n
     syncs->n_first = 0;
     t->root->interval_ticks = 0;
     for (size_t i = 0; i < all->n_slots; i++)
-        if (all->slots[i]) {
-            struct ar_node *node = ar_live_ptr(all->slots[i]);
+        if (all->slots[i].ref) {
+            struct ar_node *node = ar_live_ptr(all->slots[i].ref);
 
             node->interval_ticks = node->epoch = 0;
         }
     for (size_t i = 0; i < all->n_slots; i++) {
-        struct ar_node *node = all->slots[i] ? ar_live_ptr(all->slots[i]) : NULL;
+        struct ar_node *node = all->slots[i].ref ? ar_live_ptr(all->slots[i].ref) : NULL;
 
         if (node && !node->epoch) {
             node->epoch = 1;
@@ -109,11 +109,11 @@ static void sum_up_first(struct ar_thread *t, struct ar_syncs *syncs, uint64_t n
         }
     }
     for (size_t i = 0; i < all->n_slots; i++) {
-        struct ar_node *node = all->slots[i] ? ar_live_ptr(all->slots[i]) : NULL;
+        struct ar_node *node = all->slots[i].ref ? ar_live_ptr(all->slots[i].ref) : NULL;
 
         if (node && node->epoch) {
             node->epoch = 0;
-            offer(syncs->first, &syncs->n_first, all->slots[i],
+            offer(syncs->first, &syncs->n_first, all->slots[i].ref,
                   ticks_by(node, now) - (int64_t)node->interval_ticks);
         }
     }

@@ -3,8 +3,10 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/idmap.h"
 #include "base/limits.h"
+#include "format/note.h"
 #include "runtime/identity.h"
 
 #include <dirent.h>
@@ -146,7 +148,7 @@ static bool add_line(const void *line, size_t n_bytes)
     int directory = open_directory();
     int fd = directory < 0
                  ? -1
-                 : openat(directory, notes.own, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+                 : ar_file_open(directory, notes.own, O_WRONLY | O_APPEND | O_NOFOLLOW, NULL);
 
     if (directory >= 0)
         close(directory);
@@ -156,14 +158,14 @@ static bool add_line(const void *line, size_t n_bytes)
 /* The lines that are whole; NULL: there is none. */
 static char *read_lines(int directory, const char *name)
 {
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat st;
+    int fd = ar_file_open(directory, name, O_RDONLY | O_NOFOLLOW, &st);
     char *text = NULL;
     ssize_t n = 0;
 
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LARGEST_FILE_BYTES)
+    if (st.st_uid == geteuid() && st.st_size <= LARGEST_FILE_BYTES)
         text = malloc((size_t)st.st_size + 1);
     if (text)
         n = read(fd, text, (size_t)st.st_size);
@@ -302,9 +304,9 @@ static bool decide(const struct ar_site *site)
                         .marks = calloc(site->world_size, 1),
                         .n_accounted = ranks_at(site),
                         .all_able = site->is_able};
-    char line[32];
+    char line[48];
 
-    snprintf(line, sizeof line, "open %016llx\n", (unsigned long long)notes.token);
+    snprintf(line, sizeof line, AR_NOTE_MAGIC "\nopen %016llx\n", (unsigned long long)notes.token);
     for (uint32_t i = 0; a.marks && i < site->n_ranks; i++)
         a.marks[site->ranks[i]] = 1;
     ar_bytes_put(&a.yes, "yes", 3);
@@ -387,7 +389,7 @@ static bool follow(const struct ar_site *site)
     uint64_t deadline_ns = ar_clock_ns(CLOCK_MONOTONIC) + OPEN_WITHIN_NS, answered = 0, token = 0;
     struct timespec pause = {.tv_nsec = FIRST_PAUSE_NS};
 
-    if (!begin_file(site->ranks[0], "new\n"))
+    if (!begin_file(site->ranks[0], AR_NOTE_MAGIC "\n"))
         return false;
     while (ar_clock_ns(CLOCK_MONOTONIC) < deadline_ns) {
         enum word word = read_rank_0(&token);

@@ -26,11 +26,11 @@ static struct ar_node *parent_of(const struct ar_node *node)
     return ar_live_ptr(node->parent_ref);
 }
 
-static bool is_above(const struct ar_node *node, const struct ar_node *below)
+static bool is_above(const struct ar_node *above, const struct ar_node *node)
 {
-    while (below != node && below->parent_ref)
-        below = parent_of(below);
-    return below == node;
+    while (node != above && node->parent_ref)
+        node = parent_of(node);
+    return node == above;
 }
 
 struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function)
@@ -55,7 +55,7 @@ bool ar_tree_recurses(const struct ar_node *node)
 
 static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
 {
-    struct ar_node *node = ar_tree_child(t, key);
+    struct ar_node *node = ar_tree_child(t, key, now);
 
     if (!node)
         return;
@@ -75,7 +75,10 @@ static void drop(struct ar_thread *t, const struct ar_node *node, uint64_t *n_mi
         ++*n_missed;
 }
 
-/* Closes all inside `node`, an ancestor of the current one. */
+/*
+ * Closes all inside `node`, an ancestor of the current one. Where that is a function in C it has
+ * switched C stacks, and what is inside has not returned: it may go on.
+ */
 static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
     uint64_t n_missed = 0;
@@ -84,7 +87,8 @@ static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
         close_node(t, open, now);
         drop(t, open, &n_missed, now);
     }
-    ar_livemap_lost(AR_LOST_FRAMES, n_missed);
+    if (!(node->flags & AR_MARK_BUILTIN))
+        ar_livemap_lost(AR_LOST_FRAMES, n_missed);
     ar_tree_move(t, node, now);
 }
 
@@ -105,12 +109,6 @@ static bool keeps_regions(const struct ar_node *node, const struct ar_node *oute
 static bool keeps_all_but_outermost(const struct ar_node *node, const struct ar_node *outermost)
 {
     return node != outermost;
-}
-
-static bool keeps_all_but_builtins(const struct ar_node *node, const struct ar_node *outermost)
-{
-    (void)outermost;
-    return !(node->flags & AR_MARK_BUILTIN);
 }
 
 /*
@@ -153,19 +151,57 @@ static bool has_region_inside(const struct ar_thread *t, const struct ar_node *n
 }
 
 /*
+ * The path to the current node is not the one that goes on: that to `node` is. Functions in C on it have
+ * returned: they are on it because what they called has a C stack of its own.
+ */
+static void change_path(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    struct ar_node *above = t->current; /* of both paths */
+
+    t->came_from = t->current;
+    for (; !is_above(above, node); above = parent_of(above))
+        close_node(t, above, now);
+    for (struct ar_node *open = node; open != above; open = parent_of(open))
+        if (open->ticks >= 0 && !(open->flags & AR_MARK_BUILTIN)) {
+            ar_tree_touch(t, open);
+            __atomic_store_n(&open->ticks, (int64_t)((uint64_t)open->ticks - now),
+                             __ATOMIC_RELAXED);
+        }
+    ar_tree_move(t, node, now);
+}
+
+static bool has_returned(const struct ar_node *node)
+{
+    return node->flags & AR_MARK_BUILTIN && node->ticks >= 0;
+}
+
+void ar_tree_go_back(struct ar_thread *t, struct ar_node *gone, uint64_t now)
+{
+    struct ar_node *node = t->came_from && !is_above(gone, t->came_from) ? t->came_from : gone;
+
+    while (has_returned(node))
+        node = parent_of(node);
+    change_path(t, node, now);
+    t->came_from = NULL;
+}
+
+/*
  * In a program that switches C stacks, as greenlets do, the node may have been closed already, or
- * not be above the current one at all: then only its own clock is stopped. Where nodes have been
- * taken out of the path, the function goes on in another one.
+ * not be above the current one at all: then its own clock is stopped. If it is a function in C, that is
+ * the one that switched: what called it goes on. Where nodes have been taken out of the path, the
+ * function goes on in another one.
  */
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
     if (!is_above(node, t->current)) {
+        struct ar_node *moved = t->has_moved ? ar_tree_find_open(t, (uint32_t)node->key) : NULL;
+
         close_node(t, node, now);
-        if (!t->has_moved)
+        if (!moved && node->flags & AR_MARK_BUILTIN)
+            change_path(t, parent_of(node), now);
+        if (!moved)
             return;
-        node = ar_tree_find_open(t, (uint32_t)node->key);
-        if (!node)
-            return;
+        node = moved;
     }
     if (has_region_inside(t, node)) {
         if (!(t->task && node->flags & AR_MARK_SUSPENDS)) {
@@ -241,17 +277,4 @@ bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now)
     t->has_moved = true;
     take_out(t, node, keeps_all_but_outermost, now);
     return true;
-}
-
-void ar_tree_end_builtins(struct ar_thread *t, uint64_t now)
-{
-    struct ar_node *outermost = NULL;
-
-    for (struct ar_node *node = t->current; node != t->root; node = parent_of(node))
-        if (node->flags & AR_MARK_BUILTIN)
-            outermost = node;
-    if (!outermost)
-        return;
-    t->has_moved = true;
-    take_out(t, outermost, keeps_all_but_builtins, now);
 }

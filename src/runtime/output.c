@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/output.h"
 
+#include "base/limits.h"
+#include "base/text.h"
 #include "format/runfile.h"
 #include "runtime/family.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_RUNS 100 /* of the same name: looking for ours among them has an end */
@@ -15,12 +20,19 @@
 static struct {
     char name[AR_PATH_BYTES];
     bool per_rank;
+    bool had_slash; /* at its end */
 } output;
 
 void ar_output_set(const char *name, bool per_rank)
 {
     snprintf(output.name, sizeof output.name, "%s", name);
     output.per_rank = per_rank;
+
+    size_t n = strlen(output.name);
+
+    output.had_slash = n > 1 && output.name[n - 1] == '/';
+    while (n > 1 && output.name[n - 1] == '/')
+        output.name[--n] = '\0';
 }
 
 bool ar_output_is_per_rank(void)
@@ -117,16 +129,116 @@ void ar_output_name(const struct ar_identity *identity, char *path)
     path[n < AR_PATH_BYTES ? n : AR_PATH_BYTES - 1] = '\0';
 }
 
-void ar_output_directory(const struct ar_identity *identity, char *path)
+static void cut_to_directory(char *path)
 {
-    ar_output_name(identity, path);
-
     char *slash = strrchr(path, '/');
 
     if (slash)
         slash[slash == path] = '\0';
     else
         snprintf(path, AR_PATH_BYTES, ".");
+}
+
+void ar_output_directory(const struct ar_identity *identity, char *path)
+{
+    ar_output_name(identity, path);
+    cut_to_directory(path);
+}
+
+/* ---- whether it can be written ----------------------------------------------------------------- */
+
+#define PROBE_BYTES 4096
+
+static bool has_room(int fd)
+{
+    static const char zeros[PROBE_BYTES];
+
+    return !ar_file_may_have(PROBE_BYTES) || write(fd, zeros, PROBE_BYTES) == PROBE_BYTES;
+}
+
+/* Why no file can be made; other errors say only that there are no files without names here. */
+static bool is_final(int error)
+{
+    static const int errors[] = {ENOENT, ENOTDIR, EACCES, EPERM,       EROFS,
+                                 ENOSPC, EDQUOT,  ELOOP,  ENAMETOOLONG};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (error == errors[i])
+            return true;
+    return false;
+}
+
+/*
+ * By a file without a name, of which nothing can stay. File systems that have no such files say only
+ * what we may do. errno tells why not.
+ */
+static bool can_write_in(const char *directory)
+{
+    int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return !is_final(errno) && faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0;
+
+    bool can = has_room(fd);
+    int error = errno;
+
+    close(fd);
+    errno = error;
+    return can;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+enum ar_status ar_output_check(const struct ar_identity *identity, struct ar_error *err)
+{
+    char path[AR_PATH_BYTES], directory[AR_PATH_BYTES];
+
+    ar_output_name(identity, path);
+    ar_output_directory(identity, directory);
+    if (!can_write_in(directory))
+        return ar_fail(err, AR_IO,
+                       "%.300s: %s (the program is recorded all the same; if the run cannot be "
+                       "written when it ends, a line says how to recover it)",
+                       directory, strerror(errno));
+    if (is_directory(path))
+        return ar_fail(err, AR_EXISTS,
+                       "%.300s: is a directory (the run gets that name with -2 or the next number "
+                       "that is free)",
+                       path);
+    if (output.had_slash)
+        return ar_fail(err, AR_EXISTS,
+                       "%.300s/: not the name of a file (the run gets it without the slash)", path);
+    return AR_OK;
+}
+
+/* `path` becomes the file of that name there. */
+static bool move_to(const char *directory, const char *name, char *path)
+{
+    if (!directory || *directory != '/' || strlen(directory) + 1 + strlen(name) >= AR_PATH_BYTES ||
+        !can_write_in(directory))
+        return false;
+    stpcpy(stpcpy(stpcpy(path, directory), "/"), name);
+    return true;
+}
+
+void ar_output_name_elsewhere(const struct ar_identity *identity, char *path)
+{
+    char name[AR_PATH_BYTES], directory[AR_PATH_BYTES], here[AR_PATH_BYTES];
+
+    ar_output_name(identity, path);
+    ar_output_directory(identity, directory);
+    if (can_write_in(directory))
+        return;
+    snprintf(name, sizeof name, "%s", ar_base_name(path));
+    if (move_to(getcwd(here, sizeof here), name, path) || move_to(getenv("HOME"), name, path) ||
+        move_to(getenv("TMPDIR"), name, path))
+        return;
+    move_to("/tmp", name, path);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */

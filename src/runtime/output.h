@@ -7,6 +7,8 @@
  * which rank this is. With `per_rank` each rank has a file of its own, and a name without {rank} has
  * the rank before its ending: heat.3.allranks.
  *
+ * A name that ends in a slash names a directory, and no run can have it: the slash is left out.
+ *
  * Nothing is overwritten. Only a run that holds this process, or its root, is replaced by one that
  * holds more.
  *
@@ -21,6 +23,17 @@ void ar_output_set(const char *name, bool per_rank);
 bool ar_output_is_per_rank(void);
 /* The name with its words filled in, of AR_PATH_BYTES. */
 void ar_output_name(const struct ar_identity *identity, char *path);
+/*
+ * Before the program starts: whether a run can be written under that name, as far as can be told
+ * without making a file. The text says what is wrong, and what becomes of the run.
+ */
+AR_MUST_CHECK enum ar_status ar_output_check(const struct ar_identity *identity,
+                                             struct ar_error *err);
+/*
+ * For `allranks recover`, after a run could not be written: the name, of AR_PATH_BYTES, or, if nothing can be
+ * written there now, the same in the current directory, $HOME, $TMPDIR or /tmp.
+ */
+void ar_output_name_elsewhere(const struct ar_identity *identity, char *path);
 /* Where it will be. */
 void ar_output_directory(const struct ar_identity *identity, char *path);
 

@@ -78,6 +78,24 @@ static void end_chunks(PyThreadState *ts, const struct ar_hidden_frames *hidden)
 #endif
 }
 
+/*
+ * From 3.12 on the interpreter notes the tools of each instruction as soon as two tools share any event
+ * in a code object. If one of them listened to instructions before, alone, it is not in the new notes
+ * and is called no more: pdb.set_trace() of 3.13 does not stop where it stands. An array that is there
+ * from the start is kept right, and freed, by the interpreter.
+ */
+void ar_code_share_instructions(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    _PyCoMonitoringData *data = code->_co_monitoring;
+
+    if (data && !data->per_instruction_opcodes && !data->per_instruction_tools)
+        data->per_instruction_tools = PyMem_Calloc((size_t)Py_SIZE(code), 1);
+#else
+    (void)code;
+#endif
+}
+
 struct ar_hidden_frames ar_frames_hide(PyThreadState *ts)
 {
     struct ar_hidden_frames hidden = {

@@ -30,7 +30,8 @@
 #include <internal/pycore_interpframe.h>
 #elif PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_frame.h>
-#else
+#endif
+#if PY_VERSION_HEX < 0x030C0000
 #include <internal/pycore_interp.h>
 #endif
 #undef Py_BUILD_CORE
@@ -82,6 +83,17 @@ static inline ar_frame *ar_frame_skip_shims(ar_frame *frame)
     return frame;
 }
 
+/* Is it one of those? May be false of one that has not begun to run. */
+static inline bool ar_frame_is_shim(ar_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return frame->owner > FRAME_OWNED_BY_FRAME_OBJECT;
+#else
+    (void)frame;
+    return false;
+#endif
+}
+
 /* The one that this thread is in; NULL: none of Python's. */
 static inline ar_frame *ar_frame_innermost(PyThreadState *ts)
 {
@@ -125,21 +137,32 @@ static inline PyObject *ar_frame_first_local(ar_frame *frame)
 #endif
 }
 
-/* Byte offset of the instruction that the frame is at, plus one; 0 where it has not started. */
+/* The instruction that the frame is at, in units of two bytes; negative where it has not started. */
+static inline int64_t ar_frame_units(ar_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return frame->instr_ptr - _PyCode_CODE(ar_frame_code(frame));
+#elif PY_VERSION_HEX >= 0x030B0000
+    return frame->prev_instr - _PyCode_CODE(frame->f_code);
+#elif PY_VERSION_HEX >= 0x030A0000
+    return frame->f_lasti;
+#else
+    return frame->f_lasti / 2;
+#endif
+}
+
+/* Byte offset of that instruction, plus one; 0 where it has not started. */
 static inline uint32_t ar_frame_site(ar_frame *frame)
 {
-    if (!frame)
-        return 0;
-#if PY_VERSION_HEX >= 0x030D0000
-    int64_t units = frame->instr_ptr - _PyCode_CODE(ar_frame_code(frame));
-#elif PY_VERSION_HEX >= 0x030B0000
-    int64_t units = frame->prev_instr - _PyCode_CODE(frame->f_code);
-#elif PY_VERSION_HEX >= 0x030A0000
-    int64_t units = frame->f_lasti;
-#else
-    int64_t units = frame->f_lasti / 2;
-#endif
+    int64_t units = frame ? ar_frame_units(frame) : -1;
+
     return units < 0 ? 0 : (uint32_t)units * 2 + 1;
+}
+
+/* The same of a frame that has called something, and so has started. */
+static inline uint32_t ar_frame_call_site(ar_frame *frame)
+{
+    return (uint32_t)ar_frame_units(frame) * 2 + 1;
 }
 
 /* A generator or coroutine that is resumed has. */
@@ -233,6 +256,25 @@ static inline PyObject *ar_code_name(PyCodeObject *code)
     return code->co_name;
 #endif
 }
+
+/* Of a generator or coroutine; borrowed. */
+static inline PyCodeObject *ar_generator_code(PyGenObject *generator)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyCodeObject *code = PyGen_GetCode(generator);
+
+    Py_XDECREF(code); /* the generator holds it */
+    return code;
+#else
+    return (PyCodeObject *)generator->gi_code;
+#endif
+}
+
+/*
+ * Lets another tool ask for the events of single instructions (sys.monitoring's INSTRUCTION, a frame's
+ * f_trace_opcodes) in code that we listen to. Under the GIL, before the code runs.
+ */
+void ar_code_share_instructions(PyCodeObject *code);
 
 /* ---- an empty stack -------------------------------------------------------------------------- */
 

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/python_thread.h"
 
+#include "runtime/pyread.h"
+
+#include <stdlib.h>
+
 static bool is_thread_start(PyCodeObject *code)
 {
     return PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") == 0 &&
            code->co_argcount > 0;
 }
 
-static PyObject *name_of_thread(PyObject *thread)
+static void take_name(struct ar_thread *t, PyObject *thread)
 {
-    PyObject *attribute = PyUnicode_FromString("_name");
-    PyObject *name = attribute ? PyObject_GenericGetAttr(thread, attribute) : NULL;
+    PyObject *name = ar_pyread_instance(thread, "_name");
+    struct ar_pytext text = ar_pyread_text(name);
 
-    Py_XDECREF(attribute);
-    return name;
+    if (text.bytes)
+        ar_thread_name(t, text.bytes);
+    free(text.bytes);
+    Py_XDECREF(name);
 }
 
 static void give_name(struct ar_thread *t, ar_frame *frame)
@@ -25,13 +31,10 @@ static void give_name(struct ar_thread *t, ar_frame *frame)
         return;
     PyErr_Fetch(&type, &value, &traceback);
 
-    PyObject *name = name_of_thread(thread);
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    struct ar_ours ours = ar_ours_begin(t);
 
-    if (text)
-        ar_thread_name(t, text);
-    Py_XDECREF(name);
-    PyErr_Clear();
+    take_name(t, thread);
+    ar_ours_end(ours);
     PyErr_Restore(type, value, traceback);
 }
 

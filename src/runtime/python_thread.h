@@ -15,6 +15,16 @@
 
 struct ar_thread *ar_python_thread_attach(ar_frame *frame);
 
+/*
+ * A Python function is being entered. The state that the thread has had so far may be gone only while
+ * nothing is open; where it changes otherwise there are several, and none is kept.
+ */
+static inline void ar_python_state(struct ar_thread *t, PyThreadState *ts)
+{
+    if (__builtin_expect(t->python != ts, 0))
+        t->python = t->current == t->root ? ts : NULL;
+}
+
 /* `frame` is the one being entered. NULL: this thread is not recorded. */
 static inline struct ar_thread *ar_python_thread(ar_frame *frame)
 {

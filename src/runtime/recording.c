@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/recording.h"
 
+#include "base/file_system.h"
+#include "base/text.h"
 #include "format/profile.h"
 #include "runtime/clock_offsets.h"
 #include "runtime/family.h"
@@ -18,6 +20,7 @@
 #include "runtime/rollcall.h"
 #include "runtime/sites.h"
 #include "runtime/spawning.h"
+#include "runtime/spending.h"
 #include "runtime/tree.h"
 
 #include <errno.h>
@@ -73,6 +76,16 @@ static void write_without_signal(const char *text, size_t n_bytes)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Paths in it are others' words: of them only what may be shown. The end of the line is ours. */
+static size_t end_line(char *line, size_t n_line)
+{
+    size_t n = ar_text_make_displayable(line, strnlen(line, n_line - 2));
+
+    line[n] = '\n';
+    line[n + 1] = '\0';
+    return n + 1;
+}
+
 /* One line on stderr, in one write so that ranks do not mix. */
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
@@ -82,10 +95,8 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
     va_start(ap, fmt);
     int n = vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    if (n > (int)sizeof line - 1)
-        n = (int)sizeof line - 1;
     if (n > 0 && stderr_is_as_it_was())
-        write_without_signal(line, (size_t)n);
+        write_without_signal(line, end_line(line, sizeof line));
 }
 
 bool ar_recording_speaks(void)
@@ -94,19 +105,35 @@ bool ar_recording_speaks(void)
            recording.identity.world_rank == ar_rollcall_first();
 }
 
+const char *ar_recording_remote_file_system(void)
+{
+    return ar_remote_file_system_of(recording.identity.job_dir);
+}
+
+const char *ar_recording_directory(void)
+{
+    return recording.identity.job_dir;
+}
+
 /* Of files that are beside the output, where those of other nodes may be, too. */
 static bool speaks_for_nodes(void)
 {
     return recording.identity.world_rank == ar_rollcall_first_known();
 }
 
+/* A path of a command that the user may copy, so never unquoted; `word` is of AR_PATH_BYTES. */
+static const char *as_word(const char *path, char *word)
+{
+    return ar_text_quote(path, word, AR_PATH_BYTES) ? word : "...";
+}
+
 static void say_where(const char *why, const char *directory)
 {
-    char output[AR_PATH_BYTES];
+    char output[AR_PATH_BYTES], words[2][AR_PATH_BYTES];
 
-    ar_output_name(&recording.identity, output);
-    say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s\n", why,
-        directory, output);
+    ar_output_name_elsewhere(&recording.identity, output);
+    say("allranks: %s; what was recorded can be had by: allranks recover %s -o %s", why,
+        as_word(directory, words[0]), as_word(output, words[1]));
 }
 
 /* Where it was. */
@@ -129,14 +156,15 @@ static void say_sigterm(void)
 /* As soon as this rank is known, and again when MPI has said which it is. */
 static void prepare_to_keep(void)
 {
-    char output[AR_PATH_BYTES];
+    char output[AR_PATH_BYTES], words[2][AR_PATH_BYTES];
 
     ar_keep_prepare(&recording.identity, recording.keeps);
     ar_output_name(&recording.identity, output);
     snprintf(sigterm_line, sizeof sigterm_line,
              "allranks: ended by SIGTERM; what was recorded can be had by: allranks recover %s -o "
-             "%s\n",
-             ar_keep_directory(), output);
+             "%s",
+             as_word(ar_keep_directory(), words[0]), as_word(output, words[1]));
+    end_line(sigterm_line, sizeof sigterm_line);
     ar_keep_when_terminated(say_sigterm);
 }
 
@@ -180,15 +208,18 @@ static const char *as_typed(const char *path)
 
 static void say_written(const char *path, const struct ar_profile *p)
 {
+    char word[AR_PATH_BYTES];
+
     path = as_typed(path);
     if (recording.quiet)
         return;
     if (!ar_output_is_per_rank() || recording.identity.world_rank == AR_RANK_NONE)
-        say("allranks: %s recorded in %s; see: allranks report %s\n", who(p), path, path);
+        say("allranks: %s recorded in %s; see: allranks report %s", who(p), path,
+            as_word(path, word));
     else if (ar_recording_speaks())
         say("allranks: rank %u recorded in %s, each rank in a file of its own; see: allranks "
-            "report %s\n",
-            recording.identity.world_rank, path, path);
+            "report %s",
+            recording.identity.world_rank, path, as_word(path, word));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -205,8 +236,20 @@ static void close_live_file(void)
     recording.finished = true;
 }
 
+/* Encoding, writing and removing take a fifth of the time of reading, which is over by now. */
+#define END_PER_READING 1.2
+
+static void note_end(struct ar_process *process, uint64_t reading_ns)
+{
+    uint64_t ns = (uint64_t)(END_PER_READING * (double)reading_ns);
+
+    process->overheads_ns[AR_OVERHEAD_END] += ns;
+    process->overhead_ns += ns;
+}
+
 static enum ar_status own_profile(struct ar_profile *p, struct ar_error *err)
 {
+    uint64_t begin_ns = ar_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     struct ar_live live;
     enum ar_status status = ar_profile_init(p);
 
@@ -217,6 +260,9 @@ static enum ar_status own_profile(struct ar_profile *p, struct ar_error *err)
         status = ar_profile_add_live(p, &live, 0, err);
         ar_live_close(&live);
     }
+    if (status == AR_OK && p->n_processes)
+        note_end(&p->processes[p->n_processes - 1],
+                 ar_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
     return status;
 }
 
@@ -391,7 +437,7 @@ static void end_given_up(void)
 
 static void end_kept(void)
 {
-    char output[AR_PATH_BYTES];
+    char output[AR_PATH_BYTES], words[2][AR_PATH_BYTES];
     const char *directory = ar_keep_directory();
 
     close_live_file();
@@ -403,10 +449,9 @@ static void end_kept(void)
     ar_output_name(&recording.identity, output);
     if (!recording.quiet && speaks_for_nodes())
         say("allranks: %u ranks recorded in %s, each in a live file; to merge them: allranks merge "
-            "%s "
-            "-o %s\n",
-            recording.identity.world_size, as_typed(directory), as_typed(directory),
-            as_typed(output));
+            "%s -o %s",
+            recording.identity.world_size, as_typed(directory),
+            as_word(as_typed(directory), words[0]), as_word(as_typed(output), words[1]));
 }
 
 /* ---- the end of a rank that went on after MPI_Finalize ---------------------------------------- */
@@ -490,7 +535,7 @@ static void complete_ranks(void)
  */
 static void end_rank_of_site(void)
 {
-    char output[AR_PATH_BYTES];
+    char output[AR_PATH_BYTES], words[3][AR_PATH_BYTES];
     const char *run = *recording.written ? recording.written : output;
 
     ar_output_name(&recording.identity, output);
@@ -500,8 +545,9 @@ static void end_rank_of_site(void)
 
     if (directory)
         say("allranks: the run up to MPI_Finalize is in %s; with what followed it is made by: "
-            "allranks merge %s %s -o %s\n",
-            as_typed(run), as_typed(run), directory, as_typed(output));
+            "allranks merge %s %s -o %s",
+            as_typed(run), as_word(as_typed(run), words[0]), as_word(directory, words[1]),
+            as_word(as_typed(output), words[2]));
 }
 
 /*
@@ -884,6 +930,7 @@ void ar_mpi_spawned(struct ar_mpi_abi *abi)
 /* The locks in the order in which they are taken one inside the other. */
 static void forking(enum ar_fork_step step)
 {
+    ar_spawning_forking(step);
     ar_mpi_hook_forking(step);
     ar_comms_forking(step);
     ar_requests_forking(step);
@@ -914,6 +961,7 @@ static void in_child(void)
 
 void ar_recording_forked(void)
 {
+    uint64_t begin = ar_ticks();
     struct ar_error err;
 
     if (recording.finished || ar_live_base)
@@ -923,12 +971,24 @@ void ar_recording_forked(void)
         ar_livemap_adopt(&recording.identity, ar_threads_forked_in(), &err) == AR_OK) {
         ar_family_begin(&recording.identity);
         ar_threads_adopt();
+        ar_spent(AR_OVERHEAD_START, ar_ticks() - begin);
         return;
     }
     if (recording.with_children)
         ar_family_count_lost(&recording.identity);
     ar_livemap_forget();
     recording.finished = true;
+}
+
+/* It may be hours until the run is written: the first rank says now what is wrong with its name. */
+static void check_output(void)
+{
+    const struct ar_identity *identity = &recording.identity;
+    bool is_first = identity->world_rank == AR_RANK_NONE || identity->world_rank == 0;
+    struct ar_error err;
+
+    if (is_first && !identity->is_child && ar_output_check(identity, &err) < 0)
+        say("allranks: error: %s", err.text);
 }
 
 static void remember_stderr(void)
@@ -948,6 +1008,8 @@ static enum ar_status find_identity(const struct ar_options *options, struct ar_
 
     enum ar_status status = ar_identity_join(&recording.identity, options->stem, err);
 
+    if (status == AR_OK && !ar_family_is_alive(&recording.identity))
+        return ar_fail(err, AR_BAD, "%s: its recording is over", options->stem);
     if (status == AR_OK && !ar_family_has_room(&recording.identity)) {
         ar_family_count_lost(&recording.identity);
         status = ar_fail(err, AR_FULL, "%s: too many child processes", options->stem);
@@ -987,6 +1049,7 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
         ar_livemap_remove();
         return ar_fail(err, AR_FULL, "%s: no room for a first thread", ar_livemap_path());
     }
+    check_output();
     ar_family_begin(&recording.identity);
     prepare_to_keep();
     pass_on(options->children);

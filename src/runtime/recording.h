@@ -41,6 +41,10 @@ void ar_recording_end_without_mpi(bool says_nothing);
 const char *ar_recording_written(void);
 /* The first rank that is recorded speaks for all. */
 bool ar_recording_speaks(void);
+/* Of the live file, where a failure could end the program by SIGBUS; NULL: it is on a local one. */
+const char *ar_recording_remote_file_system(void);
+/* Where it is. */
+const char *ar_recording_directory(void);
 /* In the child of a fork, as soon as Python code may run. */
 void ar_recording_forked(void);
 /* From os._exit: no exit function will run. */

@@ -3,8 +3,10 @@
 
 #include "base/idmap.h"
 #include "runtime/functions.h"
+#include "runtime/pyread.h"
 #include "runtime/tree.h"
 
+#include <stdlib.h>
 #include <structmember.h>
 
 static struct ar_idmap region_of_function; /* of decorated ones: number to number */
@@ -40,18 +42,22 @@ static PyObject *name_with(PyObject *name, PyObject *params)
     return result;
 }
 
-/* 0 with no exception: it cannot be recorded. */
-static uint32_t number_of(PyObject *name)
+/* 0: it cannot be recorded. */
+static uint32_t number_named(const char *name)
 {
-    PyObject *text = PyUnicode_AsEncodedString(name, "utf-8", "surrogateescape");
-    uint32_t number = 0;
+    uint32_t number = ar_function_named(AR_FUNCTION_REGION, name);
 
-    if (text)
-        number = ar_function_named(AR_FUNCTION_REGION, PyBytes_AS_STRING(text));
     if (number)
         ar_tree_mark(number, AR_MARK_REGION);
-    Py_XDECREF(text);
-    PyErr_Clear();
+    return number;
+}
+
+static uint32_t number_of(PyObject *name)
+{
+    struct ar_pytext text = ar_pyread_text(name);
+    uint32_t number = text.bytes ? number_named(text.bytes) : 0;
+
+    free(text.bytes);
     return number;
 }
 
@@ -76,11 +82,13 @@ struct region {
     struct bound enter, exit;
 };
 
+/* Parameters are shown as they show themselves, which may run code of the program. */
 static uint32_t number_of_region(struct region *self)
 {
     if (self->number)
         return self->number;
 
+    struct ar_ours ours = ar_ours_begin(ar_self);
     PyObject *whole = self->params ? name_with(self->name, self->params) : Py_NewRef(self->name);
 
     if (whole)
@@ -88,21 +96,25 @@ static uint32_t number_of_region(struct region *self)
     else
         PyErr_Clear(); /* a parameter that cannot be shown is not the program's problem */
     Py_XDECREF(whole);
+    ar_ours_end(ours);
     return self->number;
 }
 
+static bool is_seen(struct ar_thread *t, uint64_t now)
+{
+    return t && !(t->n_unseen && ar_tree_is_unseen(t, now));
+}
+
+/* A parameter may have forked, or ended the recording: then the thread is another one, or none. */
 static PyObject *region_enter(PyObject *object)
 {
-    if (is_recording()) {
-        struct ar_thread *t = ar_thread_self();
-        bool unseen = !t || (t->n_unseen && ar_tree_is_unseen(t, ar_ticks()));
-        uint32_t number = unseen ? 0 : number_of_region((struct region *)object);
+    if (is_recording() && is_seen(ar_thread_self(), ar_ticks())) {
+        uint32_t number = number_of_region((struct region *)object);
+        struct ar_thread *t = ar_self;
+        ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
 
-        if (number) {
-            ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
-
+        if (number && t)
             ar_tree_enter(t, ar_call_place(caller, t->current) | number, ar_ticks());
-        }
     }
     return Py_NewRef(object);
 }
@@ -110,10 +122,13 @@ static PyObject *region_enter(PyObject *object)
 static PyObject *region_exit(PyObject *object)
 {
     uint64_t now = is_recording() ? ar_ticks() : 0;
-    struct ar_thread *t = is_recording() ? ar_self : NULL;
 
-    if (t && !(t->n_unseen && ar_tree_is_unseen(t, now)))
-        ar_tree_end_region(t, number_of_region((struct region *)object), now);
+    if (is_recording() && is_seen(ar_self, now)) {
+        uint32_t number = number_of_region((struct region *)object);
+
+        if (ar_self)
+            ar_tree_end_region(ar_self, number, now);
+    }
     Py_RETURN_NONE;
 }
 
@@ -123,12 +138,12 @@ static PyObject *region_exit(PyObject *object)
  */
 static int give_code_of_its_own(PyObject *function)
 {
-    PyObject *code = PyObject_GetAttrString(function, "__code__");
-    PyObject *copy = code ? PyObject_CallMethod(code, "replace", NULL) : NULL;
+    struct ar_ours ours = ar_ours_begin(ar_self);
+    PyObject *copy = PyObject_CallMethod(PyFunction_GET_CODE(function), "replace", NULL);
     int rc = copy ? PyObject_SetAttrString(function, "__code__", copy) : -1;
 
     Py_XDECREF(copy);
-    Py_XDECREF(code);
+    ar_ours_end(ours);
     return rc;
 }
 
@@ -471,11 +486,8 @@ static unsigned n_pauses;
 
 static void set_paused(bool pause)
 {
-    PyObject *name = PyUnicode_FromString("(paused)");
-    uint32_t number = name ? number_of(name) : 0;
+    uint32_t number = number_named("(paused)");
 
-    Py_XDECREF(name);
-    PyErr_Clear();
     if (number)
         ar_threads_pause(pause, number);
 }

@@ -2,11 +2,13 @@
 #include "runtime/rollcall.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "format/livefile.h"
+#include "format/note.h"
 #include "runtime/keep.h"
 #include "runtime/livemap.h"
 #include "runtime/output.h"
@@ -45,7 +47,8 @@ static struct {
 
 static bool read_header(const char *path, struct ar_live_header *header)
 {
-    return ar_live_read_header(path, header) && header->version == AR_LIVE_VERSION;
+    return ar_file_is_own(path) && ar_live_read_header(path, header) &&
+           header->version == AR_LIVE_VERSION;
 }
 
 /*
@@ -118,33 +121,39 @@ static bool all_vote(uint32_t vote, uint64_t within_ns)
     return true;
 }
 
-/* 0: there is none. */
+#define VERDICT_BYTES (AR_NOTE_MAGIC_BYTES + 1)
+
+/* 0: there is none. Anything else in its place is no yes. */
 static char read_verdict(const char *path)
 {
-    char word = 'n';
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char note[VERDICT_BYTES];
+    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, NULL);
 
     if (fd < 0)
-        return 0;
-    if (read(fd, &word, 1) != 1)
-        word = 'n';
+        return errno == EINVAL ? 'n' : 0;
+
+    bool is_whole = read(fd, note, sizeof note) == (ssize_t)sizeof note &&
+                    memcmp(note, AR_NOTE_MAGIC, AR_NOTE_MAGIC_BYTES) == 0;
+
     close(fd);
-    return word;
+    return is_whole ? note[AR_NOTE_MAGIC_BYTES] : 'n';
 }
 
 /* false: nothing can be written here. */
 static bool post_verdict(const struct ar_identity *identity, char word)
 {
-    char own[AR_PATH_BYTES + 64];
+    char own[AR_PATH_BYTES + 64], note[VERDICT_BYTES] = AR_NOTE_MAGIC;
     bool posted = false;
 
+    note[AR_NOTE_MAGIC_BYTES] = word;
     snprintf(own, sizeof own, "%s.verdict", identity->live_path);
-    int fd = ar_file_may_have(1)
+    int fd = ar_file_may_have(sizeof note)
                  ? open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
                  : -1;
 
     if (fd >= 0) {
-        posted = write(fd, &word, 1) == 1 && (link(own, roll.verdict) == 0 || errno == EEXIST);
+        posted = write(fd, note, sizeof note) == (ssize_t)sizeof note &&
+                 (link(own, roll.verdict) == 0 || errno == EEXIST);
         close(fd);
         unlink(own);
     }

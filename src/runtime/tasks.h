@@ -6,6 +6,9 @@
  * here which task that is; its node comes between the loop and the coroutine. Names that asyncio
  * makes up (Task-1, Task-2 …) would make a node each: such tasks go by their coroutine instead.
  *
+ * Neither the task nor its coroutine is asked in a way that could run code of the program: a class
+ * that computes the name of its tasks goes by the name that it was given.
+ *
  * A task waits from the end of a step to the beginning of the next.
  *
  * Threads: under the GIL.

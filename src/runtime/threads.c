@@ -2,7 +2,7 @@
 #include "runtime/tree.h"
 
 #include "runtime/budget.h"
-#include "runtime/quiet.h"
+#include "runtime/c_cheap.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -29,14 +29,13 @@ static struct {
     uint32_t
         paused_function; /* its nodes hold the time in which nothing is recorded; 0: none yet */
     bool paused;
-    uint64_t watch_from_ticks;
     bool guards_stacks;
-    bool stopped;             /* no further thread is recorded */
-    struct ar_thread *forked; /* in the child of a fork: the thread that it was */
+    bool has_left_first_stack; /* see is_on_first_stack */
+    bool stopped;              /* no further thread is recorded */
+    struct ar_thread *forked;  /* in the child of a fork: the thread that it was */
 } threads = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .once = PTHREAD_ONCE_INIT,
-    .watch_from_ticks = AR_WATCH_NEVER,
 };
 
 /* ---- nothing is recorded --------------------------------------------------------------------- */
@@ -73,21 +72,21 @@ static void follow(struct ar_thread *t, uint64_t now)
 
 bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now)
 {
-    if (t->n_unseen & AR_UNSEEN_QUIET)
-        ar_quiet_end(t, now);
+    if (t->n_unseen & AR_UNSEEN_OURS)
+        return true;
     if (t->n_unseen & AR_UNSEEN_ASKED)
         follow(t, now);
     return t->n_unseen & AR_UNSEEN_CALLS;
 }
 
-bool ar_tree_is_unseen_return(struct ar_thread *t, uint64_t now)
+bool ar_tree_is_unseen_return(struct ar_thread *t)
 {
-    if (t->n_unseen & AR_UNSEEN_QUIET)
-        ar_quiet_end(t, now);
     if (t->n_unseen & AR_UNSEEN_COUNT) {
         t->n_unseen--;
         return true;
     }
+    if (t->n_unseen & AR_UNSEEN_OURS)
+        return true;
     if (!(t->n_unseen & AR_UNSEEN_RETURNS) || t->current != t->resumed_in)
         return false; /* the function was entered before what is going on began, or after it */
     if (--t->n_unreturned == 0)
@@ -105,7 +104,7 @@ void ar_threads_pause(bool pause, uint32_t paused_function)
     for (struct ar_thread *t = threads.first; t; t = t->next)
         ar_tree_unseen(t, AR_UNSEEN_ASKED);
     pthread_mutex_unlock(&threads.lock);
-    if (self)
+    if (self && !(self->n_unseen & AR_UNSEEN_OURS))
         follow(self, ar_ticks());
 }
 
@@ -121,6 +120,7 @@ static void free_thread(struct ar_thread *t)
 {
     ar_node_table_free(&t->children);
     forget_mpi(t);
+    ar_c_forget(t);
     free(t->suspended);
     free(t);
 }
@@ -156,7 +156,15 @@ static void make_key(void)
     pthread_key_create(&threads.key, thread_ended);
 }
 
-static struct ar_live_thread *new_slot(void)
+/* All but the refs is there before a reader may look: it copies a slot in any order. */
+static void fill_slot(struct ar_live_thread *slot, uint32_t number, uint64_t now)
+{
+    *slot = (struct ar_live_thread){
+        .number = number, .os_tid = (uint32_t)syscall(SYS_gettid), .start_ticks = now};
+    snprintf(slot->name, sizeof slot->name, number ? "thread %u" : "MainThread", number);
+}
+
+static struct ar_live_thread *new_slot(uint64_t now)
 {
     struct ar_live_thread *slot;
 
@@ -170,36 +178,72 @@ static struct ar_live_thread *new_slot(void)
         slot = ar_extent_reserve(extent, sizeof *slot);
     }
     if (slot) {
-        *slot = (struct ar_live_thread){.number = threads.n_threads++};
+        fill_slot(slot, threads.n_threads++, now);
         ar_extent_publish(threads.slots, sizeof *slot);
     }
     pthread_mutex_unlock(&threads.lock);
     return slot;
 }
 
+/* ---- how much of the C stack is left ----------------------------------------------------------- */
+
 /*
- * The C library would read /proc/self/maps for it, a file to open on every rank. The first thread has
- * used next to nothing of its stack when recording starts: it goes down from here.
+ * The guard of the first thread lies at most this far below the call that set it. Half of the least
+ * that the kernel maps for a stack: a program that has lowered the limit may have no more than that.
  */
-static char *first_thread_guard(void)
+#define GUARD_STEP_BYTES ((size_t)64 << 10)
+
+/* Further below the guard than any function's variables: not on this stack, but on a coroutine's. */
+#define ANOTHER_STACK_BYTES ((size_t)64 << 20)
+
+/*
+ * The stack of the first thread grows until it reaches the limit that holds at that moment. The C
+ * library would read /proc/self/maps for where it begins, a file to open on every rank; but when
+ * recording starts, next to nothing of it is used.
+ */
+static char *half_of_first_stack(const char *top)
 {
-    char *here = __builtin_frame_address(0);
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur / 2 >= (uintptr_t)here)
+    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur / 2 >= (uintptr_t)top)
         return NULL; /* no limit */
-    return here - limit.rlim_cur / 2;
+    return (char *)((uintptr_t)top - limit.rlim_cur / 2);
 }
 
-/*
- * Half of the stack. The other half is left to calls that we do not see: on it the program gets as
- * deep as it would without us.
- */
-static char *find_stack_guard(void)
+/* What the kernel has mapped once it leaves mapped, whatever becomes of the limit. */
+static __attribute__((noinline)) void map_next_steps(void)
 {
-    if (syscall(SYS_gettid) == getpid())
-        return first_thread_guard();
+    char steps[2 * GUARD_STEP_BYTES];
 
+    *(volatile char *)steps = 0;
+}
+
+bool ar_stack_is_low(struct ar_thread *t)
+{
+    uintptr_t here = (uintptr_t)ar_stack_pointer();
+    uintptr_t half = (uintptr_t)(t->stack_top ? half_of_first_stack(t->stack_top) : t->stack_guard);
+
+    if (here < half || (uintptr_t)t->stack_guard - here > ANOTHER_STACK_BYTES)
+        return true;
+    if (here - half <= GUARD_STEP_BYTES) {
+        t->stack_guard = (char *)half;
+        return false;
+    }
+    t->stack_guard = (char *)(here - GUARD_STEP_BYTES);
+    if (here - half > 2 * GUARD_STEP_BYTES)
+        map_next_steps();
+    return false;
+}
+
+/* In the child of a thread's fork the first thread is on the stack of that thread. */
+static bool is_on_first_stack(void)
+{
+    return syscall(SYS_gettid) == getpid() && !threads.has_left_first_stack;
+}
+
+/* Other stacks do not grow. */
+static char *half_of_own_stack(void)
+{
     pthread_attr_t attr;
     void *lowest = NULL;
     size_t n_bytes = 0;
@@ -212,27 +256,37 @@ static char *find_stack_guard(void)
     return lowest ? (char *)lowest + n_bytes / 2 : NULL;
 }
 
+/*
+ * Half of the stack. The other half is left to calls that we do not see: on it the program gets as
+ * deep as it would without us.
+ */
+static void guard_stack(struct ar_thread *t)
+{
+    if (!is_on_first_stack()) {
+        t->stack_guard = half_of_own_stack();
+        return;
+    }
+    t->stack_top = t->stack_guard = __builtin_frame_address(0); /* above where it is compared */
+    ar_stack_is_low(t);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------- */
+
 static void begin_budget(struct ar_thread *t, uint64_t now)
 {
     t->budget = (struct ar_budget){.span_ticks = now};
     t->asks = AR_BUDGET_CALLS - 1;
 }
 
-static bool open_tree(struct ar_thread *t)
+static bool open_tree(struct ar_thread *t, uint64_t now)
 {
-    uint64_t now = ar_ticks();
-
     t->root = ar_tree_root(t);
     if (!t->root)
         return false;
     t->root->n_calls = 1;
     t->root->ticks = (int64_t)(0 - now);
-    t->slot->os_tid = (uint32_t)syscall(SYS_gettid);
-    t->slot->start_ticks = now;
     begin_budget(t, now);
     ar_tree_move(t, t->root, now);
-    snprintf(t->slot->name, sizeof t->slot->name, t->slot->number ? "thread %u" : "MainThread",
-             t->slot->number);
     __atomic_store_n(&t->slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
     return true;
 }
@@ -243,19 +297,19 @@ struct ar_thread *ar_thread_attach(void)
         return NULL;
     pthread_once(&threads.once, make_key);
 
+    uint64_t now = ar_ticks();
     struct ar_thread *t = calloc(1, sizeof *t);
 
     if (t)
-        t->slot = new_slot();
-    if (!t || !t->slot || !open_tree(t)) {
+        t->slot = new_slot(now);
+    if (!t || !t->slot || !open_tree(t, now)) {
         free(t);
         refused = true;
         ar_livemap_lost(AR_LOST_THREADS, 1);
         return NULL;
     }
     if (threads.guards_stacks)
-        t->stack_guard = find_stack_guard();
-    t->turn_ticks = threads.watch_from_ticks;
+        guard_stack(t);
     enlist(t);
     pthread_setspecific(threads.key, t);
     ar_self = t;
@@ -267,8 +321,10 @@ void ar_thread_detach(struct ar_thread *t)
     if (ar_live_base) {
         uint64_t now = ar_ticks();
 
+        t->task = NULL; /* the system calls us without the GIL, which guards the table of tasks */
         ar_tree_unwind_all(t, now);
-        t->slot->end_ticks = now;
+        /* Release: a reader that sees the end sees no open call. */
+        __atomic_store_n(&t->slot->end_ticks, now, __ATOMIC_RELEASE);
     }
     ar_self = NULL;
     strike_off(t);
@@ -296,14 +352,7 @@ void ar_threads_guard_stacks(void)
 {
     threads.guards_stacks = true;
     if (ar_self)
-        ar_self->stack_guard = find_stack_guard();
-}
-
-void ar_threads_watch_from(uint64_t ticks)
-{
-    threads.watch_from_ticks = ticks;
-    if (ar_self)
-        ar_self->turn_ticks = ticks;
+        guard_stack(ar_self);
 }
 
 /* The rest of the thread's own stays: frames that are still open have it in their hands. */
@@ -331,10 +380,15 @@ static void free_others(const struct ar_thread *self)
 
 void ar_threads_forking(enum ar_fork_step step)
 {
+    static bool stays; /* on the first stack: asked before the fork, while pids say so */
+
     pthread_once(&threads.once, make_key);
     ar_fork_lock(&threads.lock, step);
+    if (step == AR_FORK_BEFORE)
+        stays = is_on_first_stack();
     if (step != AR_FORK_CHILD)
         return;
+    threads.has_left_first_stack = !stays;
     pthread_setspecific(threads.key, NULL);
     threads.forked = ar_self;
     ar_self = NULL;
@@ -355,6 +409,7 @@ static bool open_path(struct ar_thread *t, uint64_t now)
     t->n_nodes = 0;
     for (struct ar_node *node = t->current;; node = ar_live_ptr(node->parent_ref)) {
         node->ticks = (int64_t)(0 - now);
+        node->flags &= ~AR_NODE_SAMPLED; /* it is open, timed or not */
         t->n_nodes++;
         if (node == t->root)
             return true;
@@ -370,15 +425,15 @@ static void begin_again(struct ar_thread *t, uint64_t now)
     forget_mpi(t);
     t->nodes = t->values = NULL;
     t->n_suspended = 0;
-    t->quiet = (struct ar_quiet){0};
-    ar_tree_seen_again(t, AR_UNSEEN_QUIET | AR_UNSEEN_RESUMING);
+    t->in_constructor = t->came_from = NULL;
+    ar_tree_seen_again(t, AR_UNSEEN_RESUMING | AR_UNSEEN_OURS);
     begin_budget(t, now);
 }
 
 static bool adopt(struct ar_thread *t)
 {
     uint64_t now = ar_ticks();
-    struct ar_live_thread *slot = new_slot();
+    struct ar_live_thread *slot = new_slot(now);
 
     if (!slot)
         return false;
@@ -387,9 +442,6 @@ static bool adopt(struct ar_thread *t)
         return false;
     t->root->n_calls = 1;
     t->slot = slot;
-    slot->os_tid = (uint32_t)syscall(SYS_gettid);
-    slot->start_ticks = now;
-    snprintf(slot->name, sizeof slot->name, "MainThread");
     ar_tree_move(t, t->current, now);
     __atomic_store_n(&slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
     return true;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/tree.h"
 
+#include "runtime/c_cheap.h"
+#include "runtime/spending.h"
+
 #include <pthread.h>
 
 /*
@@ -10,6 +13,8 @@
 #define MANY_NODES 50000
 
 bool ar_tree_has_holes;
+uint64_t ar_gap_ticks = UINT64_MAX;
+void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
 void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 
@@ -37,11 +42,10 @@ static uint32_t marks_of(uint32_t function)
     return found;
 }
 
-static uint32_t flags_of(uint32_t function)
+static uint32_t flags_of(uint32_t function_marks)
 {
-    uint32_t found = marks_of(function);
-
-    return (found & AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0) | (found & AR_NODE_MARKS);
+    return (function_marks & AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0) |
+           (function_marks & AR_NODE_MARKS);
 }
 
 void ar_tree_forking(enum ar_fork_step step)
@@ -49,7 +53,8 @@ void ar_tree_forking(enum ar_fork_step step)
     ar_fork_lock(&marks.lock, step);
 }
 
-static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent)
+static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent,
+                                uint32_t flags)
 {
     struct ar_node *node =
         ar_extent_take(&t->nodes, AR_EXTENT_NODES, t->slot->number, sizeof *node);
@@ -59,7 +64,7 @@ static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct 
     *node = (struct ar_node){
         .key = key,
         .parent_ref = parent ? ar_live_ref(parent) : 0,
-        .flags = parent ? (parent->flags & AR_NODE_ANY_PLACE) | flags_of((uint32_t)key) : 0,
+        .flags = flags,
     };
     ar_extent_publish(t->nodes, sizeof *node);
     t->n_nodes++;
@@ -68,7 +73,7 @@ static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct 
 
 struct ar_node *ar_tree_root(struct ar_thread *t)
 {
-    return new_node(t, 0, NULL);
+    return new_node(t, 0, NULL, 0);
 }
 
 /* The walk is bounded: what is open further up than this is taken to be recursion of some kind. */
@@ -86,27 +91,43 @@ static bool is_open_above(const struct ar_node *node, uint32_t function)
 static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, uint64_t key)
 {
     uint64_t own_key = key;
-    bool keeps_place = marks_of((uint32_t)key) & AR_MARK_KEEP_PLACE;
+    uint32_t function_marks = marks_of((uint32_t)key);
+    bool keeps_place = function_marks & AR_MARK_KEEP_PLACE;
     bool all_places =
         !keeps_place && (parent->flags & AR_NODE_ANY_PLACE || is_open_above(parent, (uint32_t)key));
+    bool are_many = t->n_nodes > MANY_NODES;
     struct ar_node *node = NULL;
 
-    if (all_places || (t->n_nodes > MANY_NODES && !keeps_place)) {
+    if (all_places || (are_many && !keeps_place)) {
         own_key = (uint32_t)key;
         node = ar_node_table_find(&t->children, ar_live_ref(parent), own_key);
     }
     if (!node) {
         /* Room in the table first: a node that cannot be found again would be made at every call. */
         if (ar_node_table_has_room(&t->children))
-            node = new_node(t, own_key, parent);
+            node = new_node(t, own_key, parent,
+                            (parent->flags & AR_NODE_ANY_PLACE) | flags_of(function_marks) |
+                                (are_many ? AR_NODE_ANY_PLACE : 0));
         if (!node || !ar_node_table_add(&t->children, node, own_key))
             return NULL;
         if (all_places)
             node->flags |= AR_NODE_ALL_PLACES;
     }
-    if (own_key != key && !ar_node_table_add(&t->children, node, key))
+    /* Below a parent that does not tell places apart it is looked for by its own key first. */
+    if (own_key != key && !(parent->flags & AR_NODE_ANY_PLACE) &&
+        !ar_node_table_add(&t->children, node, key))
         return NULL;
     return node;
+}
+
+static struct ar_node *find_child(struct ar_thread *t, const struct ar_node *parent, uint64_t key)
+{
+    uint32_t ref = ar_live_ref(parent);
+    struct ar_node *node = NULL;
+
+    if (parent->flags & AR_NODE_ANY_PLACE)
+        node = ar_node_table_find(&t->children, ref, (uint32_t)key);
+    return node ? node : ar_node_table_find(&t->children, ref, key);
 }
 
 static void note_awaited(struct ar_thread *t, struct ar_node *node, uint64_t ticks)
@@ -117,10 +138,14 @@ static void note_awaited(struct ar_thread *t, struct ar_node *node, uint64_t tic
         values->words[AR_TASK_AWAITED_TICKS] += ticks;
 }
 
-struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key)
+static struct ar_node *child_of_current(struct ar_thread *t, uint64_t key, uint64_t now)
 {
     struct ar_node *parent = t->current;
-    struct ar_node *node = ar_node_table_find(&t->children, ar_live_ref(parent), key);
+
+    if (parent->flags & AR_NODE_SAMPLED)
+        ar_c_calls_something(t, parent, now);
+
+    struct ar_node *node = find_child(t, parent, key);
 
     if (!node)
         node = make_child(t, parent, key);
@@ -131,6 +156,29 @@ struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key)
     }
     if (parent->left_ref)
         ((struct ar_node *)ar_live_ptr(parent->left_ref))->successor_ref = ar_live_ref(node);
+    return node;
+}
+
+/*
+ * One search in so many is timed, and stands for all of them. One that took longer than this was interrupted, or
+ * made the file larger, which is timed where it is done.
+ */
+#define SEARCHES_PER_TIMED 16
+#define LONGEST_SEARCH_TICKS 16384
+
+struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now)
+{
+    if (++t->n_sought % SEARCHES_PER_TIMED)
+        return child_of_current(t, key, now);
+
+    uint64_t begin = ar_ticks();
+    struct ar_node *node = child_of_current(t, key, now);
+
+    uint64_t ticks = ar_ticks() - begin;
+
+    ar_spent(AR_OVERHEAD_PATHS,
+             SEARCHES_PER_TIMED * (ticks < LONGEST_SEARCH_TICKS ? ticks : LONGEST_SEARCH_TICKS));
+    __atomic_fetch_add(&ar_live_header()->n_sought, SEARCHES_PER_TIMED, __ATOMIC_RELAXED);
     return node;
 }
 
@@ -147,7 +195,7 @@ static void enter_task(struct ar_thread *t, uint64_t now)
 {
     uint64_t awaited_ticks = 0;
     uint32_t task = ar_tree_task ? ar_tree_task(t, now, &awaited_ticks) : 0;
-    struct ar_node *node = task ? ar_tree_child(t, task) : NULL;
+    struct ar_node *node = task ? ar_tree_child(t, task, now) : NULL;
 
     if (!node)
         return;
@@ -160,7 +208,7 @@ struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64
 {
     if (__builtin_expect(runs_tasks(t->current), 0))
         enter_task(t, now);
-    return ar_tree_child(t, key);
+    return ar_tree_child(t, key, now);
 }
 
 /* In front of what `*link` leads to; a reader sees all of it or nothing. */

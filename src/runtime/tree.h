@@ -32,21 +32,8 @@
 #include "runtime/forking.h"
 #include "runtime/livemap.h"
 #include "runtime/node_table.h"
-#include "runtime/watch.h"
 
 #include <stdbool.h>
-
-/* How the time of a function was spent on functions in C; see quiet.h. */
-#define AR_QUIET_SHARES 8
-
-struct ar_quiet {
-    uint64_t from_ticks, begin_ticks;
-    uint32_t parent_ref, n;
-    struct ar_quiet_share {
-        struct ar_node *node;
-        uint64_t ticks, n_calls;
-    } shares[AR_QUIET_SHARES];
-};
 
 /* What this thread has spent lately; see budget.h. */
 struct ar_budget {
@@ -56,6 +43,9 @@ struct ar_budget {
     uint32_t n_slow_calls;
     bool is_over;
 };
+
+/* What this thread knows of functions in C, in pages that are made when they are needed; see c_cheap.h. */
+#define AR_C_PAGES 256
 
 /* The method of mpi4py that is being called; see mpi4py_methods.h. */
 struct ar_operation {
@@ -68,36 +58,39 @@ struct ar_thread {
     struct ar_node *current;
     struct ar_live_thread *slot;
     /*
-     * From here on a function that is entered takes the slow path (ar_tree_is_unseen, and looking at
-     * functions in C): 0 as long as `n_unseen` is not 0.
+     * The interpreter's state of this thread, NULL where there may be several. As long as a Python
+     * function is open, which it was entered with, it is there and its frames can be read.
      */
-    uint64_t turn_ticks;
+    struct _ts *python;
     /*
      * The number of calls open inside `current` that are not recorded, as engine_monitoring.c
-     * counts them, and AR_UNSEEN_… bits.
+     * counts them, and AR_UNSEEN_… bits. Not 0: a function that is entered takes the slow path
+     * (ar_tree_is_unseen).
      */
     uint32_t n_unseen;
     uint8_t asks; /* every so many calls of a node, less one, the engine asks; see budget.h */
     bool in_mpi;  /* inside a wrapper: what MPI calls by itself is not the user's call */
-    /* At functions in C, up to 3.11; see engine_frame_eval.c. */
-    bool is_looking, looks_everywhere, recurses;
     struct ar_operation operation;
-    bool has_moved;        /* open functions may be in other nodes than they were entered in */
-    struct ar_watch watch; /* of functions in C, up to 3.11 */
+    struct ar_node *in_constructor; /* the node that has called one, where those are not recorded */
+    struct ar_node *came_from;      /* the node that was left when C stacks were switched */
+    uint64_t untimed_at; /* `latest_ticks` when a function in C was last called and not timed */
+    bool has_moved;      /* open functions may be in other nodes than they were entered in */
     struct ar_node *root;
-    char *stack_guard; /* below this address the C stack is nearly used up */
+    char *stack_guard; /* below this address ar_stack_is_low has to be asked */
+    char *stack_top;   /* of a stack whose limit may change; NULL: it cannot */
     struct ar_node_table children;
-    uint32_t n_nodes;
+    uint32_t n_nodes, n_sought;
     struct ar_extent *nodes, *values;
     struct ar_budget budget;
-    void *task;  /* asyncio's, that is running; see tasks.h */
-    bool starts; /* the function being entered has not run before: it is not resumed */
+    void *task;     /* asyncio's, that is running; see tasks.h */
+    bool starts;    /* the function being entered has not run before: it is not resumed */
+    bool may_start; /* it is a function in C, so that is not known of what it calls */
     struct ar_thread *next;
     struct ar_suspended *suspended; /* regions of tasks that wait */
     size_t n_suspended, cap_suspended;
     struct ar_node *resumed_in; /* see AR_UNSEEN_RETURNS */
     uint32_t n_unreturned;
-    struct ar_quiet quiet;
+    struct ar_c_known *c_known[AR_C_PAGES];
     struct ar_mpi_thread *mpi; /* what it knows of MPI; NULL: nothing yet */
     /* The nodes that ran since it last waited for another rank; see mpi_syncs.h. 0: nobody asks. */
     uint32_t epoch, n_touched;
@@ -108,12 +101,12 @@ struct ar_thread {
 
 #define AR_UNSEEN_PAUSED 0x80000000u   /* nothing is recorded until it is resumed */
 #define AR_UNSEEN_ASKED 0x40000000u    /* that is wanted, or wanted no more, by another thread */
-#define AR_UNSEEN_QUIET 0x20000000u    /* functions in C are not looked at, until the next event */
 #define AR_UNSEEN_RESUMING 0x10000000u /* regions of this task are to be opened again */
 #define AR_UNSEEN_RETURNS 0x08000000u  /* calls that began in a pause have not returned yet */
-#define AR_UNSEEN_COUNT 0x07ffffffu
+#define AR_UNSEEN_OURS 0x04000000u     /* see ar_ours_begin */
+#define AR_UNSEEN_COUNT 0x03ffffffu
 /* With one of these a call is not recorded. */
-#define AR_UNSEEN_CALLS (AR_UNSEEN_PAUSED | AR_UNSEEN_COUNT)
+#define AR_UNSEEN_CALLS (AR_UNSEEN_PAUSED | AR_UNSEEN_OURS | AR_UNSEEN_COUNT)
 
 /*
  * Initial-exec: one instruction instead of a call into the dynamic linker. It takes eight bytes of
@@ -129,10 +122,14 @@ void ar_thread_detach(struct ar_thread *t);
 void ar_thread_name(struct ar_thread *t, const char *name);
 /* What was recorded so far was about ourselves: its time begins now. */
 void ar_thread_restart(struct ar_thread *t);
-/* For engines that take C stack from the program. It costs a file to be read. */
+/* For engines that take C stack from the program. */
 void ar_threads_guard_stacks(void);
-/* When this thread and those to come are to look at functions in C; see watch.h. */
-void ar_threads_watch_from(uint64_t ticks);
+/*
+ * Of a call below the guard: is half of the stack used up, by the limit that holds now? If not, the
+ * guard is lowered by a step for what this call calls. The caller puts it back when the call returns,
+ * so that the guard is never far below what is open: the program may change the limit at any time.
+ */
+bool ar_stack_is_low(struct ar_thread *t);
 /* No thread is attached from now on, and this one records no more. */
 void ar_threads_stop(void);
 /* In the child this thread records nothing, until ar_threads_adopt. */
@@ -146,8 +143,8 @@ void ar_threads_adopt(void);
 enum ar_tree_mark {
     AR_MARK_ANY_PLACE = 1,  /* below this function calls are not told apart by place */
     AR_MARK_KEEP_PLACE = 2, /* calls of it always are: it calls nothing, so it multiplies nothing */
-    AR_MARK_BUILTIN = 4,    /* a function in C */
-    AR_MARK_REGION = 8,     /* stays open when the function that opened it is left */
+    AR_MARK_BUILTIN = AR_NODE_IN_C,
+    AR_MARK_REGION = 8,       /* stays open when the function that opened it is left */
     AR_MARK_UNDER_OTHER = 16, /* is closed by whatever is left around it */
     AR_MARK_RUNS_TASKS = 32,  /* what it calls may be a step of a task */
     AR_MARK_SUSPENDS = 128,   /* a coroutine: what it has open is not open while it waits */
@@ -160,7 +157,7 @@ enum ar_tree_mark {
 
 void ar_tree_mark(uint32_t function, uint32_t marks);
 /* The child of the current node with that key, made if need be; NULL when the file is full. */
-struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key);
+struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now);
 /* The same for a call: if that is a step of a task, the task's node becomes the current one first. */
 struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64_t now);
 /* The number of the task that is about to run a step, or 0. Set by tasks.c. */
@@ -175,6 +172,11 @@ struct ar_values *ar_tree_values_add(struct ar_thread *t, struct ar_values *firs
                                      const struct ar_values *values);
 /* Leaves a node that is not the innermost one. */
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now);
+/*
+ * The current node is `gone`, a function in C that has returned: what it called has ended on a C stack of its
+ * own, and where that was begun or ended from goes on.
+ */
+void ar_tree_go_back(struct ar_thread *t, struct ar_node *gone, uint64_t now);
 /* The innermost open node of that function, or NULL. */
 struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function);
 /* Ends the innermost region of that number, whatever is open in it. false: it is not open. */
@@ -184,8 +186,6 @@ bool ar_tree_recurses(const struct ar_node *node);
 /* Has that task left regions open? Then they are to be opened again, each in its coroutine. */
 bool ar_tree_has_suspended(const struct ar_thread *t, const void *task);
 void ar_tree_resume_regions(struct ar_thread *t, const struct ar_node *node, uint64_t now);
-/* The returns of open functions in C will not be seen. */
-void ar_tree_end_builtins(struct ar_thread *t, uint64_t now);
 void ar_tree_unwind_all(struct ar_thread *t, uint64_t now);
 struct ar_node *ar_tree_root(struct ar_thread *t); /* a new one */
 void ar_tree_forking(enum ar_fork_step step);
@@ -198,7 +198,7 @@ void ar_threads_pause(bool pause, uint32_t paused_function);
 /* Where n_unseen is not 0: true if a function that is entered is not to be recorded. */
 bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now);
 /* Likewise for one that is left, in engines that count such calls. */
-bool ar_tree_is_unseen_return(struct ar_thread *t, uint64_t now);
+bool ar_tree_is_unseen_return(struct ar_thread *t);
 
 /* Calls went unrecorded: a function's caller need not be the current node. */
 extern AR_HIDDEN bool ar_tree_has_holes;
@@ -207,7 +207,6 @@ extern AR_HIDDEN bool ar_tree_has_holes;
 static inline void ar_tree_unseen(struct ar_thread *t, uint32_t bit)
 {
     __atomic_fetch_or(&t->n_unseen, bit, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->turn_ticks, 0, __ATOMIC_RELAXED);
 }
 
 static inline void ar_tree_seen_again(struct ar_thread *t, uint32_t bit)
@@ -215,11 +214,39 @@ static inline void ar_tree_seen_again(struct ar_thread *t, uint32_t bit)
     __atomic_fetch_and(&t->n_unseen, ~bit, __ATOMIC_RELAXED);
 }
 
+/*
+ * Between the two we call the interpreter. What Python code may run meanwhile, such as finalizers of
+ * a collection or the program's audit hooks, is called by us, not by the program: it is not
+ * recorded, and the tree stays as it is. `t` may be NULL: a thread that is not recorded.
+ *
+ *     struct ar_ours ours = ar_ours_begin(ar_self);
+ *     ...                                              // no pointer into a table that may grow is kept
+ *     ar_ours_end(ours);
+ */
+struct ar_ours {
+    struct ar_thread *t; /* NULL: there is nothing to end */
+};
+
+static inline struct ar_ours ar_ours_begin(struct ar_thread *t)
+{
+    if (!t || t->n_unseen & AR_UNSEEN_OURS)
+        return (struct ar_ours){0};
+
+    ar_tree_unseen(t, AR_UNSEEN_OURS);
+    return (struct ar_ours){t};
+}
+
+/* A forked child, or the end of the recording, may have taken the thread away. */
+static inline void ar_ours_end(struct ar_ours ours)
+{
+    if (ours.t && ours.t == ar_self)
+        ar_tree_seen_again(ours.t, AR_UNSEEN_OURS);
+}
+
 /* A call that is not recorded. Under the GIL. */
 static inline void ar_tree_count_unseen(struct ar_thread *t)
 {
     t->n_unseen++;
-    t->turn_ticks = 0;
 }
 
 static inline struct ar_thread *ar_thread_self(void)
@@ -234,6 +261,8 @@ static inline void ar_tree_move(struct ar_thread *t, struct ar_node *node, uint6
     struct ar_live_thread *slot = t->slot;
 
     t->current = node;
+    if (!ar_ticks_are_unique())
+        t->untimed_at = 0; /* else a call before this event would seem to come after it */
     /* Release: a reader that sees the node's ref sees the node. On x86 it costs nothing. */
     __atomic_store_n(&slot->current_ref, ar_live_ref(node), __ATOMIC_RELEASE);
     __atomic_store_n(&slot->latest_ticks, now, __ATOMIC_RELAXED);
@@ -265,6 +294,17 @@ static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t 
     return NULL;
 }
 
+/* So long without a look at the clock is long: 0.5 ms. */
+extern AR_HIDDEN uint64_t ar_gap_ticks;
+/* There was such a gap until `now`: were functions in C called in it that nobody timed? See c_cheap.h. */
+extern void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
+
+static inline void ar_tree_look(struct ar_thread *t, uint64_t now)
+{
+    if (__builtin_expect(now - t->slot->latest_ticks >= ar_gap_ticks, 0) && ar_tree_gap)
+        ar_tree_gap(t, now);
+}
+
 /* Before its `ticks` change: what it has had so far is of earlier intervals. */
 static inline void ar_tree_touch(struct ar_thread *t, struct ar_node *node)
 {
@@ -278,6 +318,7 @@ static inline void ar_tree_touch(struct ar_thread *t, struct ar_node *node)
 /* A call of a child of the current node begins. */
 static inline void ar_tree_open(struct ar_thread *t, struct ar_node *child, uint64_t now)
 {
+    ar_tree_look(t, now);
     ar_tree_touch(t, child);
     __atomic_store_n(&child->n_calls, child->n_calls + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&child->ticks, (int64_t)((uint64_t)child->ticks - now), __ATOMIC_RELAXED);
@@ -289,11 +330,14 @@ static inline void ar_tree_close(struct ar_thread *t, struct ar_node *node, uint
 {
     struct ar_node *parent = ar_live_ptr(node->parent_ref);
 
+    ar_tree_look(t, now);
     ar_tree_touch(t, node);
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
     parent->guess_ref = node->successor_ref;
     parent->left_ref = ar_live_ref(node);
     ar_tree_move(t, parent, now);
+    if (__builtin_expect(parent->flags & AR_MARK_BUILTIN, 0) && parent->ticks >= 0)
+        ar_tree_go_back(t, parent, now);
 }
 
 static inline struct ar_node *ar_tree_enter(struct ar_thread *t, uint64_t key, uint64_t now)

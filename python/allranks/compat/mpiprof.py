@@ -441,7 +441,7 @@ def main() -> None:
         _launch.complain(str(error))
         sys.exit(2)
     except Help:
-        sys.stdout.write(USAGE)
+        _launch.answer(USAGE)
         return
     options = _launch.Options()
     options.pstats_file = output.replace("{rank}", rank_of_this_process())

@@ -136,17 +136,18 @@ def parse(argv: list[str]) -> tuple[set[str], list[str]]:
 
 
 def show(rows: list[dict[str, str]], as_json: bool) -> None:
+    from allranks._launch import answer, showable
+
     if as_json:
         import json
 
-        print(json.dumps({"directory": directory(), "shims": rows}, indent=2))
+        answer(json.dumps({"directory": directory(), "shims": rows}, indent=2) + "\n")
         return
-    for row in rows:
-        print(WORDS[row["state"]].format(**row))
+    answer("".join(showable(WORDS[row["state"]].format(**row)) + "\n" for row in rows))
 
 
 def main(argv: list[str]) -> int:
-    from allranks._launch import UsageError, complain
+    from allranks._launch import UsageError, answer, complain
 
     try:
         options, names = parse(argv)
@@ -154,7 +155,7 @@ def main(argv: list[str]) -> int:
         complain(str(error))
         return 2
     if options & {"-h", "--help"}:
-        sys.stdout.write(USAGE.format(names=", ".join(DROP_INS)))
+        answer(USAGE.format(names=", ".join(DROP_INS)))
         return 0
     act = look if "--list" in options else remove if "--remove" in options else install
     rows, failed = [], False
