@@ -85,5 +85,29 @@ work(1)
 work(1)
 m.set_events(m.COVERAGE_ID, 0)
 print("started", started)
+
+instructions = []
+
+
+def small():
+    return len("x")
+
+
+def counted(code, offset):
+    instructions.append(offset)
+
+
+small()
+m.register_callback(m.COVERAGE_ID, E_.INSTRUCTION, counted)
+m.register_callback(m.COVERAGE_ID, E_.PY_START, lambda code, offset: None)
+m.set_local_events(m.COVERAGE_ID, small.__code__, E_.INSTRUCTION)
+for events in (0, E_.PY_START, 0):  # an event that another tool may listen to as well comes and goes
+    m.set_events(m.COVERAGE_ID, events)
+    small()
+    print("instructions", instructions)
+    instructions.clear()
+m.set_local_events(m.COVERAGE_ID, small.__code__, 0)
+small()
+print("no instructions", instructions)
 for tool in (m.DEBUGGER_ID, m.COVERAGE_ID):
     m.free_tool_id(tool)

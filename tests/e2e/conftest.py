@@ -13,7 +13,8 @@
 
 test_awkward.py has the plain interpreters instead, which are all the versions of Python of this machine.
 
-All of these fixtures are a harness.Sandbox. With ALLRANKS_TEST_ALL=1 every test that takes `mpi` runs on every stack.
+All of these fixtures are a harness.Sandbox. ALLRANKS_STACKS names another list of stacks than that of tools/stacks.py;
+where none has MPI, `python` has the plain interpreters. With ALLRANKS_TEST_ALL=1 every test that takes `mpi` runs on every stack.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from slurm import reason_against as reason_against_slurm
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-STACKS_FILE = ROOT / ".stacks" / "stacks.json"
+STACKS_FILE = Path(os.environ.get("ALLRANKS_STACKS", ROOT / ".stacks" / "stacks.json"))
 
 
 def read_stacks() -> tuple[list[Stack], list[Stack], list[dict[str, str]]]:
@@ -130,7 +131,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         )  # fmt: skip
     elif "python" in metafunc.fixturenames:
         metafunc.parametrize(
-            "python", one_for_each_python(stacks),
+            "python", one_for_each_python(stacks or metafunc.config.stash[PLAIN]),
             ids=lambda stack: f"py{stack.python_version}", indirect=True,
         )  # fmt: skip
 
@@ -160,6 +161,8 @@ def mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
 def one_mpi(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     """By the test's name, so that it is the same one whichever tests are chosen."""
     stacks = fewest(request.config.stash[STACKS])
+    if not stacks:
+        pytest.skip("no stack with MPI")
     sandbox = Sandbox(stacks[crc32(request.node.name.encode()) % len(stacks)], tmp_path)
     yield sandbox
     sandbox.end()
@@ -194,13 +197,23 @@ def slurm() -> Iterator[Slurm]:
         yield cluster
 
 
+def make_shim(name: str, directory: Path) -> str:
+    library = directory / f"{name}.so"
+    source = Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return str(library)
+
+
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A library for LD_PRELOAD that ends a process at a call that is named: see kill_shim.c."""
-    library = tmp_path_factory.mktemp("shim") / "kill_shim.so"
-    source = Path(__file__).with_name("kill_shim.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return str(library)
+    return make_shim("kill_shim", tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture(scope="session")
+def shrinking(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A library for LD_PRELOAD that makes a file shorter while it is read: see shrink_shim.c."""
+    return make_shim("shrink_shim", tmp_path_factory.mktemp("shim"))
 
 
 @pytest.fixture

@@ -44,6 +44,7 @@ class Stack:
     mpi4py_version: str
     python: str
     mpiexec: tuple[str, ...]
+    compiler: str = "cc"  # of modules for that Python
 
     @property
     def mpi4py_major(self) -> str:
@@ -294,5 +295,5 @@ class Sandbox:
 
     def pstats(self, path: str | Path, *options: str) -> dict[tuple[str, int, str], Calls]:
         target = self.cwd.parent / "exported.pstats"
-        self.answer("export", path, "-f", "pstats", "-o", target, *options)
+        self.answer("export", path, "-f", "pstats", "--quiet", "-o", target, *options)
         return read_pstats(target)

@@ -27,6 +27,17 @@ NAMES = {
     "empty": b"",
 }
 
+# Calls, how many of them were timed, squares.
+ESTIMATES = {
+    "plain": (100, 10, 500.0),
+    "none timed": (100, 0, 0.0),
+    "one timed": (2**64 - 1, 1, 25.0),
+    "more timed than called": (1, 2**64 - 1, 1.0),
+    "squares no number": (100, 10, float("nan")),
+    "squares without end": (2**64 - 1, 2, float("inf")),
+    "squares below nothing": (100, 10, -1e308),
+}
+
 # ---- run files ----
 
 
@@ -129,8 +140,8 @@ def record(kind: int, name: bytes, file: bytes = b"", *, function_kind: int = 1,
     return (head + body).ljust(n_bytes, b"\0")
 
 
-def node(key: int, parent: int, ticks: int = 100, values: int = 0) -> bytes:
-    return struct.pack("<QqQIIIIQIIII", key, ticks, 1, parent, 0, values, 0, 0, 0, 0, 0, 0)
+def node(key: int, parent: int, ticks: int = 100, values: int = 0, n_calls: int = 1) -> bytes:
+    return struct.pack("<QqQIIIIQIIII", key, ticks, n_calls, parent, 0, values, 0, 0, 0, 0, 0, 0)
 
 
 def thread(number: int, root: int, name: bytes = b"MainThread") -> bytes:
@@ -165,7 +176,8 @@ def live_of(records: list[bytes], nodes: list[bytes], *more: bytes, threads: byt
 
 
 def hostile_lives() -> dict[str, bytes]:
-    known = [record(1, b"f"), record(1, b"g", b"g.py", function_kind=4), record(2, b"builtins", b"costly")]
+    known = [record(1, b"f"), record(1, b"g", b"g.py", function_kind=4), record(2, b"builtins", b"counted"),
+             record(1, b"time.sleep", function_kind=11)]
     root = node(0, 0, -1000)
     n = 4000
     values_ref = ROOT_REF - 1 + 64 * ((64 + 64 * (n + 1) + PAGE - 1) // PAGE) + 1
@@ -183,8 +195,14 @@ def hostile_lives() -> dict[str, bytes]:
     files |= {f"lines, {name}": live_of([record(1, b"f", b"f.py", table=table, table_kind=kind), record(1, b"g")],
                                         [root, node(1, ROOT_REF, -1100), node(2 | 2**63, ROOT_REF + 1), node(2 | 9 << 32, ROOT_REF + 1)])
               for name, (kind, table) in tables.items()}  # fmt: skip
+    for name, (n_calls, n_timed, squares) in ESTIMATES.items():
+        block = struct.pack("<IIQd40x", 4, 0, n_timed, squares)
+        nodes = [node(2, ROOT_REF + 1, ticks, ROOT_REF + 64, n_calls) for ticks in (0, 5, 2**63 - 1, -(2**63))]
+        files[f"estimate, {name}"] = live_of(known, [root, node(1, ROOT_REF), *nodes, node(3, ROOT_REF + 2, 7, 0, n_calls)],
+                                             extent(4, 0, block))  # fmt: skip
     return files | {
         "plain": live_of(known, [root, node(1, ROOT_REF), node(2, ROOT_REF + 1)]),
+        "not assigned": live_of(known, [root, node(3, ROOT_REF), node(3, ROOT_REF + 1, 2**63 - 1, 0, 2**64 - 1), node(1, ROOT_REF + 1)]),
         "newer": live_of(known, [root], version=99),
         "used beyond": live_of(known, [root], used=1 << 40),
         "used all bits": live_of(known, [root], used=2**64 - 1),

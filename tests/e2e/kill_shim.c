@@ -6,6 +6,7 @@
  *     KILL_AT=link:1:before  KILL_PATH=.allranks    of calls with a path only those that hold this
  *     CLOCK_STEPS=1
  *     INTERRUPTED=1          large allocations of files are
+ *     FILE_SYSTEM=0x6969     what statfs says that every file is on
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,10 +89,11 @@ static int is_refused(int flags)
     return (flags & O_TMPFILE) == O_TMPFILE && part && strcmp(part, ".part") == 0;
 }
 
-#define OPEN(name)                                                                                 \
-    int name(const char *path, int flags, ...)                                                     \
+static int n_opened; /* by whichever of its names */
+
+#define OPEN(name, directory, ...)                                                                 \
+    int name(__VA_ARGS__ const char *path, int flags, ...)                                         \
     {                                                                                              \
-        static int n_calls;                                                                        \
         va_list ap;                                                                                \
                                                                                                    \
         va_start(ap, flags);                                                                       \
@@ -100,14 +103,17 @@ static int is_refused(int flags)
             errno = EOPNOTSUPP;                                                                    \
             return -1;                                                                             \
         }                                                                                          \
-        end_if("open", path, &n_calls, "before");                                                  \
-        int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);                            \
-        end_if("open", path, &n_calls, "after");                                                   \
+        end_if("open", path, &n_opened, "before");                                                 \
+        int fd = (int)syscall(SYS_openat, directory, path, flags, mode);                           \
+        end_if("open", path, &n_opened, "after");                                                  \
         return fd;                                                                                 \
     }
 
-OPEN(open)
-OPEN(open64)
+#define WITH ,
+OPEN(open, AT_FDCWD)
+OPEN(open64, AT_FDCWD)
+OPEN(openat, directory, int directory WITH)
+OPEN(openat64, directory, int directory WITH)
 
 int clock_gettime(clockid_t id, struct timespec *out)
 {
@@ -118,3 +124,17 @@ int clock_gettime(clockid_t id, struct timespec *out)
         out->tv_sec += n_calls++ % 2 ? 3600 : -3600;
     return status;
 }
+
+#define STATFS(name)                                                                               \
+    int name(const char *path, struct name *out)                                                   \
+    {                                                                                              \
+        const char *type = getenv("FILE_SYSTEM");                                                  \
+        int status = (int)syscall(SYS_statfs, path, out);                                          \
+                                                                                                   \
+        if (status == 0 && type)                                                                   \
+            out->f_type = strtol(type, NULL, 0);                                                   \
+        return status;                                                                             \
+    }
+
+STATFS(statfs)
+STATFS(statfs64)

@@ -5,12 +5,13 @@ process would leave that did exactly these calls. A tick is a nanosecond.
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
 PAGE = 4096
 THREADS, RECORDS, NODES, VALUES = 1, 2, 3, 4
-PYTHON, MPI, BUILTIN, REGION, OPERATION = 1, 2, 4, 5, 10
+PYTHON, MPI, BUILTIN, REGION, TASK, OPERATION, UNASSIGNED = 1, 2, 4, 5, 7, 10, 11
 WORLD, SELF, DUP, SPLIT = 1, 2, 3, 4
 ALL_PEERS = 0xFFFFFFFF
 START = 1_000_000
@@ -44,7 +45,9 @@ class Extent:
 
 
 class LiveFile:
-    """One process with one thread."""
+    """One process with one thread. Texts may hold bytes that are no UTF-8, as os.fsdecode has them."""
+
+    host, job, thread_name = "node-1", "job", "MainThread"
 
     def __init__(self, rank: int, size: int, wall_ns: int, n_pages: tuple[int, int, int] = (4, 16, 64)) -> None:
         """`n_pages` of records, nodes and values."""
@@ -63,10 +66,11 @@ class LiveFile:
 
     def record(self, kind: int, name: str, file: str = "", table: bytes = b"", *, function_kind: int = 0,
                linetable_kind: int = 0, first_line: int = 0, other: int = 0) -> None:  # fmt: skip
-        texts = name.encode() + file.encode() + table
+        encoded, encoded_file = os.fsencode(name), os.fsencode(file)
+        texts = encoded + encoded_file + table
         n_bytes = (32 + len(texts) + 7) // 8 * 8
         head = struct.pack("<IBBBBIIIIII", n_bytes, kind, function_kind, linetable_kind, 0, first_line,
-                           len(name.encode()), len(file.encode()), len(table), other, 0)  # fmt: skip
+                           len(encoded), len(encoded_file), len(table), other, 0)  # fmt: skip
         self.records.add((head + texts).ljust(n_bytes, b"\0"))
 
     def fact(self, key: str, value: str) -> None:
@@ -102,6 +106,11 @@ class LiveFile:
         self.mpi_values[ref] = self._values(1, 0, bytes_out, bytes_in, shortest, longest)
         self.nodes.put(ref, 32, struct.pack("<I", self.mpi_values[ref]))
 
+    def timed(self, ref: int, n_timed: int, squares: float) -> None:
+        """Of the node's calls only so many were timed: its time is theirs, and this the sum of the squares of each."""
+        block = self._values(4, 0, n_timed, *struct.unpack("<Q", struct.pack("<d", squares)))
+        self.nodes.put(ref, 32, struct.pack("<I", block))
+
     def _chain(self, ref: int, kind: int, *words: int) -> None:
         """After the first block, where the runtime puts what it adds."""
         if ref not in self.mpi_values:
@@ -122,14 +131,15 @@ class LiveFile:
 
     def bytes(self) -> bytes:
         end = START + self.wall_ns
-        thread = struct.pack("<IIQ48xIIQQ40s", self.root, self.root, end, 0, 77, START, end, b"MainThread")
+        thread = struct.pack("<IIQ48xIIQQ40s", self.root, self.root, end, 0, 77, START, end,
+                             os.fsencode(self.thread_name)[:40])  # fmt: skip
         self.threads.data = bytearray(thread)
         extents = [self.threads, self.records, self.nodes, self.values]
         n_bytes = PAGE + sum(e.n_bytes for e in extents)
         real = 1_700_000_000_000_000_000
-        head = b"ALLRLIVE" + struct.pack("<IIIIQQ", 4, PAGE, 2, 0, n_bytes, n_bytes)
+        head = b"ALLRLIVE" + struct.pack("<IIIIQQ", 5, PAGE, 2, 0, n_bytes, n_bytes)
         head += struct.pack("<IIQIIII", 5000 + self.rank, 1, 4711, self.rank, self.size, 0, 1)
-        head += b"node-1".ljust(64, b"\0") + b"job".ljust(64, b"\0")
+        head += b"".join(os.fsencode(text)[:63].ljust(64, b"\0") for text in (self.host, self.job))
         head += struct.pack("<QQQQQQ", START, START, real, end, end, real + self.wall_ns)
         head += struct.pack("<12Q", *self.lost) + struct.pack("<dd", 0, 0) + struct.pack("<QQII", 0, 0, 0, 0)
         return head.ljust(PAGE, b"\0") + b"".join(e.bytes() for e in extents)
@@ -154,7 +164,7 @@ def ring_rank(rank: int, size: int) -> LiveFile:
     live.fact("python", "3.11.2")
     live.fact("mpi", "Open MPI 4.1.4")
     live.fact("mpi4py", "3.1.4")
-    live.fact("builtins", "costly")
+    live.fact("builtins", "counted")
     main = live.function(PYTHON, "main", "/home/ada/heat.py", 10)
     halo = live.function(PYTHON, "exchange", "/home/ada/halo.py", 40)
     step = live.function(PYTHON, "step", "/home/ada/solver.py", 80)

@@ -75,12 +75,17 @@ class Node:
         return None if number is None else Node(self.report, number)
 
     @property
+    def ancestors(self) -> Iterator[Node]:
+        """From the parent up to the root."""
+        above = self.parent
+        while above:
+            yield above
+            above = above.parent
+
+    @property
     def python_caller(self) -> str:
         """Name of the nearest Python function above."""
-        above = self.parent
-        while above and above.kind != "python":
-            above = above.parent
-        return above.name if above else ""
+        return next((above.name for above in self.ancestors if above.kind == "python"), "")
 
     @property
     def path(self) -> list[str]:
@@ -93,7 +98,7 @@ class Report:
     """`allranks report --json`."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        assert (data["schema"], data["version"]) == ("allranks.report", 1)
+        assert (data["schema"], data["version"]) == ("allranks.report", 2)
         self.data = data
 
     @property
@@ -121,7 +126,7 @@ class Info:
     """`allranks info --json`."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        assert (data["schema"], data["version"]) == ("allranks.info", 1)
+        assert (data["schema"], data["version"]) == ("allranks.info", 2)
         self.data = data
 
     @property

@@ -231,3 +231,18 @@ def test_children_of_ranks_come_with_their_ranks(mpi: Sandbox):
     assert (report.data["processes"], report.data["ranks"]) == (4, 2)
     assert report.calls("tick") == 10 + 11 + 20 + 21
     assert mpi.left_overs() == []
+
+
+# ---- something else in the place of their files ----
+
+
+@pytest.mark.parametrize("what", ["fifo", "terminal", "directory", "endless"])
+@pytest.mark.parametrize("ending", [".c999999-9.allranks", ".c999999-9.live", ".c999999-9.part", ".lock", ".unrecorded"])
+def test_what_stands_in_the_place_of_a_file_is_not_waited_for(python: Sandbox, what: str, ending: str):
+    program = workload("planted_in_family.py")
+    plain = python.plain(program, "-", what, ending)
+    done = python.recorded(program, str(python.live), what, ending)
+    assert (done.code, done.out) == (plain.code, plain.out) == (0, "ended\n"), done
+    assert python.report("planted_in_family.allranks").calls("tick") == 20
+    (planted,) = python.live.rglob(f"*{ending}")
+    assert ending in (".lock", ".unrecorded") or not planted.is_file()

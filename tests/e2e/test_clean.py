@@ -123,12 +123,13 @@ def test_one_living_process_keeps_the_whole_job(python: Sandbox):
 
 def test_verdicts_parts_and_empty_directories(python: Sandbox):
     job = leave_killed(python).parent
-    (job / "verdict-1-1").write_text("y")
-    (job / f"{next(job.glob('*.live')).name}.verdict").write_text("n")
+    (job / "verdict-1-1").write_text("ALLRNOTEy")
+    (job / f"{next(job.glob('*.live')).name}.verdict").write_text("ALLRNOTEn")
     (job / "p1-1.c2-2.allranks.77-ab12.part").write_bytes(b"")
     (job / "r1-p1-1.live.part").write_bytes(b"ALLRLIVE half of it")
     for note in ("lock", "written", "spawns", "unrecorded"):
-        (job / f"p1-1.{note}").write_text("x" * 10)
+        (job / f"p1-1.{note}").write_text("ALLRNOTE\nx")
+        (job / f"p2-1.{note}").write_text("")
     empty, fresh = python.live / "pid999999-1", python.live / "launcher999999-2"
     for directory in (empty, fresh):
         directory.mkdir(mode=0o700)
@@ -137,18 +138,21 @@ def test_verdicts_parts_and_empty_directories(python: Sandbox):
     own = python.cwd / f"z.allranks.{os.getpid()}-3f.part"
     for part in (old, young, own):
         part.write_bytes(b"ALLRANKS....")
-    make_old(old, 7200)
-    make_old(own, 7200)
+    begun, not_ours = python.cwd / f"x.allranks.999999-{time.time_ns():x}.part", python.cwd / "x.allranks.999999-4f.part"
+    for part in (begun, not_ours):
+        part.write_bytes(b"")
+    for part in (old, own, begun, not_ours):
+        make_old(part, 7200)
     meeting, forsaken = (python.cwd / f".allranks-{digit * 16}" for digit in "ab")
     for place in (meeting, forsaken):
         place.mkdir(mode=0o700)
-        (place / "leader-2-00000abc").write_text("new\n")
+        (place / "leader-2-00000abc").write_text("ALLRNOTE\n")
     make_old(forsaken, 7200)
     python.answer("clean", python.live, python.cwd, "--remove")
     assert sorted(python.live.iterdir()) == [fresh]
     assert meeting.exists() and not forsaken.exists()
     shutil.rmtree(meeting)
-    assert python.files() == {young.name, own.name}
+    assert python.files() == {young.name, own.name, not_ours.name}
 
 
 def planted(python: Sandbox, job: Path) -> list[Path]:
@@ -168,6 +172,46 @@ def planted(python: Sandbox, job: Path) -> list[Path]:
         os.chown(foreign, 65534, 65534)
         others.append(foreign)
     return others
+
+
+NAMES_OF_NOTES = ("ranks.lock", "p1-2.lock", "r0-p1-2.written", "p1-2.spawns", "p1-2.unrecorded", "p1-2.live.verdict",
+                  "verdict-1-2", "leader-1-deadbeef", "p1-2.live", "p1-2.c3-4.allranks", "p1-2.allranks.77-ab.part")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["mine", "y", "n", "ALLRNOT", ""])
+def test_files_of_the_user_that_have_names_of_ours(python: Sandbox, text: str):
+    """In a directory of the user's, in one that is called as a job is, and, with something in them, among files of ours."""
+    own, called, ours = python.cwd / "results", python.live / "pid7-7", leave_killed(python).parent
+    places = [own, *([called, ours] if text else [])]
+    for place in places:
+        place.mkdir(mode=0o700, exist_ok=True)
+        for name in NAMES_OF_NOTES:
+            (place / name).write_text(text)
+    for place in (own, own.parent, python.live):
+        python.answer("clean", place, "--remove", "--other-hosts")
+    for place in places:
+        assert {path.name for path in place.iterdir()} == set(NAMES_OF_NOTES)
+    if text:
+        assert list(ours.glob("p*-*.live")) == [ours / "p1-2.live"]
+
+
+def test_live_files_beside_the_output(python: Sandbox):
+    """Where ranks that SIGTERM ends leave them: NAME.live/JOB."""
+    job = leave_killed(python).parent
+    kept = python.cwd / "heat.live" / job.name
+    kept.parent.mkdir(mode=0o700)
+    shutil.move(job, kept)
+    others = python.cwd / "theirs.live" / job.name
+    shutil.copytree(kept, others)
+    others.parent.chmod(0o777)
+    (python.cwd / "linked.live").symlink_to(others.parent)
+    assert set(jobs(python, python.cwd)) == {job.name}
+    assert jobs(python, python.cwd)[job.name]["path"] == str(kept)
+    done = python.allranks("clean", "--json", env={"TMPDIR": str(python.cwd.parent)})
+    assert f"./heat.live/{job.name}" in {each["path"] for each in json.loads(done.out)["jobs"]}
+    assert len(json.loads(python.answer("clean", "--json", python.cwd, kept.parent))["jobs"]) == 1
+    python.answer("clean", python.cwd, "--remove")
+    assert not kept.parent.exists() and len(list(others.iterdir())) == 1
 
 
 def test_what_is_not_ours_is_not_touched(python: Sandbox):

@@ -8,12 +8,17 @@ has made. Limits on memory are for the plain one: a sanitizer takes terabytes of
 
 from __future__ import annotations
 
+import marshal
 import os
 import random
 import re
 import resource
+import shutil
+import socket
 import struct
 import subprocess
+import sys
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +26,17 @@ from pathlib import Path
 import pytest
 from conftest import read_stacks
 from harness import ROOT, Sandbox, clean_environment, workload
-from hostile import hostile_lives, hostile_runs
+from hostile import (
+    PAGE,
+    ROOT_REF,
+    hostile_lives,
+    hostile_runs,
+    live_of,
+    node,
+    record,
+    run_file,
+    sections,
+)
 
 TIME_LIMIT_S = 120
 AT_ONCE = 2
@@ -39,7 +54,7 @@ READERS = {
     "info": ("info",),
     "info --json": ("info", "--json"),
     "info --check": ("info", "--check"),
-    "export": ("export", "-f", "pstats", "-o", "{}.pstats"),
+    "export": ("export", "-f", "pstats", "--quiet", "-o", "{}.pstats"),
     "merge": ("merge", "-o", "{}.merged"),
 }
 SANITIZER_OPTIONS = {
@@ -276,3 +291,213 @@ def test_two_gigabytes_of_nothing(sandbox: Sandbox, head: bytes):
     os.truncate(path, 2 << 30)
     for reader in READERS:
         assert read(sandbox, reader, "sparse", limited=True).returncode == 2
+
+
+# ---- shrinking ----
+
+COMMANDS = {
+    **READERS,
+    "where": ("where",),
+    "where --json": ("where", "--json"),
+    "waits": ("waits",),
+    "scale": ("scale", "{}"),
+    "recover": ("recover", "-o", "{}.recovered"),
+    "top": ("top", "--once"),
+    "clean": ("clean",),
+}
+
+
+def command_of(sandbox: Sandbox, name: str, path: str) -> list[str | Path]:
+    return [sandbox.command, *(word.format(path) for word in COMMANDS[name]), path]
+
+
+def in_all_places(sandbox: Sandbox, live: bytes, run: bytes) -> dict[str, str]:
+    """By what the reader is given, the file in it that is going to be shorter."""
+    cwd = sandbox.cwd
+    statistics = marshal.dumps({("f.py", n, "f"): (1, 1, 0.5, 0.5, {}) for n in range(2000)})
+    finished = live[:16] + struct.pack("<I", 2) + live[20:]
+    files = {"one.live": live, "finished.live": finished, "one.allranks": run, "one.pstats": statistics,
+             "job/r0-p1-2.live": live, "family/p1-2.c3-4.allranks": run}  # fmt: skip
+    for name, content in files.items():
+        (cwd / name).parent.mkdir(exist_ok=True)
+        (cwd / name).write_bytes(content)
+    return {name.partition("/")[0] if "/" in name else name: name for name in files}
+
+
+def shrunk(sandbox: Sandbox, library: str, command: list[str | Path], victim: str, to: int, after: int):
+    env = {**clean_environment(), "LD_PRELOAD": library, "SHRINK_PATH": victim, "SHRINK_TO": str(to), "SHRINK_AFTER": str(after)}
+    return subprocess.run(command, cwd=sandbox.cwd, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_S)
+
+
+def at_every_call(sandbox: Sandbox, library: str, command: list[str | Path], victim: str, to: int):
+    """It becomes shorter after the first call that looks at it, then after the second, and so on, up to all that there are."""
+    path = sandbox.cwd / victim
+    whole = path.read_bytes()
+    for after in range(1, 10_000):
+        done = shrunk(sandbox, library, command, victim, to, after)
+        if path.stat().st_size == len(whole):
+            return
+        path.write_bytes(whole)
+        yield done
+    raise AssertionError("it has no end")
+
+
+def is_one_line(text: str) -> bool:
+    return text.startswith("allranks: error: ") and text.count("\n") == 1
+
+
+@pytest.mark.parametrize("given", ["one.live", "finished.live", "one.allranks", "one.pstats", "job", "family"])
+def test_a_file_that_becomes_shorter_while_it_is_read(sandbox: Sandbox, shrinking: str, given: str):
+    """At any call, in `info`; in the middle of what they read, in all other commands."""
+    victim = in_all_places(sandbox, recorded_live(sandbox), recorded_run(sandbox))[given]
+    ends = [done for to in (0, PAGE + 100) for done in at_every_call(sandbox, shrinking, command_of(sandbox, "info", given), victim, to)]
+    assert len(ends) > 2 and {done.returncode for done in ends} <= {0, 2}, ends
+    assert all(done.returncode == 0 or is_one_line(done.stderr.decode()) for done in ends), ends
+    # In a directory a live file is read once more, since its process may have just begun.
+    assert (b"damaged" if given == "job" else b"shorter") in b"".join(done.stderr for done in ends)
+    whole = (sandbox.cwd / victim).read_bytes()
+    for name in COMMANDS:
+        done = shrunk(sandbox, shrinking, command_of(sandbox, name, given), victim, 100, len(ends) // 4)
+        (sandbox.cwd / victim).write_bytes(whole)
+        assert done.returncode in (0, 1, 2), (name, done)
+        assert done.returncode != 2 or done.stdout == b"", (name, done)
+
+
+@pytest.mark.parametrize("given", ["one.live", "one.allranks", "job"])
+def test_load_of_a_file_that_becomes_shorter(sandbox: Sandbox, shrinking: str, given: str):
+    victim = in_all_places(sandbox, recorded_live(sandbox), recorded_run(sandbox))[given]
+    command = [sandbox.stack.python, "-c", LOAD_EACH, given]
+    words = []
+    for done in at_every_call(sandbox, shrinking, command, victim, PAGE + 100):
+        assert (done.returncode, done.stderr) == (0, b""), done
+        words.append(done.stdout.decode())
+    assert any(("damaged" if given == "job" else "shorter") in word for word in words), words
+
+
+# ---- in the place of a file ----
+
+
+def plant(path: Path, what: str) -> None:
+    """Something else than a file, under a file's name."""
+    if what == "fifo":
+        os.mkfifo(path)
+    elif what == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(os.path.relpath(path))
+    elif what == "directory":
+        path.mkdir()
+    elif what == "device":
+        if os.geteuid() != 0:
+            pytest.skip("only root can make a device")
+        os.mknod(path, 0o666 | 0o020000, os.makedev(1, 5))
+    elif what == "endless":
+        path.symlink_to("/dev/zero")
+    elif what == "fifo behind a link":
+        os.mkfifo(path.parent / "pipe")
+        path.symlink_to("pipe")
+    else:
+        path.symlink_to(path.name)
+
+
+PLACES = ("r1-p9-9.live", "p9-9.c8-8.allranks", "p1-2.lock", "ranks.lock", "verdict-1-2", "p1-2.unrecorded", "p1-2.spawns")
+THINGS = ("fifo", "socket", "directory", "device", "endless", "fifo behind a link", "circle")
+
+
+@pytest.mark.parametrize("what", THINGS)
+def test_nothing_is_waited_for(sandbox: Sandbox, what: str, monkeypatch: pytest.MonkeyPatch):
+    """A job with one sound file, and something else in the place of another: named, or as if it were not there."""
+    monkeypatch.chdir(sandbox.cwd)
+    live = recorded_live(sandbox)
+    for name in PLACES:
+        job = Path("job")
+        job.mkdir(mode=0o700)
+        (job / "r0-p1-2.live").write_bytes(live)
+        plant(job / name, what)
+        for command in COMMANDS:
+            done = run(command_of(sandbox, command, "job"), sandbox.cwd)
+            assert done.returncode in (0, 1, 2), (command, name, done)
+            refused = name in PLACES[:2] and what != "directory" and command not in ("top", "clean", "recover")
+            assert not refused or (done.returncode == 2 and name.encode() in done.stderr), (command, name, done)
+            if done.returncode == 2:
+                assert is_one_line(done.stderr.decode()) or command == "recover", (command, name, done)
+        (verdict,) = load_all(sandbox, ["job"])
+        assert (verdict == "loaded") == (name not in PLACES[:2] or what == "directory"), (name, verdict)
+        shutil.rmtree(job)
+
+
+@pytest.mark.parametrize("what", THINGS)
+def test_what_is_named_is_not_waited_for(sandbox: Sandbox, what: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(sandbox.cwd)
+    plant(Path("thing"), what)
+    for command in COMMANDS:
+        done = run(command_of(sandbox, command, "thing"), sandbox.cwd)
+        allowed = (0, 1, 2) if what == "directory" else (2,)
+        assert done.returncode in allowed, (command, done)
+    assert load_all(sandbox, ["thing"]) != ["loaded"]
+
+
+# ---- holes ----
+
+HOLE = 4 << 30
+MOST_MEMORY_KB = 200 << 10
+
+
+def write_with_hole(path: Path, pieces: list[tuple[int, bytes]], size: int) -> None:
+    with path.open("wb") as file:
+        for at, content in pieces:
+            file.seek(at)
+            file.write(content)
+        file.truncate(size)
+
+
+def zeros_crc(n: int) -> int:
+    crc, block = 0, bytes(64 << 20)
+    for _ in range(n // len(block)):
+        crc = zlib.crc32(block, crc)
+    return crc
+
+
+def live_with_hole(kind: int) -> list[tuple[int, bytes]]:
+    """The last extent is of this kind, and all of it is a hole."""
+    plain = live_of([record(1, b"f")], [node(0, 0, -1000), node(1, ROOT_REF)], used=4 * PAGE + HOLE)
+    return [(0, plain), (4 * PAGE, struct.pack("<IIQQ", kind, 0, HOLE, HOLE))]
+
+
+def files_with_holes(cwd: Path) -> list[str]:
+    for kind in (1, 2, 3, 4, 5, 99):
+        write_with_hole(cwd / f"{kind}.live", live_with_hole(kind), 4 * PAGE + HOLE)
+    plain = run_file(sections(names=[b"f", b"g"]))
+    n_sections = struct.unpack_from("<I", plain, 12)[0]
+    entry = struct.pack("<IIQQQII", 99, 0, len(plain) + 40, HOLE, HOLE, zeros_crc(HOLE), 0)
+    table = [struct.unpack_from("<IIQQQII", plain, 16 + 40 * i) for i in range(n_sections)]
+    moved = b"".join(struct.pack("<IIQQQII", *e[:2], e[2] + 40, *e[3:]) for e in table) + entry
+    head = plain[:12] + struct.pack("<I", n_sections + 1) + moved + plain[16 + 40 * n_sections :]
+    write_with_hole(cwd / "hole.allranks", [(0, head)], len(head) + HOLE)
+    write_with_hole(cwd / "hole.pstats", [(0, marshal.dumps({("f.py", 1, "f"): (1, 1, 0.5, 0.5, {})})[:1])], HOLE)
+    return [path.name for path in cwd.iterdir() if path.suffix in (".live", ".allranks", ".pstats")]
+
+
+# The kernel counts what a process had before exec too: a child of this one begins with all that pytest has.
+MEASURE = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode
+print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def status_and_memory(command: list[str | Path], cwd: Path) -> tuple[int, int]:
+    """How it ended, and the most it had in memory, in KiB."""
+    done = subprocess.run([sys.executable, "-S", "-c", MEASURE, *command], cwd=cwd, env=clean_environment(),
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    status, memory = map(int, done.stdout.split())
+    return status, memory
+
+
+@pytest.mark.parametrize("name", ["info", "report", "merge", "where", "recover"])
+def test_a_hole_takes_no_memory(sandbox: Sandbox, name: str):
+    """Some kilobytes on disk that say they are four gigabytes."""
+    for path in files_with_holes(sandbox.cwd):
+        assert (sandbox.cwd / path).stat().st_blocks * 512 < 1 << 20
+        status, memory = status_and_memory(command_of(sandbox, name, path), sandbox.cwd)
+        assert status in (0, 1, 2), (path, status)
+        assert memory < MOST_MEMORY_KB, (path, memory)

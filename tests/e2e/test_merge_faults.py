@@ -239,6 +239,21 @@ def test_kill_9_of_all_at_once(mpi: Sandbox):
     assert_recovered(mpi, mpi.live)
 
 
+# ---- something else in the place of a file ----
+
+
+def test_a_fifo_in_the_place_of_the_verdict_is_not_waited_for(mpi: Sandbox):
+    """Nobody has agreed then, so nothing is merged, and nothing lost."""
+    program = workload("planted_verdict.py")
+    plain = mpi.plain_ranks(N, program, "-")
+    done = mpi.recorded_ranks(N, program, str(mpi.live))
+    assert (done.code, done.out) == (plain.code, plain.out) == (0, "sum 6\n"), done
+    (line,) = our_lines(done)
+    assert "allranks recover" in line
+    assert mpi.allranks("recover", mpi.live, mpi.cwd, "-o", "all.allranks").code == 0
+    assert mpi.info("all.allranks").ranks == list(range(N))
+
+
 # ---- on request ----
 
 

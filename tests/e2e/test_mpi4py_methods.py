@@ -98,6 +98,8 @@ def check_tree(report: Report, lines: dict[str, int]) -> None:
         (node,) = [n for n in here if n["calls"]]  # in the child of a fork it is open, but was not called
         found = Counter()
         for child in below(report, node):
+            if child.kind == "builtin" and child.name not in PICKLERS.values():
+                continue  # mpi4py calls functions in C of others, for its locks
             found[child.name.rpartition(".")[2]] += child["calls"]
         return found
 
@@ -108,7 +110,8 @@ def check_tree(report: Report, lines: dict[str, int]) -> None:
     raises = children("Comm.allreduce", "raises")  # its own duplicate is made first; nothing is sent
     # One that is made for all versions of Python runs some of it for each of its lines in a traceback.
     assert {name: n for name, n in raises.items() if not name.startswith(("MPI_Comm_", "<module>"))} == {"dumps": 2}
-    assert [(n.parent.parent.name, n["calls"]) for n in report.named("fails")] == [(PICKLERS["dumps"], 2)]
+    (fails,) = report.named("fails")
+    assert fails["calls"] == 2 and PICKLERS["dumps"] in [above.name for above in fails.ancestors]
     assert children("Comm.allreduce", "forks")["forks"] == 1
     assert children("Comm.Barrier", "after all") == Counter({"MPI_Barrier": 2})
     assert children("Comm.send", "own pickle")["own_dumps"] == 2

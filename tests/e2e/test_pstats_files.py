@@ -87,7 +87,7 @@ def merge(sandbox: Sandbox, output: str, *inputs: str | Path) -> Path:
 
 def exported(sandbox: Sandbox, run: str | Path, *options: str) -> Stats:
     target = sandbox.cwd.parent / "exported.pstats"
-    sandbox.answer("export", run, "-f", "pstats", "-o", target, *options)
+    sandbox.answer("export", run, "-f", "pstats", "--quiet", "-o", target, *options)
     return load(target)
 
 
@@ -355,7 +355,7 @@ for _ in range(5):
     done = mpi.recorded_ranks(3, "p.py", options=("-o", "run.allranks"))
     assert done.code == 0, done
     for rank in range(3):
-        mpi.answer("export", "run.allranks", "-f", "pstats", "--rank", str(rank), "-o", f"rank_{rank}.prof")
+        mpi.answer("export", "run.allranks", "-f", "pstats", "--quiet", "--rank", str(rank), "-o", f"rank_{rank}.prof")
     assert_same(exported(mpi, "rank_*.prof"), exported(mpi, "run.allranks"), 3)
     tree, pairs = (json.loads(mpi.answer("report", "--json", run)) for run in ("run.allranks", "rank_*.prof"))
     assert tree["mpi_ns"] > 0
@@ -417,7 +417,7 @@ def test_call_paths_and_caller_pairs_do_not_mix(any_python: Sandbox):
         done = any_python.allranks("merge", first, second, "-o", "out.allranks")
         assert_one_line_of_error(done, second, "call paths", "allranks export")
     tree = any_python.cwd / "run.pstats"
-    any_python.answer("export", "run.allranks", "-f", "pstats", "-o", tree)
+    any_python.answer("export", "run.allranks", "-f", "pstats", "--quiet", "-o", tree)
     merged = load(merge(any_python, "out.pstats", tree, "cpu_0.prof"))
     assert_same(merged, added([tree, any_python.cwd / "cpu_0.prof"]), 2)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import shutil
 import struct
 from pathlib import Path
 
 import pytest
 from harness import Sandbox, workload
+from hostile import ROOT_REF, live_of, node, record
 
 PROGRAM = workload("under_fire.py")
 STEPS = workload("steps_until_killed.py")
@@ -84,6 +86,28 @@ def test_the_name_is_the_one_that_run_gives(python: Sandbox, program: tuple, nam
     recover(python, python.live)
     recover(python, python.live)
     assert {path for path in python.files() if path != "log"} == {f"{name}.allranks", f"{name}-2.allranks"}
+
+
+@pytest.mark.parametrize("program, name", [
+    ("/a/b/../../outside.py", "outside"), ("..", "recovered"), (".", "recovered"), ("../..", "recovered"), ("/", "recovered"),
+    ("-m ../outside", "recovered"), ("-m /tmp/outside", "recovered"), ("-m ..", "recovered"), ("", "recovered"),
+    ("a\x1b[2J.py", "recovered"), ("a\nb.py", "recovered"), ("x" * 400 + ".py", "recovered"), ("--remove.py", "recovered"),
+    ("dir/my prog.py", "my prog"), ("it's.py", "it's"), ("$(touch harm).py", "$(touch harm)"), ("größe.py", "größe"),
+])  # fmt: skip
+def test_a_forged_name_leads_nowhere(python: Sandbox, program: str, name: str):
+    """The run is in the current directory, and the line that says so can be given to a shell."""
+    content = live_of([record(2, b"program", program.encode()), record(1, b"f")], [node(0, 0, -1000), node(1, ROOT_REF)])
+    python.live.mkdir()
+    (python.live / "p77-5.live").write_bytes(content)
+    before = {path for path in python.cwd.parent.rglob("*")}
+    err = recover(python, python.live)
+    assert {path for path in python.cwd.parent.rglob("*")} - before == {python.cwd / f"{name}.allranks"}
+    assert "\x1b" not in err
+    command = err.rpartition("see: ")[2].strip()
+    words = shlex.split(command)
+    assert words == ["allranks", "report", f"{name}.allranks"]
+    done = python.run(["sh", "-c", command.replace("allranks", str(python.command), 1)])
+    assert done.code == 0 and not (python.cwd / "harm").exists()
 
 
 def test_ranks_without_a_file_are_missing(python: Sandbox):

@@ -126,6 +126,38 @@ def test_ends_without_a_begin_are_counted(any_python: Sandbox):
     assert process["lost"]["regions"] == any_python.info("run.allranks").lost == 2
 
 
+def test_what_shows_a_parameter_is_not_recorded(any_python: Sandbox):
+    """We call it, and not the program; it may even fork."""
+    report = record_text(
+        any_python,
+        """
+        import os
+        from allranks import region
+
+        def helper(n):
+            return n + 1
+
+        class Size:
+            def __repr__(self):
+                with region("inside"):
+                    if os.fork() == 0:
+                        helper(1)
+                        os._exit(0)
+                    os.wait()
+                return str(helper(1))
+
+        for _ in range(3):
+            with region("with", size=Size()):
+                helper(2)
+        """,
+        "--no-children",
+    )
+    assert calls_of(report, "region") == {"with(size=2)": 3}
+    assert not report.named("__repr__") and not report.named("Size.__repr__")
+    assert {node.parent.name for node in report.named("helper")} == {"with(size=2)"}
+    assert sum(node["calls"] for node in report.named("helper")) == 3
+
+
 def test_a_region_may_be_ended_by_another_object_of_its_name(any_python: Sandbox):
     report = record_text(any_python, """
         import allranks

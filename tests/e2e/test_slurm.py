@@ -53,9 +53,9 @@ def debian(slurm: Slurm, pytestconfig: pytest.Config, tmp_path: Path) -> Iterato
     sandbox.end()
 
 
-def srun(mpi: Sandbox, n: int, *argv: str) -> list[str]:
+def srun(mpi: Sandbox, n: int, *argv: str, where: tuple[str, ...] = ("-N", "1")) -> list[str]:
     """As each MPI wants to be started, on one node."""
-    return ["srun", f"--mpi={protocol_of(mpi.stack)}", "-N", "1", "-n", str(n), *argv]
+    return ["srun", f"--mpi={protocol_of(mpi.stack)}", *where, "-n", str(n), *argv]
 
 
 def started(mpi: Sandbox, slurm: Slurm, name: str, *argv: str) -> tuple[Running, str]:
@@ -146,7 +146,7 @@ def on_two_nodes(mpi: Sandbox, *argv: str) -> list[str]:
     """Rank 1 is alone on its node: in memory that the two share, Open MPI's ranks of one would take the other's for their own."""
     places = mpi.cwd.parent / "places"
     places.write_text("".join(f"{NODES[rank == 1]}\n" for rank in range(N)))
-    return ["env", f"SLURM_HOSTFILE={places}", *srun(mpi, N, "-N", "2", "-m", "arbitrary", *argv)]
+    return ["env", f"SLURM_HOSTFILE={places}", *srun(mpi, N, *argv, where=("-m", "arbitrary"))]
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from harness import Sandbox, settled, times_unlike, workload
+from harness import ROOT, Sandbox, settled, times_unlike, workload
 
 ENDED_BY_AN_ERROR = ("cancelled", "timed out")  # that comes from outside
 
@@ -59,6 +59,28 @@ def test_tasks_without_a_name_are_known_by_their_coroutines(any_python: Sandbox,
     found, _ = record(any_python, mode)
     assert {"nameless", "other_nameless", "main"} <= set(found)
     assert not [name for name in found if name.startswith("Task-")]
+
+
+def names_of_odd_tasks(python: Sandbox, which: str) -> set[str]:
+    done = python.recorded(str(ROOT / "tests" / "awkward" / "tasks_odd.py"), which, options=("-q", "-o", "run.allranks"))
+    assert (done.code, done.err) == (0, ""), done
+    return {node.name for node in python.report("run.allranks").nodes if node.kind == "task"}
+
+
+@pytest.mark.parametrize("which", ["names", "loops", "nested"])
+def test_a_class_that_computes_names_goes_by_those_that_were_given(any_python: Sandbox, which: str):
+    named = names_of_odd_tasks(any_python, which)
+    assert {"a name of its own", "step", "with_factory.<locals>.main"} <= named
+    assert not named & {"elsewhere", "nested"}
+
+
+@pytest.mark.parametrize("which", ["audit", "hash"])
+def test_audit_hooks_and_odd_loops_cost_no_names(any_python: Sandbox, which: str):
+    assert {"a name of its own", "step", "many"} <= names_of_odd_tasks(any_python, which)
+
+
+def test_a_coroutine_of_the_programs_own_goes_by_its_class(any_python: Sandbox):
+    assert {"Coroutine", "coroutine.<locals>.main"} <= names_of_odd_tasks(any_python, "coroutine")
 
 
 def test_programs_with_tasks_do_the_same(any_python: Sandbox):

@@ -33,14 +33,14 @@ def without_runtime(python: Sandbox) -> dict[str, str]:
     return {"PYTHONPATH": str(place)}
 
 
-def assert_runs_unrecorded(python: Sandbox, *program: str, **how) -> Done:
+def assert_runs_unrecorded(python: Sandbox, *program: str, remedy: str = "install allranks again", **how) -> Done:
     plain = python.plain(*program, **how)
     done = python.recorded(*program, **how)
     ours, _, programs = done.err.partition("\n")
     assert (done.code, done.out, programs) == (plain.code, plain.out, plain.err)
     assert ours.startswith("allranks: error: "), done
     assert ours.endswith("; the program runs without being recorded"), done
-    assert "install allranks again" in ours, done
+    assert remedy in ours, done
     assert not [name for name in python.files() if name.endswith(".allranks")]
     assert python.live_files() == []
     return done
@@ -50,6 +50,21 @@ def test_a_pre_release_that_it_was_not_built_for(python: Sandbox):
     version = re.escape(python.stack.python_version)
     done = assert_runs_unrecorded(python, "-c", "print(1)", env=pre_release(python))
     assert re.search(rf"built for Python {version}\.\d+, and this is {version}\.0a2 ", done.err), done
+
+
+ANOTHER_C_LIBRARY = """
+#include <errno.h>
+#include <unistd.h>
+size_t confstr(int name, char *text, size_t n) { errno = EINVAL; return 0; }
+"""
+
+
+def test_another_c_library(python: Sandbox):
+    """One that does not call itself GNU's, as musl and what imitates glibc on top of it."""
+    source, library = python.cwd.parent / "another.c", python.cwd.parent / "another.so"
+    source.write_text(ANOTHER_C_LIBRARY)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    assert_runs_unrecorded(python, "-c", "print(1)", remedy="(use one that runs on glibc)", env={"LD_PRELOAD": str(library)})
 
 
 @pytest.mark.parametrize("flags", [(), ("-u", "-O", "-W", "error")], ids=["", "flags"])

@@ -283,6 +283,82 @@ def test_a_job_in_the_default_directory_is_found(python: Sandbox):
     assert done.code == 0 or str(place) in done.err or "older ones" in done.err
 
 
+NOBODY = 65534
+
+
+def as_nobody(*paths: Path) -> None:
+    for path in paths:
+        os.chown(path, NOBODY, NOBODY)
+
+
+@pytest.mark.parametrize("whose", ["home", "job", "file", "linked job", "linked file", "open to all"])
+@pytest.mark.parametrize("command", ["where", "top"])
+def test_jobs_of_others_are_not_listed(python: Sandbox, whose: str, command: str):
+    """In the default places anybody can make a directory that is called as ours is; one that is named is read."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files to another user")
+    home = python.cwd / f"allranks-{os.geteuid()}"
+    job = home / "planted-job"
+    running = start(python, "sleep")
+    settle(python, "sleep")
+    (live,) = python.live_files()
+    shutil.copytree(live.parent, job)
+    home.chmod(0o700)
+    job.chmod(0o700)
+    (copy,) = job.iterdir()
+    if whose == "linked job":
+        job = job.rename(python.cwd / "elsewhere")
+        (home / "planted-job").symlink_to(job)
+    elif whose == "linked file":
+        copy.unlink()
+        copy.symlink_to(live)
+    elif whose == "open to all":
+        home.chmod(0o777)
+    else:
+        as_nobody({"home": home, "job": job, "file": copy}[whose])
+    words = ("--once",) if command == "top" else ()
+    done = python.allranks(command, *words, env=default_directory(python))
+    assert "planted-job" not in done.out + done.err and "stands_still" not in done.out
+    assert done.code == 2 or "of yours" not in done.err
+    if whose != "linked file":
+        assert "stands_still" in python.answer(command, *words, job).decode()
+    running.kill()
+
+
+def test_notes_of_others_are_not_followed(python: Sandbox):
+    """By a Python that MPI has started: only a note of this user's, in directories of this user's."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files to another user")
+    home = python.cwd / f"allranks-{os.geteuid()}"
+    job = home / "job"
+    job.mkdir(parents=True)
+    note = job / f"r0-p{os.getpid()}-1.spawns"
+    code = (
+        "import sys, types; sys.modules['allranks._launch'] = types.ModuleType('nothing')\n"
+        "from allranks import _child\n"
+        "_child.launchers_of = lambda pid: {1}\n"
+        "print(_child.left_by_parent())"
+    )
+
+    def found() -> str:
+        return python.plain("-c", code, env=default_directory(python)).out.strip()
+
+    note.write_text("ALLRNOTE\n-\nthe recording\n")
+    assert found() == "the recording"
+    for path in (note, job, home):
+        as_nobody(path)
+        assert found() == ""
+        os.chown(path, 0, 0)
+    home.chmod(0o777)
+    assert found() == ""
+    home.chmod(0o700)
+    note.write_text("-\nno note of ours\n")
+    assert found() == ""
+    note.unlink()
+    os.mkfifo(note)
+    assert found() == ""
+
+
 # ---- what is no job ----
 
 

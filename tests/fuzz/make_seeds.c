@@ -88,7 +88,7 @@ static void add_records(size_t records)
                              .n_linetable = sizeof lines_311};
 
     image_record(records, (struct ar_record){.kind = AR_RECORD_FACT}, "command", "x.py", NULL);
-    image_record(records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "costly", NULL);
+    image_record(records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "counted", NULL);
     image_record(records, head, "main", "x.py", lines_311);
     image_function(records, AR_FUNCTION_MPI, "MPI_Send");
     image_function(records, AR_FUNCTION_BUILTIN, "built-in method time.sleep");
@@ -99,6 +99,7 @@ static void add_records(size_t records)
     image_record(records, head, "solve", "x.py", lines_311);
     image_record(records, (struct ar_record){.kind = AR_RECORD_PARTIAL, .other = 1}, "", "", NULL);
     image_function(records, AR_FUNCTION_OPERATION, "Comm.send");
+    image_function(records, AR_FUNCTION_UNASSIGNED, "time.sleep");
 }
 
 static void save_live(void)
@@ -121,7 +122,7 @@ static void save_live(void)
         uint32_t ref = image_node(nodes, function | (uint64_t)3 << 32, main_ref, 100, 3);
 
         image_values(values, ref, AR_VALUES_MPI)->words[AR_MPI_BYTES_OUT] = 800;
-        image_values(values, ref, AR_VALUES_ESTIMATE)->words[AR_ESTIMATE_CALLS] = 20;
+        image_values(values, ref, AR_VALUES_ESTIMATE)->words[AR_ESTIMATE_TIMED] = 2;
         image_values(values, ref, AR_VALUES_TASK)->words[AR_TASK_AWAITED_TICKS] = 5;
     }
 
@@ -227,7 +228,7 @@ static void save_pstats(void)
 
     sample_value(&p, AR_METRIC_CALLS, main_id, here, 3);
     sample_value(&p, AR_METRIC_TIME, main_id, here, 4000);
-    sample_must(ar_pstats_encode(&p, &all, &bytes, NULL));
+    sample_must(ar_pstats_encode(&p, &all, &bytes, NULL, NULL));
     save("ours", bytes.data, bytes.n);
     ar_bytes_free(&bytes);
     ar_profile_free(&p);

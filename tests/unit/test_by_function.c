@@ -178,6 +178,51 @@ static void test_empty(void)
     ar_profile_free(&profile);
 }
 
+/* len is called by f and, in recursion, by f again; on rank 1 its times are estimated. */
+static void test_doubts(void)
+{
+    struct ar_share shares[2];
+
+    sample_start(&profile);
+
+    uint32_t a = sample_thread(&profile, sample_rank(&profile, 0), 0);
+    uint32_t b = sample_thread(&profile, sample_rank(&profile, 1), 0);
+    uint32_t f = sample_function(&profile, AR_FUNCTION_PYTHON, "f", 1);
+    uint32_t len = sample_function(&profile, AR_FUNCTION_BUILTIN, "len", 0);
+    uint32_t outer = sample_node(&profile, 0, f, 1), inner = sample_node(&profile, outer, f, 2);
+    uint32_t calls[] = {sample_node(&profile, outer, len, 3), sample_node(&profile, inner, len, 3)};
+
+    for (int i = 0; i < 2; i++) {
+        sample_value(&profile, AR_METRIC_TIME, calls[i], a, 10);
+        sample_value(&profile, AR_METRIC_TIME, calls[i], b, 20);
+        sample_value(&profile, AR_METRIC_MARKS, calls[i], b, AR_MARK_ESTIMATED);
+        sample_value(&profile, AR_METRIC_VARIANCE, calls[i], b, i ? 7 : 2);
+    }
+    sample_must(ar_totals_build(&totals, &profile));
+    sample_must(ar_by_function_build(&by_function, &profile, &totals));
+    sample_must(ar_shares_open(&reading, &by_function));
+    tap_ok(by_function.sums[len].time.doubt.variance == 9 &&
+               by_function.sums[len].self.doubt.variance == 9 &&
+               by_function.sums[len].calls.doubt.marks == 0,
+           "over all paths; counts are exact");
+    tap_ok(by_function.sums[f].time.doubt.marks == 0 && by_function.sums[f].self.doubt.marks &&
+               by_function.sums[f].self.doubt.variance == 9,
+           "of the caller the self time");
+    ar_shares_get(&reading, len, shares);
+    tap_ok(shares[0].time_doubt.marks == 0 && shares[0].self_doubt.marks == 0, "not on rank 0");
+    tap_ok(shares[1].time_doubt.marks == AR_MARK_ESTIMATED && shares[1].time_doubt.variance == 9,
+           "on rank 1");
+    ar_shares_get(&reading, f, shares);
+    tap_ok(shares[0].self_doubt.marks == 0 && shares[1].time_doubt.marks == 0 &&
+               shares[1].self_doubt.marks == AR_MARK_ESTIMATED &&
+               shares[1].self_doubt.variance == 9,
+           "the caller there, too");
+    ar_shares_close(&reading);
+    ar_by_function_free(&by_function);
+    ar_totals_free(&totals);
+    ar_profile_free(&profile);
+}
+
 static void test_no_memory(void)
 {
     enum ar_status status = AR_NOMEM;
@@ -201,6 +246,7 @@ int main(void)
     for (uint64_t seed = 1; seed <= 10; seed++)
         test_against_slow(seed);
     test_empty();
+    test_doubts();
     test_no_memory();
     return tap_done();
 }

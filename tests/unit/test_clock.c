@@ -74,7 +74,7 @@ int main(void)
 
     tap_ok(before <= ticks && ticks <= ar_clock_ns(CLOCK_MONOTONIC), "of CLOCK_MONOTONIC");
     ar_clock_choose();
-    tap_note("chosen: %s", ar_clock_kind == AR_CLOCK_TSC ? "time stamp counter" : "monotonic");
+    tap_note("chosen: %s", ar_clock_kind == AR_CLOCK_TSC ? "processor's counter" : "monotonic");
     test_order("chosen");
     test_stamps("chosen");
     test_scale();

@@ -84,6 +84,38 @@ static void test_one_rank_slower(void)
     end();
 }
 
+/*
+ * Both sides have estimates of which the mean has an error of 3 and 4 µs: a change has to be larger than twice 5. The
+ * second run's is 20 µs larger, the third's 8.
+ */
+static void test_noise_of_estimates(void)
+{
+    const uint64_t ns[] = {100000, 120000, 108000}, us2[] = {9, 16, 16};
+
+    for (size_t first = 1; first < 3; first++) {
+        for (size_t i = 0; i < 2; i++) {
+            struct ar_profile *p = start_run();
+            size_t k = i ? first : 0;
+
+            sample_run_rank(p, ns[k], 0, 0);
+            sample_value(p, AR_METRIC_MARKS, SAMPLE_SOLVE, 0, AR_MARK_ESTIMATED);
+            sample_value(p, AR_METRIC_VARIANCE, SAMPLE_SOLVE, 0, us2[k]);
+            end_run(p);
+        }
+        sample_must(ar_diff_build(&diff, runs, 1, 2, true));
+
+        const struct ar_change *self = &row_of(&diff.functions, SAMPLE_SOLVE)->self;
+
+        tap_ok(is_near(self->noise, 10000) && self->counts == (first == 1),
+               "%s than the error of the estimates", first == 1 ? "more" : "less");
+        tap_ok(self->base_doubt.variance == 9 && self->now_doubt.variance == 16 &&
+                   self->now_doubt.marks == AR_MARK_ESTIMATED,
+               "which is known of either side");
+        tap_ok(is_near(row_of(&diff.paths, SAMPLE_SOLVE)->time.noise, 10000), "by path, too");
+        end();
+    }
+}
+
 static void test_noise_of_ranks(void)
 {
     const uint64_t before[] = {1000, 1000, 1000, 1000}, noisy[] = {1300, 900, 1250, 820};
@@ -201,6 +233,7 @@ static void test_no_memory(void)
 int main(void)
 {
     test_one_rank_slower();
+    test_noise_of_estimates();
     test_noise_of_ranks();
     test_one_process();
     test_several_runs();

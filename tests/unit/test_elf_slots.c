@@ -31,18 +31,30 @@ struct library {
     operation add, add_by_pointer, subtract;
 };
 
+static bool is_any(const struct ar_object *object, void *context)
+{
+    (void)object;
+    (void)context;
+    return true;
+}
+
+static bool has_name(const struct ar_object *object, void *name)
+{
+    return strcmp(object->name, name) == 0;
+}
+
+/* The name is the caller's: the list's own ends with it. */
 static bool find_object(const char *name, struct ar_object *out)
 {
     size_t n;
-    struct ar_object *list = ar_objects_list(&n);
-    bool found = false;
+    struct ar_object *list = ar_objects_list(has_name, (void *)name, &n);
+    bool found = n == 1;
 
-    for (size_t i = 0; list && i < n && !found; i++)
-        if (strcmp(list[i].name, name) == 0) {
-            *out = list[i];
-            found = true;
-        }
-    free(list);
+    if (found) {
+        *out = list[0];
+        out->name = name;
+    }
+    ar_objects_free(list, n);
     return found;
 }
 
@@ -136,11 +148,55 @@ static void test_objects(void)
                ar_object_contains(&program, (void *)program.start),
            "from its start to its end");
 
-    void *handle = ar_object_open(&program);
+    void *handle = ar_object_hold(&program);
 
-    tap_ok(handle != NULL, "it can be opened");
+    tap_ok(handle != NULL, "it can be held");
     if (handle)
         dlclose(handle);
+
+    struct ar_object here;
+
+    tap_ok(ar_object_at(address_of(ours), &here) && here.dynamic == program.dynamic,
+           "it is found by an address");
+    tap_ok(!ar_object_at(&on_stack, &here), "no object is at others");
+}
+
+/* Of every object, as the linker finds it; and what is only imported is not defined. */
+static void test_functions(void)
+{
+    size_t n;
+    struct ar_object *all = ar_objects_list(is_any, NULL, &n);
+    size_t n_defining = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        void *getpid_there = ar_object_function(&all[i], "getpid");
+
+        n_defining += getpid_there && getpid_there == dlsym(RTLD_DEFAULT, "getpid");
+        tap_ok(!ar_object_function(&all[i], "no_such_function") &&
+                   !ar_object_function(&all[i], "environ"),
+               "%s: neither what is missing nor data", all[i].name);
+    }
+    tap_ok(n_defining == 1, "one defines getpid");
+    ar_objects_free(all, n);
+}
+
+/* Whoever else closes it: it stays while it is held, and not longer. */
+static void test_holding(struct library *l)
+{
+    struct ar_object another = l->object;
+    void *handle = ar_object_hold(&l->object);
+
+    tap_ok(handle && dlsym(handle, "caller_add") == address_of(l->add), "it can be held");
+    another.base += 4096;
+    tap_ok(!ar_object_hold(&another), "not under another address");
+    dlclose(l->handle);
+
+    struct ar_object found;
+
+    tap_ok(find_object(l->path, &found) && l->add(2, 3) == 5, "it stays while it is held");
+    if (handle)
+        dlclose(handle);
+    tap_ok(!find_object(l->path, &found), "and not longer");
 }
 
 static void test_loading(const char *path)
@@ -158,16 +214,14 @@ static void test_loading(const char *path)
                !ar_object_contains(&l.object, address_of(ours)),
            "its functions are in it, ours are not");
 
-    void *handle = ar_object_open(&l.object);
-
-    tap_ok(handle && dlsym(handle, "caller_add") == address_of(l.add), "it can be opened by name");
-    if (handle)
-        dlclose(handle);
-    dlclose(l.handle);
+    tap_ok(ar_object_function(&l.object, "caller_add") == address_of(l.add) &&
+               !ar_object_function(&l.object, "slots_add"),
+           "it defines its own functions and not those that it imports");
+    test_holding(&l);
     after = ar_objects_counts();
     tap_ok(after.n_unloaded > before.n_unloaded, "unloading is counted");
-    l.object.name = path;
-    tap_ok(!ar_object_open(&l.object), "it is not loaded again for being asked for");
+    tap_ok(!ar_object_hold(&l.object) && !dlerror(),
+           "it is not loaded again for being asked for, and that is no error");
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -281,6 +335,7 @@ int main(int n_args, char **args)
     struct library other;
 
     test_objects();
+    test_functions();
     tap_ok(n_args >= 4, "libraries are given");
     for (int i = 1; i < n_args; i++) {
         test_loading(args[i]);

@@ -638,7 +638,7 @@ static void test_pickling(const char *method, uint64_t ms, uint64_t n_bytes, con
 
 /* ---- recording -------------------------------------------------------------------------------- */
 
-static void test_overhead(uint64_t overhead_ms, bool is_worth)
+static void test_overhead(uint64_t overhead_ms, enum ar_overhead reason, const char *text)
 {
     start();
 
@@ -650,14 +650,31 @@ static void test_overhead(uint64_t overhead_ms, bool is_worth)
         calls[r][often] += 1000;
         times[r][often] = 1;
         p.processes[r].overhead_ns = overhead_ms * MS;
+        if (reason < AR_N_OVERHEADS)
+            p.processes[r].overheads_ns[reason] = overhead_ms * MS;
     }
     end("run");
-    tap_ok(is_worth ? found.n == 1 && says(0, "overhead", 4 * (double)overhead_ms,
-                                           "work is called 8 times; run with --budget 5%, or "
-                                           "--exclude 'work'")
-                    : found.n == 0,
-           "%d ms of a second", (int)overhead_ms);
+    tap_ok(*text ? found.n == 1 && says(0, "overhead", 4 * (double)overhead_ms, text)
+                 : found.n == 0,
+           "%d ms of a second: %s", (int)overhead_ms, *text ? text : "nothing");
     finish();
+}
+
+static void test_overheads(void)
+{
+    static const char calls_text[] =
+        "work is called 8 times; run with --budget 5%, or --exclude 'work'";
+
+    test_overhead(99, AR_N_OVERHEADS, "");
+    test_overhead(101, AR_N_OVERHEADS, calls_text);
+    test_overhead(101, AR_OVERHEAD_PYTHON, calls_text);
+    test_overhead(101, AR_OVERHEAD_C,
+                  "C functions are called 4,004 times; run with --builtins none");
+    test_overhead(900, AR_OVERHEAD_START, "");
+    test_overhead(101, AR_OVERHEAD_IMPORTS, "modules written in C took 404.0 ms");
+    test_overhead(101, AR_OVERHEAD_PATHS, "new call paths took 404.0 ms");
+    test_overhead(101, AR_OVERHEAD_MPI, "MPI calls took 404.0 ms more");
+    test_overhead(900, AR_OVERHEAD_END, "");
 }
 
 static void test_imports(uint64_t ms, bool is_worth)
@@ -666,14 +683,18 @@ static void test_imports(uint64_t ms, bool is_worth)
 
     uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
     uint32_t import = below(program, AR_FUNCTION_IMPORT, "(import)", 3);
+    uint32_t exec = below(import, AR_FUNCTION_BUILTIN, "built-in method builtins.exec", 0);
+    uint32_t finder = sample_node(
+        &p, import, sample_function_in(&p, AR_FUNCTION_PYTHON, "find_spec", "x/hack.py", 1), 0);
     uint32_t module = sample_node(
-        &p, import, sample_function_in(&p, AR_FUNCTION_PYTHON, "<module>", "x/pkg/__init__.py", 1),
+        &p, exec, sample_function_in(&p, AR_FUNCTION_PYTHON, "<module>", "x/pkg/__init__.py", 1),
         0);
     uint32_t init = below(module, AR_FUNCTION_MPI, "MPI_Init", 7);
 
     for (uint32_t r = 0; r < N_RANKS; r++) {
         spend(r, work, 1000);
-        spend(r, module, ms);
+        spend(r, finder, 1);
+        spend(r, module, ms - 1);
         spend(r, init, 1000);
     }
     end("run");
@@ -758,8 +779,7 @@ int main(void)
     test_pickling("Comm.recv", 32, 1000, "");
     test_pickling("Comm.recv", 34, 1000, "unpickling objects of 4.0 kB; Recv, with buffers");
     test_pickling("Request.wait", 50, 0, "unpickling objects; Irecv, with buffers");
-    test_overhead(99, false);
-    test_overhead(101, true);
+    test_overheads();
     test_imports(900, false);
     test_imports(1100, true);
     test_order();

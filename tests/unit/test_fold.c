@@ -228,6 +228,24 @@ static void test_marks_and_kinds(void)
     finish();
 }
 
+/* MPI that a function in C calls keeps the line where that was called, though the function has none any more. */
+static void test_lines_below_c(void)
+{
+    start();
+
+    uint32_t solve = sample_function(&profile, AR_FUNCTION_BUILTIN, "solve", 0);
+    uint32_t reduce = sample_function(&profile, AR_FUNCTION_MPI, "MPI_Allreduce", 0);
+    uint32_t f = call(0, python("f"), 3, 1, 9000);
+
+    call(call(f, solve, 10, 1, 100), reduce, 0, 4, 40);
+    call(call(f, solve, 11, 1, 200), reduce, 0, 5, 50);
+    fold();
+    check("/f:0/solve:0", 2, 300);
+    check("/f:0/solve:0/MPI_Allreduce:10", 4, 40);
+    check("/f:0/solve:0/MPI_Allreduce:11", 5, 50);
+    finish();
+}
+
 static void test_no_memory(void)
 {
     bool refused = true, worked = false;
@@ -257,6 +275,7 @@ int main(void)
     test_stacks();
     test_twice();
     test_marks_and_kinds();
+    test_lines_below_c();
     test_no_memory();
     return tap_done();
 }

@@ -473,6 +473,121 @@ static void test_default_place(void)
     tap_ok(access(identity.job_dir, F_OK) != 0, "nothing is left of it");
 }
 
+/* ---- what a parent passes on ------------------------------------------------------------------- */
+
+static enum ar_status join(const char *stem)
+{
+    return ar_identity_join(&identity, stem, &error);
+}
+
+static void test_joining(void)
+{
+    char stem[256];
+
+    forget_launchers();
+    mkdir(scratch_path("job"), 0700);
+    snprintf(stem, sizeof stem, "%s/job/p12-34", scratch_dir);
+    tap_ok(join(stem) == AR_OK && identity.is_child && identity.root_pid == 12 &&
+               identity.root_start == 34 && identity.root_rank == AR_RANK_NONE,
+           "a child of a process");
+    tap_ok(strcmp(identity.job_dir, scratch_path("job")) == 0 && strcmp(identity.job, "job") == 0,
+           "in the directory of its job");
+    snprintf(stem, sizeof stem, "%s/job/r7-p12-18446744073709551615", scratch_dir);
+    tap_ok(join(stem) == AR_OK && identity.root_rank == 7 && identity.world_rank == 7 &&
+               identity.root_start == UINT64_MAX,
+           "a child of a rank");
+    rmdir(scratch_path("job"));
+}
+
+/* The environment may hold anything, and Python has to start. */
+static void test_odd_stems(void)
+{
+    static const char *const stems[] = {
+        "",    "/",    "//",     "p1-2", "/p1-2",   "job/p1-2",   "./job/p1-2", "/r1-p1-2",
+        "/p1", "/p1-", "/p-1-2", "/job", "/r-p1-2", "/%s%n/p1-2", "/p1-2/",
+    };
+    static const char *const names[] = {
+        "",
+        "p",
+        "p1",
+        "p1-",
+        "p-1",
+        "p1--2",
+        "p-1-2",
+        "p+1-2",
+        "p 1-2",
+        "p01-2",
+        "p1-02",
+        "p1-2 ",
+        "p1-2x",
+        "p1-2.live",
+        "p1-2.c3-4",
+        "r",
+        "r1",
+        "r1-",
+        "r1-p",
+        "r1-p1",
+        "r-1-p1-2",
+        "r01-p1-2",
+        "r4294967295-p1-2",
+        "r4294967296-p1-2",
+        "p4294967297-2",
+        "xp1-2",
+        "P1-2",
+        "p1-18446744073709551616",
+        "p1-99999999999999999999999",
+        "p0x1-2",
+        "p1-2\np3-4",
+        "p1_2",
+        "p%d-%d",
+        "p1-2\xff",
+        "..",
+        ".",
+        "r1-p1-2-3",
+        "r1-r1-p1-2",
+    };
+    char stem[256];
+    static char endless[100000];
+
+    for (size_t i = 0; i < N_ITEMS(stems); i++)
+        tap_ok(join(stems[i]) < 0, "not a recording: '%s'", stems[i]);
+    mkdir(scratch_path("job"), 0700);
+    for (size_t i = 0; i < N_ITEMS(names); i++) {
+        snprintf(stem, sizeof stem, "%s/job/%s", scratch_dir, names[i]);
+        tap_ok(join(stem) < 0, "nor in a directory of ours: number %zu", i);
+    }
+    memset(endless, 'x', sizeof endless - 1);
+    endless[0] = '/';
+    for (size_t n = 4000; n < 4200; n += 7) {
+        snprintf(endless + n, sizeof endless - n, "/p1-2");
+        if (join(endless) >= 0)
+            tap_ok(false, "a path of %zu bytes", n);
+        endless[n] = endless[n + 1] = endless[n + 2] = endless[n + 3] = endless[n + 4] = 'x';
+    }
+    tap_ok(scratch_count(scratch_path("job"), "") == 0, "and nothing was made");
+    rmdir(scratch_path("job"));
+}
+
+static void test_joining_makes_nothing(void)
+{
+    char stem[256];
+
+    snprintf(stem, sizeof stem, "%s/gone/p12-34", scratch_dir);
+    tap_ok(join(stem) == AR_IO && access(scratch_path("gone"), F_OK) != 0,
+           "a directory that is gone stays gone");
+    mkdir(scratch_path("open"), 0700);
+    chmod(scratch_path("open"), 0777);
+    snprintf(stem, sizeof stem, "%s/open/p12-34", scratch_dir);
+    tap_ok(join(stem) == AR_IO, "nor one that others can write to");
+    tap_ok(symlink("open", scratch_path("link")) == 0, "a link");
+    chmod(scratch_path("open"), 0700);
+    snprintf(stem, sizeof stem, "%s/link/p12-34", scratch_dir);
+    tap_ok(join(stem) == AR_IO, "nor one behind a link");
+    close(open(scratch_path("file"), O_CREAT | O_WRONLY, 0600));
+    snprintf(stem, sizeof stem, "%s/file/p12-34", scratch_dir);
+    tap_ok(join(stem) == AR_IO, "nor a file");
+}
+
 int main(void)
 {
     scratch_make();
@@ -491,6 +606,9 @@ int main(void)
     test_planted_directories();
     test_default_place();
     test_process_start();
+    test_joining();
+    test_odd_stems();
+    test_joining_makes_nothing();
     scratch_remove();
     return tap_done();
 }

@@ -197,6 +197,10 @@ static void test_hashes(void)
                ar_hash_words("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 1) !=
                    ar_hash_words("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 2),
            "order and number of words count");
+    tap_ok(ar_hash_long("12345678a", 9) != ar_hash_long("12345678b", 9) &&
+               ar_hash_long("12345678a", 9) != ar_hash_long("12345679a", 9) &&
+               ar_hash_long("12345678", 8) != ar_hash_long("12345678", 9),
+           "so do bytes after the last whole word, and those in words");
 }
 
 int main(void)

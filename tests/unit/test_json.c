@@ -210,6 +210,9 @@ static void test_texts(void)
     check_text("\xc2\x9b", "\"\\u009b\"");
     check_text("\xc2\xa0", "\"\xc2\xa0\"");
     check_text("gr\u00f6\u00dfe \u20ac \U0001f600", "\"gr\u00f6\u00dfe \u20ac \U0001f600\"");
+    check_text("a\u202e\u2066\u200e\u200f\u061c", "\"a\\u202e\\u2066\\u200e\\u200f\\u061c\"");
+    check_text("\u2028\u2029\ufeff", "\"\\u2028\\u2029\\ufeff\"");
+    check_text("\U000e0041", "\"\\udb40\\udc41\"");
     check_text("\xff", "\"\\ufffd\"");
     check_text("a\xc3", "\"a\\ufffd\"");
     check_text("\xc3(", "\"\\ufffd(\"");

@@ -452,7 +452,7 @@ static void test_bad_records(void)
 
 /* ---- what is more than functions and MPI -------------------------------------------------------- */
 
-enum { PARTIAL = 2, LEN, SLEEP, ASSEMBLE, DECORATED, OURS, TASK };
+enum { PARTIAL = 2, LEN, SLEEP, ASSEMBLE, DECORATED, OURS, TASK, UNASSIGNED };
 
 static void add_more_records(const char *builtins)
 {
@@ -472,6 +472,7 @@ static void add_more_records(const char *builtins)
     image_record(at.records, region, "decorated", "", NULL);
     image_function(at.records, AR_FUNCTION_OURS, "calibrate");
     image_function(at.records, AR_FUNCTION_TASK, "load");
+    image_function(at.records, AR_FUNCTION_UNASSIGNED, "sleep");
     image_record(at.records, (struct ar_record){.kind = AR_RECORD_PARTIAL, .other = PARTIAL}, "",
                  "", NULL);
     image_record(at.records, (struct ar_record){.kind = AR_RECORD_PARTIAL, .other = 99}, "", "",
@@ -479,11 +480,12 @@ static void add_more_records(const char *builtins)
 }
 
 /*
- * 2000 ticks in all. len was seen 5 times for 10 ticks and stands for 45 calls and 90 ticks more:
- * 5 %. sleep has half of one, and calls a function in Python.
+ * 2000 ticks in all. 5 of 50 calls of len were timed and took 1, 1, 2, 3 and 3 ticks: mean 2, s2 = 1, so
+ * all took 100 with a variance of 45 * 50 / 5 ticks², 1800 ns². sleep calls a function in Python.
  */
 static void build_more(const char *builtins)
 {
+    const double squares = 1 + 1 + 4 + 9 + 9;
     uint32_t len, sleep, ours, task;
 
     image_start();
@@ -496,23 +498,26 @@ static void build_more(const char *builtins)
     at.root = image_node(at.nodes, 0, 0, -1000, 1);
     at.main_node = image_node(at.nodes, MAIN, at.root, 1900, 1);
     image_node(at.nodes, PARTIAL, at.main_node, 100, 256);
-    len = image_node(at.nodes, LEN, at.main_node, 10, 5);
+    len = image_node(at.nodes, LEN, at.main_node, 10, 50);
     sleep = image_node(at.nodes, SLEEP, at.main_node, 10, 1);
     image_node(at.nodes, DECORATED, sleep, 4, 1);
     image_node(at.nodes, DECORATED, at.main_node, 40, 2);
     ours = image_node(at.nodes, OURS, at.main_node, 50, 400);
     image_node(at.nodes, MAIN, ours, 30, 400);
     task = image_node(at.nodes, TASK, at.main_node, 200, 3);
-    image_values(at.values, len, AR_VALUES_ESTIMATE)->words[AR_ESTIMATE_CALLS] = 45;
-    ((struct ar_values *)(image.bytes + (size_t)image_node_at(len)->values_ref * 64))
-        ->words[AR_ESTIMATE_TICKS] = 90;
+    image_node(at.nodes, UNASSIGNED, at.main_node, 60, 2);
+
+    uint64_t *words = image_values(at.values, len, AR_VALUES_ESTIMATE)->words;
+
+    words[AR_ESTIMATE_TIMED] = 5;
+    memcpy(&words[AR_ESTIMATE_SQUARES], &squares, sizeof squares);
     image_values(at.values, task, AR_VALUES_TASK)->words[AR_TASK_AWAITED_TICKS] = 700;
     image_thread(at.threads, 0, at.root, "MainThread");
 }
 
-static void build_costly(void)
+static void build_counted(void)
 {
-    build_more("costly");
+    build_more("counted");
 }
 
 static uint64_t marks_at(const char *path)
@@ -520,35 +525,60 @@ static uint64_t marks_at(const char *path)
     return sample_find(&profile, AR_METRIC_MARKS, sample_node_at(&profile, path), 0);
 }
 
-static void test_costly_builtins(void)
+static uint64_t variance_at(const char *path)
 {
-    build_more("costly");
+    return sample_find(&profile, AR_METRIC_VARIANCE, sample_node_at(&profile, path), 0);
+}
+
+static void test_counted_builtins(void)
+{
+    build_more("counted");
     read_image(0);
     check("/main:0", 0, 1, 3800);
     check("/main:0/len:0", 0, 50, 200);
-    tap_ok(sample_node_at(&profile, "/main:0/sleep:0") == AR_NO_ID, "too cheap to be shown");
-    check("/main:0/assemble:0", 0, 3, 88); /* what sleep called is its caller's too */
-    check("/main:0/assemble:0/decorated:0", 0, 3, 88);
-    tap_ok(profile.processes[0].n_cheap_builtins == 1, "one was left out");
     tap_ok(marks_at("/main:0/len:0") == AR_MARK_ESTIMATED, "an estimate is marked");
-    tap_ok(marks_at("/main:0") == 0, "what was measured is not");
+    tap_ok(variance_at("/main:0/len:0") == 1, "1800 ns², rounded up to µs²");
+    tap_ok(marks_at("/main:0") == 0 && variance_at("/main:0") == 0, "what was measured is not");
+    check("/main:0/sleep:0", 0, 1, 20); /* however short */
+    check("/main:0/sleep:0/assemble:0/decorated:0", 0, 1, 8);
+    check("/main:0/assemble:0/decorated:0", 0, 2, 80);
     ar_profile_free(&profile);
 }
 
-static void test_all_builtins(void)
+/* Ticks of 2 ms: 450 ticks² are 1.8e9 µs². */
+static void test_variance(void)
 {
-    build_more("all");
+    build_more("counted");
+    image_header()->latest.mono_ns = image_header()->start.mono_ns + 2000 * (uint64_t)2000000;
     read_image(0);
-    check("/main:0/sleep:0", 0, 1, 20);
-    check("/main:0/sleep:0/assemble:0/decorated:0", 0, 1, 8);
-    check("/main:0/assemble:0/decorated:0", 0, 2, 80);
-    tap_ok(profile.processes[0].n_cheap_builtins == 0, "none was left out");
+    check("/main:0/len:0", 0, 50, 200000000);
+    if (!tap_ok(variance_at("/main:0/len:0") == 1800000001, "rounded up"))
+        tap_note("%" PRIu64, variance_at("/main:0/len:0"));
+    ar_profile_free(&profile);
+}
+
+static void test_unassigned(void)
+{
+    build_more("counted");
+    read_image(0);
+
+    uint32_t node = profile.n_nodes - 1;
+    const struct ar_function *f = &profile.functions[profile.nodes[node].function];
+
+    tap_ok(f->kind == AR_FUNCTION_UNASSIGNED &&
+               strcmp(ar_strtab_text(&profile.strings, f->name), "sleep") == 0 &&
+               strcmp(ar_function_kind_name(f->kind), "unassigned") == 0,
+           "beside the function of that name");
+    tap_ok(sample_find(&profile, AR_METRIC_TIME, node, 0) == 120 &&
+               sample_find(&profile, AR_METRIC_CALLS, node, 0) == 2,
+           "its time, and the number of gaps");
+    tap_ok(sample_find(&profile, AR_METRIC_MARKS, node, 0) == 0, "which was measured");
     ar_profile_free(&profile);
 }
 
 static void test_partial_functions(void)
 {
-    build_more("costly");
+    build_more("counted");
     read_image(0);
     check("/main:0/often:0", 0, 256, 200);
     tap_ok(marks_at("/main:0/often:0") == AR_MARK_PARTIAL, "was timed no more");
@@ -556,22 +586,48 @@ static void test_partial_functions(void)
     ar_profile_free(&profile);
 }
 
+static void check_overheads(const struct ar_process *process)
+{
+    static const uint64_t wanted[AR_N_OVERHEADS] = {
+        [AR_OVERHEAD_START] = 2 * 100, /* ns per tick */
+        [AR_OVERHEAD_IMPORTS] = 30,
+        [AR_OVERHEAD_PATHS] = 2 * 50,
+        [AR_OVERHEAD_PYTHON] = 10 * (1 + 256 + 1 + 2 + 3) + 10 * 7,
+        [AR_OVERHEAD_C] = 20 * (5 + 1) + 2 * 45,
+    };
+    uint64_t sum = 0;
+
+    tap_ok(
+        memcmp(process->overheads_ns, wanted, sizeof wanted) == 0,
+        "calls times price, without our own and what could not be assigned; and what was measured");
+    for (int reason = 0; reason < AR_N_OVERHEADS; reason++)
+        sum += process->overheads_ns[reason];
+    tap_ok(process->overhead_ns == sum, "they add up");
+}
+
 static void test_ours_and_overhead(void)
 {
-    build_more("costly");
+    build_more("counted");
+    image_header()->c_count_cost_ns = 2;
+    image_header()->spent_ticks[AR_OVERHEAD_START] = 100;
+    image_header()->spent_ticks[AR_OVERHEAD_PATHS] = 50;
+    image_header()->spent_ns[AR_OVERHEAD_IMPORTS] = 30;
+    image_header()->n_sought = 7;
     read_image(0);
     tap_ok(sample_node_at(&profile, "/main:0/calibrate:0") == AR_NO_ID &&
                sample_node_at(&profile, "/main:0/main:0") == AR_NO_ID,
            "what is about ourselves is left out, with all below it");
     tap_ok(profile.processes[0].n_lost[AR_LOST_NODES] == 0, "on purpose");
-    tap_ok(profile.processes[0].overhead_ns == 10 * (1 + 256 + 1 + 2 + 3) + 20 * (5 + 1),
-           "calls times price, those of unseen functions and of ourselves apart");
+    check_overheads(&profile.processes[0]);
     ar_profile_free(&profile);
 
     static const double prices[] = {-1, 1e300, (double)INFINITY, (double)NAN};
 
+    memset(image_header()->spent_ticks, 0, sizeof image_header()->spent_ticks);
+    memset(image_header()->spent_ns, 0, sizeof image_header()->spent_ns);
     for (size_t i = 0; i < sizeof prices / sizeof *prices; i++) {
-        image_header()->call_cost_ns = prices[i];
+        image_header()->call_cost_ns = image_header()->c_call_cost_ns = prices[i];
+        image_header()->c_count_cost_ns = prices[i];
         read_image(0);
         tap_ok(profile.processes[0].overhead_ns == 0, "a price of %g is none", prices[i]);
         ar_profile_free(&profile);
@@ -625,7 +681,7 @@ static void test_stacks(void)
 static void test_stack_in_c(void)
 {
     build();
-    image_record(at.records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "costly",
+    image_record(at.records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "counted",
                  NULL);
     image_function(at.records, AR_FUNCTION_BUILTIN, "built-in method time.sleep"); /* number 5 */
     uint32_t sleep = image_node(at.nodes, key(5, 2), at.solve, -2999, 1);
@@ -633,11 +689,11 @@ static void test_stack_in_c(void)
     thread_at(0)->current_ref = sleep;
     read_image(0);
     tap_ok(is_at(0, "/main:0/solve:12/built-in method time.sleep:21"), "a short function in C");
-    check("/main:0/solve:12/built-in method time.sleep:21", 0, 0, 0);
+    check("/main:0/solve:12/built-in method time.sleep:21", 0, 1, 2);
     ar_profile_free(&profile);
     thread_at(0)->current_ref = image_node(at.nodes, key(SOLVE, 0), sleep, -2999, 1);
     read_image(0);
-    tap_ok(is_at(0, "/main:0/solve:12/solve:20"), "what it calls is its caller's");
+    tap_ok(is_at(0, "/main:0/solve:12/built-in method time.sleep:21/solve:20"), "what it calls");
     ar_profile_free(&profile);
 }
 
@@ -656,7 +712,7 @@ static void test_stack_in_ours(void)
 
 static void test_tasks(void)
 {
-    build_more("costly");
+    build_more("counted");
     read_image(0);
     check("/main:0/load:0", 0, 3, 400);
     tap_ok(sample_find(&profile, AR_METRIC_AWAITED, sample_node_at(&profile, "/main:0/load:0"),
@@ -770,11 +826,12 @@ int main(void)
     test_chains_of_values();
     test_bad_records();
     test_flips(build);
-    test_flips(build_costly);
+    test_flips(build_counted);
     test_random_damage(build);
-    test_random_damage(build_costly);
-    test_costly_builtins();
-    test_all_builtins();
+    test_random_damage(build_counted);
+    test_counted_builtins();
+    test_variance();
+    test_unassigned();
     test_partial_functions();
     test_ours_and_overhead();
     test_tasks();
@@ -782,6 +839,6 @@ int main(void)
     test_stack_in_c();
     test_stack_in_ours();
     test_no_memory(build);
-    test_no_memory(build_costly);
+    test_no_memory(build_counted);
     return tap_done();
 }

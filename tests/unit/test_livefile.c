@@ -166,8 +166,8 @@ static void test_headers(void)
     image_header()->magic[7] = 'X';
     check_refused(AR_BAD, "not a live file of allranks");
     build();
-    image_header()->version = 5;
-    check_refused(AR_UNSUPPORTED, "version 5, this allranks reads version 4");
+    image_header()->version = 4;
+    check_refused(AR_UNSUPPORTED, "version 4, this allranks reads version 5");
     build();
     image_header()->header_bytes = 8192;
     check_refused(AR_BAD, "damaged");
@@ -314,7 +314,7 @@ static void test_files(void)
            "as far as it is used");
     ar_live_close(&live);
     check_file_refused("none.live", AR_IO, "No such file");
-    check_file_refused("", AR_BAD, "not a live file");
+    check_file_refused("", AR_BAD, "not a regular file");
     scratch_write(scratch_path("empty.live"), "", 0);
     check_file_refused("empty.live", AR_BAD, "not a live file");
     scratch_write(scratch_path("short.live"), image.bytes, AR_LIVE_HEADER_BYTES);

@@ -29,7 +29,7 @@ static void make_image(uint32_t pid, uint32_t rank)
     size_t records = image_extent(AR_EXTENT_RECORDS, 0, 1);
     size_t nodes = image_extent(AR_EXTENT_NODES, 0, 1);
 
-    image_record(records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "costly", NULL);
+    image_record(records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "counted", NULL);
     image_function(records, AR_FUNCTION_PYTHON, "main");
     image_function(records, AR_FUNCTION_PYTHON, "solve");
     image_function(records, AR_FUNCTION_BUILTIN, "len");
@@ -103,8 +103,9 @@ static void test_differences(void)
     make_image(7, 1);
     write_image("r1-p7-1.live");
     tap_ok(look() && watch.n_processes == 1 && watch.processes[0].is_new, "the first look");
-    check("solve", AR_NO_ID, true, (struct ar_share){10, 1000, 998});
-    check("len", AR_NO_ID, true, (struct ar_share){10, 2, 2});
+    check("solve", AR_NO_ID, true,
+          (struct ar_share){.n_calls = 10, .time_ns = 1000, .self_ns = 998});
+    check("len", AR_NO_ID, true, (struct ar_share){.n_calls = 10, .time_ns = 2, .self_ns = 2});
     tap_ok(ar_watch_span_ns(&watch, 0, true) == 4000 && ar_watch_mpi_ns(&watch, 0, true) == 200,
            "its span, and of that in MPI");
 
@@ -113,17 +114,20 @@ static void test_differences(void)
     image_header()->latest = (struct ar_stamp){4000, 56000, 1700000000000006000u};
     write_image("r1-p7-1.live");
     tap_ok(look() && watch.n_processes == 1 && !watch.processes[0].is_new, "the second look");
-    check("solve", AR_NO_ID, false, (struct ar_share){3, 100, 100});
-    check("solve", AR_NO_ID, true, (struct ar_share){13, 1100, 1098});
-    check("main", AR_NO_ID, false, (struct ar_share){0, 2000, 1900});
-    check("len", AR_NO_ID, false, (struct ar_share){0, 0, 0});
+    check("solve", AR_NO_ID, false,
+          (struct ar_share){.n_calls = 3, .time_ns = 100, .self_ns = 100});
+    check("solve", AR_NO_ID, true,
+          (struct ar_share){.n_calls = 13, .time_ns = 1100, .self_ns = 1098});
+    check("main", AR_NO_ID, false,
+          (struct ar_share){.n_calls = 0, .time_ns = 2000, .self_ns = 1900});
+    check("len", AR_NO_ID, false, (struct ar_share){.n_calls = 0, .time_ns = 0, .self_ns = 0});
     tap_ok(ar_watch_span_ns(&watch, 0, false) == 2000 && ar_watch_mpi_ns(&watch, 0, false) == 0,
            "its span since then, and of that in MPI");
 
     image_node_at(solve_ref)->n_calls = 1; /* as an estimate may do */
     write_image("r1-p7-1.live");
     tap_ok(look(), "the third look");
-    check("solve", AR_NO_ID, false, (struct ar_share){0, 0, 0});
+    check("solve", AR_NO_ID, false, (struct ar_share){.n_calls = 0, .time_ns = 0, .self_ns = 0});
     finish();
 }
 
@@ -139,10 +143,12 @@ static void test_several(void)
     write_image("r0-p8-1.live");
     tap_ok(look() && watch.n_processes == 2 && watch.processes[0].process.world_rank == 0,
            "in order of rank");
-    check("solve", 0, true, (struct ar_share){10, 200, 198});
-    check("solve", 1, true, (struct ar_share){10, 1000, 998});
-    check("solve", AR_NO_ID, true, (struct ar_share){20, 1200, 1196});
-    check("solve", AR_NO_ID, false, (struct ar_share){10, 200, 198});
+    check("solve", 0, true, (struct ar_share){.n_calls = 10, .time_ns = 200, .self_ns = 198});
+    check("solve", 1, true, (struct ar_share){.n_calls = 10, .time_ns = 1000, .self_ns = 998});
+    check("solve", AR_NO_ID, true,
+          (struct ar_share){.n_calls = 20, .time_ns = 1200, .self_ns = 1196});
+    check("solve", AR_NO_ID, false,
+          (struct ar_share){.n_calls = 10, .time_ns = 200, .self_ns = 198});
     tap_ok(ar_watch_span_ns(&watch, AR_NO_ID, true) == 8000, "the span of both");
     finish();
 }
@@ -174,7 +180,8 @@ static void test_gone(void)
     remove(scratch_path("r1-p7-1.live"));
     tap_ok(look() && watch.n_processes == 1, "its file has gone");
     tap_ok(watch.processes[0].process.state == AR_PROCESS_FINISHED, "it has finished");
-    check("solve", AR_NO_ID, true, (struct ar_share){10, 1000, 998});
+    check("solve", AR_NO_ID, true,
+          (struct ar_share){.n_calls = 10, .time_ns = 1000, .self_ns = 998});
     check("solve", AR_NO_ID, false, (struct ar_share){0});
     rmdir(scratch_dir);
     tap_ok(look() && watch.n_processes == 1, "so has the directory");

@@ -5,6 +5,7 @@
  */
 #include "analysis/mpi_tables.h"
 
+#include "analysis/place.h"
 #include "analysis/select.h"
 #include "failing_alloc.h"
 #include "sample_profile.h"
@@ -108,6 +109,42 @@ static struct ar_mpi_row find(enum ar_mpi_by by, const char *name, size_t *n)
             found = rows[i];
     free(rows);
     return found;
+}
+
+/* MPI below a function in C is called where that is, and what pickling calls is pickling already. */
+static void test_below_functions_in_c(void)
+{
+    struct ar_place place;
+
+    sample_start(&p);
+
+    uint32_t main_id = call(0, AR_FUNCTION_PYTHON, "main", 0);
+    uint32_t solve = call(main_id, AR_FUNCTION_BUILTIN, "method 'solve' of 'KSP' objects", 12);
+    uint32_t reduce = call(solve, AR_FUNCTION_MPI, "MPI_Allreduce", 0);
+    uint32_t method = call(main_id, AR_FUNCTION_OPERATION, "Comm.send", 14);
+    uint32_t outer = call(method, AR_FUNCTION_BUILTIN, "built-in method _pickle.dumps", 0);
+    uint32_t inner = call(outer, AR_FUNCTION_BUILTIN, "method 'dumps' of 'x' objects", 0);
+    uint32_t here = sample_thread(&p, sample_rank(&p, 0), 0);
+
+    inner = call(inner, AR_FUNCTION_BUILTIN, "built-in method _pickle.dumps", 0);
+    add(0, here, 1, 1000);
+    add(main_id, here, 1, 900);
+    add(solve, here, 1, 300);
+    add(reduce, here, 5, 100);
+    add(method, here, 1, 200);
+    add(outer, here, 1, 90);
+    add(inner, here, 1, 80);
+    sample_must(ar_mpi_open(&m, &p));
+    place = ar_place_of_call(&p, reduce);
+    tap_ok(place.line == 12 && place.function == p.nodes[main_id].function,
+           "the line of the program that has called the function in C");
+
+    size_t n;
+    struct ar_mpi_row row = find(AR_MPI_BY_PATH, "MPI_Allreduce", &n);
+
+    tap_ok(n == 2 && row.node == reduce && row.time.sum == 100, "a row of its own");
+    tap_ok(find(AR_MPI_BY_PATH, "Comm.send", &n).parts.pickling_ns == 90, "counted once");
+    finish();
 }
 
 static void test_paths(void)
@@ -297,5 +334,6 @@ int main(void)
     test_pairs();
     test_classes();
     finish();
+    test_below_functions_in_c();
     return tap_done();
 }

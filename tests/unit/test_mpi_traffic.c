@@ -19,7 +19,7 @@ static struct ar_thread *t;
 
 static struct ar_node *node_of(uint32_t function)
 {
-    return ar_tree_child(t, function);
+    return ar_tree_child(t, function, ar_ticks());
 }
 
 static struct ar_values *cell(struct ar_node *node, int comm, uint32_t peer, uint64_t n_bytes)

@@ -173,15 +173,6 @@ static void model_end_region(char letter)
     take_away((size_t)(innermost - model.path));
 }
 
-static void model_end_builtins(void)
-{
-    for (size_t i = strlen(model.path); i-- > 0;)
-        if (is_in_c(model.path[i])) {
-            take_away(i);
-            model.has_moved = true;
-        }
-}
-
 /* ---- operations ------------------------------------------------------------------------------ */
 
 static uint64_t now_of(const struct ar_thread *t)
@@ -242,16 +233,13 @@ static void step(struct ar_thread *t, struct dice *d)
         leave(t, 1 + dice_below(d, 2));
     else if (which < 85)
         leave_builtin(t);
-    else if (which < 97) {
+    else {
         char letter = (char)('r' + dice_below(d, 3));
         bool is_open = strchr(model.path, letter);
 
         model_end_region(letter);
         if (ar_tree_end_region(t, number_of(letter), now_of(t)) != is_open)
             model.n_regions_lost += 1000; /* it did not say what it did */
-    } else {
-        model_end_builtins();
-        ar_tree_end_builtins(t, now_of(t));
     }
 }
 
@@ -531,12 +519,43 @@ static void test_pause_of_other_threads(void)
            "a thread that starts in a pause is paused");
 }
 
+/* ---- Python code that we call ------------------------------------------------------------------ */
+
+static void test_ours(void)
+{
+    struct ar_thread *t = ar_thread_self();
+    struct ar_node *a = engine_enter(t, 'a');
+
+    struct ar_ours ours = ar_ours_begin(t), inner = ar_ours_begin(t);
+
+    tap_ok(t->n_unseen, "every function is asked about");
+    tap_ok(!engine_enter(t, 'b'), "and none is recorded");
+    ar_tree_count_unseen(t); /* as engines do that are told of returns */
+    tap_ok(ar_tree_is_unseen_return(t), "nor is its return");
+    tap_ok(ar_tree_is_unseen_return(t), "nor one more");
+    ar_ours_end(inner);
+    tap_ok(!engine_enter(t, 'b'), "the outer one ends it");
+    pause_all(true);
+    expect(t, "a", "a pause comes later");
+    ar_ours_end(ours);
+    tap_ok(!engine_enter(t, 'b'), "namely now");
+    expect(t, "at", "in the node of pauses");
+    pause_all(false);
+    ours = ar_ours_begin(t);
+    ar_ours_end(ours);
+    tap_ok(!t->n_unseen, "nothing is left of it");
+    ar_ours_end(ar_ours_begin(NULL));
+    ar_tree_leave(t, a, ar_ticks());
+    expect(t, "", "all is left");
+}
+
 int main(void)
 {
     own_file_make();
     make_functions();
     test_against_model();
     test_region_outlives();
+    test_ours(); /* before pauses, which leave calls that have not returned */
     test_pause();
     test_pause_across_region();
     test_pause_of_other_threads();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/output.h"
 
+#include "scratch.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -60,6 +61,44 @@ static void test_long_names(void)
     tap_ok(true, "long names are cut off");
 }
 
+static void test_a_slash_at_the_end(void)
+{
+    check("/d/heat/", false, "/d/heat");
+    check("/d/heat//", true, "/d/heat.7");
+    check("/", false, "/");
+}
+
+static void check_place(const char *name, enum ar_status expected, const char *elsewhere)
+{
+    char path[AR_PATH_BYTES];
+    struct ar_error err = {""};
+
+    ar_output_set(name, false);
+    tap_ok(ar_output_check(&identity, &err) == expected, "%s: %s", name, err.text);
+    ar_output_name_elsewhere(&identity, path);
+    tap_ok(strcmp(path, elsewhere) == 0, "%s can be recovered to %s", name, path);
+}
+
+static void test_places(void)
+{
+    char name[512], elsewhere[512];
+    const char *directory = scratch_make();
+
+    snprintf(name, sizeof name, "%s/heat.allranks", directory);
+    check_place(name, AR_OK, name);
+    check_place(directory, AR_EXISTS, directory);
+    if (chdir(directory) < 0)
+        tap_ok(false, "a directory to be in");
+    snprintf(name, sizeof name, "%s/missing/heat.allranks", directory);
+    snprintf(elsewhere, sizeof elsewhere, "%s/heat.allranks", directory);
+    check_place(name, AR_IO, elsewhere);
+    check_place("/dev/null/heat.allranks", AR_IO, elsewhere);
+    tap_ok(rmdir(directory) == 0, "nothing stays of looking");
+    setenv("HOME", "/nowhere", 1);
+    setenv("TMPDIR", "/tmp", 1);
+    check_place("/dev/null/heat.allranks", AR_IO, "/tmp/heat.allranks");
+}
+
 int main(void)
 {
     identity =
@@ -70,5 +109,7 @@ int main(void)
     test_words();
     test_a_file_for_each_rank();
     test_long_names();
+    test_a_slash_at_the_end();
+    test_places();
     return tap_done();
 }

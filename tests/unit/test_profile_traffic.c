@@ -62,7 +62,7 @@ static uint64_t *add_completed(const struct made *m, uint32_t ref, uint32_t post
 
 static void add_functions(struct made *m)
 {
-    image_record(m->records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "costly",
+    image_record(m->records, (struct ar_record){.kind = AR_RECORD_FACT}, "builtins", "counted",
                  NULL);
     image_function(m->records, AR_FUNCTION_PYTHON, "main");
     image_function(m->records, AR_FUNCTION_MPI, "MPI_Irecv");

@@ -228,7 +228,7 @@ static bool read_all(const struct ar_bytes *bytes)
 static enum ar_status encode(struct ar_pstats_choice which)
 {
     struct ar_bytes bytes = {0};
-    enum ar_status status = ar_pstats_encode(&profile, &which, &bytes, &error);
+    enum ar_status status = ar_pstats_encode(&profile, &which, &bytes, NULL, &error);
 
     tap_ok(built, "the profile was built");
     if (status == AR_OK)
@@ -308,6 +308,46 @@ static void test_direct_recursion(void)
     check("a.py:5(fact)", 3, 1, 90, 90, 2);
     check_caller("a.py:5(fact)", "a.py:1(main)", 1, 1, 30, 90);
     check_caller("a.py:5(fact)", "a.py:5(fact)", 2, 1, 60, 60);
+    ar_profile_free(&profile);
+}
+
+/*
+ * main calls sleep for 30 ns of 100, and 50 more are either sleep's or its own, which is then its own. The times of
+ * len are estimated on rank 1 alone.
+ */
+static void test_functions_in_c(void)
+{
+    const struct ar_pstats_choice all = {0}, first = {.one_rank = true, .world_rank = 0};
+    size_t n_estimated = 99;
+    struct ar_bytes bytes = {0};
+
+    start();
+
+    uint32_t main_id = function(AR_FUNCTION_PYTHON, "main", 1);
+    uint32_t sleep = function(AR_FUNCTION_BUILTIN, "built-in method time.sleep", 0);
+    uint32_t unassigned = function(AR_FUNCTION_UNASSIGNED, "time.sleep", 0);
+    uint32_t key = function(AR_FUNCTION_PYTHON, "key", 9);
+
+    rank(0);
+
+    uint32_t m = call(0, main_id, 100), s = call(m, sleep, 30);
+
+    call(s, key, 20);
+    call(m, unassigned, 50);
+    rank(1);
+    must(ar_profile_value(&profile, AR_METRIC_MARKS, (struct ar_value){s, 1, AR_MARK_ESTIMATED}));
+    encode_all_ranks();
+    tap_ok(n_rows == 3, "what is not assigned is no function");
+    check("a.py:1(main)", 1, 1, 70, 100, 0);
+    check("~:0(<built-in method time.sleep>)", 1, 1, 10, 30, 1);
+    check_caller("a.py:9(key)", "~:0(<built-in method time.sleep>)", 1, 1, 20, 20);
+    tap_ok(ar_pstats_encode(&profile, &all, &bytes, &n_estimated, &error) == AR_OK &&
+               n_estimated == 1,
+           "one function has an estimated time");
+    tap_ok(ar_pstats_encode(&profile, &first, &bytes, &n_estimated, &error) == AR_OK &&
+               n_estimated == 0,
+           "but not on rank 0");
+    ar_bytes_free(&bytes);
     ar_profile_free(&profile);
 }
 
@@ -536,6 +576,7 @@ static void test_deep_recursion(void)
 int main(void)
 {
     test_direct_recursion();
+    test_functions_in_c();
     test_mutual_recursion();
     test_two_ranks();
     test_rank_not_there();

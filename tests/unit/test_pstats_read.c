@@ -137,7 +137,7 @@ static void test_back_again(void)
     struct ar_pstats_choice all = {0};
 
     sample_must(decode(&bytes));
-    sample_must(ar_pstats_encode(&profile, &all, &out, &err));
+    sample_must(ar_pstats_encode(&profile, &all, &out, NULL, &err));
     tap_ok(out.n == bytes.n && memcmp(out.data, bytes.data, out.n) == 0,
            "exported, it is the same");
     ar_profile_free(&profile);
@@ -164,7 +164,7 @@ static void check_name(const char *file, uint32_t line, const char *name, uint32
     f = &profile.functions[1];
     tap_ok(f->kind == kind && strcmp(ar_strtab_text(&profile.strings, f->name), shown) == 0,
            "%s is of kind %s", name, ar_function_kind_name(kind));
-    sample_must(ar_pstats_encode(&profile, &all, &out, &err));
+    sample_must(ar_pstats_encode(&profile, &all, &out, NULL, &err));
     tap_ok(out.n == bytes.n && memcmp(out.data, bytes.data, out.n) == 0, "and comes out the same");
     ar_profile_free(&profile);
     ar_bytes_free(&bytes);
@@ -320,7 +320,7 @@ static void test_counts_only(void)
     sample_must(decode(&bytes));
     tap_ok(sample_find(&profile, AR_METRIC_CALLS, sample_node_at(&profile, "/f:0/f:0"), 0) == 3,
            "a caller that is a number");
-    sample_must(ar_pstats_encode(&profile, &all, &out, &err));
+    sample_must(ar_pstats_encode(&profile, &all, &out, NULL, &err));
     tap_ok(out.n > 7 && memcmp(out.data + out.n - 7, BYTES(INT("\3") "00")) == 0, "stays one");
     ar_profile_free(&profile);
     ar_bytes_free(&bytes);

@@ -90,7 +90,7 @@ static void make_small(struct ar_profile *p)
                                  .wall_ns = 12345,
                                  .n_lost = {1, 2, 3, 4, 5, 6, 7, 8},
                                  .overhead_ns = 321,
-                                 .n_cheap_builtins = 54};
+                                 .overheads_ns = {100, 0, 1, 2, 3, 4, 11}};
     struct ar_location location = {
         .thread = 2, .current = 3, .latest_real_ns = 1700000000000000777u};
     uint32_t id;
@@ -123,8 +123,7 @@ static void make_huge(struct ar_profile *p)
                                  .pid = UINT32_MAX,
                                  .start_real_ns = UINT64_MAX,
                                  .wall_ns = UINT64_MAX,
-                                 .overhead_ns = UINT64_MAX,
-                                 .n_cheap_builtins = UINT64_MAX};
+                                 .overhead_ns = UINT64_MAX};
     struct ar_location location = {
         .thread = UINT32_MAX, .current = 1, .latest_real_ns = UINT64_MAX};
     uint32_t id;
@@ -273,7 +272,8 @@ static bool same_processes(const struct ar_profile *a, const struct ar_profile *
                x->wall_ns == y->wall_ns && memcmp(x->n_lost, y->n_lost, sizeof x->n_lost) == 0 &&
                x->start_mono_ns == y->start_mono_ns &&
                memcmp(x->clock_links, y->clock_links, sizeof x->clock_links) == 0 &&
-               x->overhead_ns == y->overhead_ns && x->n_cheap_builtins == y->n_cheap_builtins;
+               x->overhead_ns == y->overhead_ns &&
+               memcmp(x->overheads_ns, y->overheads_ns, sizeof x->overheads_ns) == 0;
     }
     return same;
 }
@@ -465,6 +465,24 @@ static void shorten(unsigned char *file, uint32_t kind, size_t n_bytes)
 
 /* What version 4 added of two processes whose clocks were not compared. */
 #define CLOCK_BYTES (2 * (1 + 2 * (1 + 8 + 1)))
+/* What version 8 added: one byte per process and reason, and their number. */
+#define OVERHEADS_BYTES (1 + 2 * AR_N_OVERHEADS)
+
+/* Before version 8 the overhead is one number per process. */
+static void test_version_7(void)
+{
+    struct ar_bytes file = small_file();
+    struct ar_profile p;
+
+    file.data[8] = 7;
+    shorten(file.data, 5, OVERHEADS_BYTES);
+    tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK && sample_is_sound(&p),
+           "version 7 is read");
+    tap_ok(p.processes[1].overhead_ns == 321 && p.processes[1].overheads_ns[0] == 0,
+           "its overhead has no reasons");
+    ar_profile_free(&p);
+    ar_bytes_free(&file);
+}
 
 /* Version 2 has no parents and commands of processes, and no stacks of threads. */
 static void test_version_2(void)
@@ -473,7 +491,7 @@ static void test_version_2(void)
     struct ar_profile p;
 
     file.data[8] = 2;
-    shorten(file.data, 5, 5 * 2 + CLOCK_BYTES);
+    shorten(file.data, 5, 5 * 2 + CLOCK_BYTES + OVERHEADS_BYTES);
     shorten(file.data, 6, 2 + 1 + 9);
     tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK, "version 2 is read");
     tap_ok(sample_is_sound(&p) && p.n_processes == 2 && p.processes[1].pid == 77 &&
@@ -494,7 +512,7 @@ static void test_version_3(void)
 
     file.data[8] = 3;
     file.data[12] -= 4; /* they come last */
-    shorten(file.data, 5, CLOCK_BYTES);
+    shorten(file.data, 5, CLOCK_BYTES + OVERHEADS_BYTES);
     tap_ok(ar_run_decode(&p, file.data, file.n, "old", &error) == AR_OK, "version 3 is read");
     tap_ok(sample_is_sound(&p) && p.processes[1].parent_pid == 76 && p.locations[1].current == 3,
            "it has parents and stacks");
@@ -963,6 +981,7 @@ int main(void)
 {
     test_round_trips();
     test_merge_after_decoding();
+    test_version_7();
     test_version_2();
     test_version_3();
     test_truncations();

@@ -106,6 +106,21 @@ static void test_operations(void)
     finish();
 }
 
+/* What a function in C calls may have no line of its own. */
+static void test_functions_in_c(void)
+{
+    sample_start(&profile);
+    uint32_t step = python(0, "step", 0);
+    uint32_t solve = other(step, AR_FUNCTION_BUILTIN, "KSP.solve", 25);
+
+    rank_in(0, other(solve, AR_FUNCTION_MPI, "MPI_Allreduce", 0), 100);
+    rank_in(1, python(solve, "monitor", 25), 100);
+    build(false);
+    check_stack(0, "step:25 KSP.solve:0 MPI_Allreduce:0");
+    check_stack(1, "step:25 KSP.solve:0 monitor:0");
+    finish();
+}
+
 /* Two ranks wait for the one that waits for them. */
 static void test_groups(void)
 {
@@ -270,6 +285,7 @@ int main(void)
 {
     test_groups();
     test_operations();
+    test_functions_in_c();
     test_tree();
     test_lines_through_other_kinds();
     test_threads();

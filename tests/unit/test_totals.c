@@ -17,6 +17,8 @@
 #include "sample_profile.h"
 #include "tap.h"
 
+#include <math.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +37,8 @@ static void add_ranks(void)
     static const uint64_t walls[] = {1000, 800, 600};
 
     for (uint32_t i = 0; i < 3; i++) {
-        struct ar_process process = {.world_rank = i,
-                                     .wall_ns = walls[i],
-                                     .n_lost = {i, 0, 10},
-                                     .overhead_ns = 10 * i,
-                                     .n_cheap_builtins = i == 1 ? 40 : 20};
+        struct ar_process process = {
+            .world_rank = i, .wall_ns = walls[i], .n_lost = {i, 0, 10}, .overhead_ns = 10 * i};
         uint32_t id;
 
         sample_must(ar_profile_process(&profile, &process, &id));
@@ -187,10 +186,9 @@ static void test_zero_and_absent(void)
 static void test_processes(void)
 {
     tap_ok(totals.overhead_ns == 30 && totals.overhead == 30.0 / 2400, "overhead of all ranks");
-    tap_ok(totals.n_cheap_builtins == 40, "cheap functions: of the rank that has most");
 }
 
-/* Rank 0 has the mark in one thread of two, rank 1 another one: the larger is shown. */
+/* Rank 0 has the mark in one thread of two, rank 1 another one: both are shown. */
 static void test_marks(void)
 {
     struct ar_profile p;
@@ -213,10 +211,58 @@ static void test_marks(void)
     sample_value(&p, AR_METRIC_AWAITED, task, b, 70);
     sample_value(&p, AR_METRIC_AWAITED, task, c, 900);
     sample_must(ar_totals_build(&t, &p));
-    tap_ok(t.marks[0] == 0, "no mark where there is none");
-    tap_ok(t.marks[f] == AR_MARK_PARTIAL && t.marks[g] == AR_MARK_ESTIMATED, "marks of nodes");
-    tap_ok(t.marks[task] & AR_MARK_PARTIAL && t.marks[task] & AR_MARK_ESTIMATED, "no less");
+    tap_ok(t.time[0].doubt.marks == 0, "no mark where there is none");
+    tap_ok(t.time[f].doubt.marks == (AR_MARK_PARTIAL | AR_MARK_ESTIMATED | AR_MARK_NO_ERROR),
+           "a rank of either");
+    tap_ok(t.time[g].doubt.marks == (AR_MARK_ESTIMATED | AR_MARK_NO_ERROR),
+           "one rank will do; without a variance the error is not known");
+    tap_ok(isnan(ar_doubt_error(t.time[g].doubt, 2)), "it is no number");
+    tap_ok(t.self[0].doubt.marks == t.time[g].doubt.marks, "what it is taken off is estimated");
+    tap_ok(t.time[task].doubt.marks & AR_MARK_PARTIAL &&
+               t.time[task].doubt.marks & AR_MARK_ESTIMATED,
+           "no less");
     tap_ok(t.awaited_ns[task] == 975 && t.awaited_ns[f] == 0, "awaited by all ranks");
+    ar_totals_free(&t);
+    ar_profile_free(&p);
+}
+
+/*
+ * main calls len, whose time is estimated on both ranks: variances of 9 and 16 µs² are 25 in the sum, an error of
+ * 5 µs, of 2.5 µs in the mean. What is taken off the time of main is as uncertain as that.
+ */
+static void test_doubts(void)
+{
+    struct ar_profile p;
+    struct ar_totals t;
+
+    sample_start(&p);
+
+    uint32_t a = sample_thread(&p, sample_rank(&p, 0), 0);
+    uint32_t b = sample_thread(&p, sample_rank(&p, 1), 0);
+    uint32_t f = sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "main", 1), 1);
+    uint32_t len = sample_node(&p, f, sample_function(&p, AR_FUNCTION_BUILTIN, "len", 0), 2);
+    uint32_t exact = sample_node(&p, f, sample_function(&p, AR_FUNCTION_BUILTIN, "sum", 0), 2);
+
+    for (uint32_t here = a; here <= b; here++) {
+        sample_value(&p, AR_METRIC_TIME, f, here, 1000);
+        sample_value(&p, AR_METRIC_TIME, len, here, 300);
+        sample_value(&p, AR_METRIC_TIME, exact, here, 200);
+        sample_value(&p, AR_METRIC_MARKS, len, here, AR_MARK_ESTIMATED);
+        sample_value(&p, AR_METRIC_VARIANCE, len, here, here == a ? 9 : 16);
+    }
+    sample_must(ar_totals_build(&t, &p));
+    tap_ok(t.time[len].doubt.marks == AR_MARK_ESTIMATED && t.time[len].doubt.variance == 25,
+           "variances add up");
+    tap_ok(ar_doubt_error(t.time[len].doubt, 1) == 5000 &&
+               ar_doubt_error(t.time[len].doubt, 2) == 2500,
+           "of the sum, and of the mean");
+    tap_ok(t.time[f].doubt.marks == 0 && ar_doubt_error(t.time[f].doubt, 2) == 0,
+           "a caller's time is measured");
+    tap_ok(t.self[f].doubt.marks == AR_MARK_ESTIMATED && t.self[f].doubt.variance == 25,
+           "its self time is not");
+    tap_ok(t.self[len].doubt.variance == 25, "nor is that of what was estimated");
+    tap_ok(t.time[exact].doubt.marks == 0 && t.self[exact].doubt.marks == 0, "others are");
+    tap_ok(t.self[0].doubt.marks == 0, "and those that are further up");
     ar_totals_free(&t);
     ar_profile_free(&p);
 }
@@ -357,6 +403,7 @@ int main(void)
     test_parts_larger_than_whole();
     test_zero_and_absent();
     test_marks();
+    test_doubts();
     test_empty();
     for (uint64_t seed = 1; seed <= 20; seed++)
         test_against_table(seed);

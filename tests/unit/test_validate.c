@@ -216,7 +216,7 @@ WRONG(parent_wild, image_node_at(at.first)->parent_ref = 1)
 WRONG(two_roots, image_node_at(at.first)->parent_ref = 0)
 WRONG(function_none, image_node_at(at.first)->key = 0)
 WRONG(function_beyond, image_node_at(at.first)->key = 4)
-WRONG(flags, image_node_at(at.first)->flags = 0x200)
+WRONG(flags, image_node_at(at.first)->flags = 0x400)
 WRONG(values_wild, image_node_at(at.first)->values_ref = at.current)
 WRONG(values_twice, ((struct ar_values *)image_node_at(image_node_at(at.first)->values_ref))->kind =
                         AR_VALUES_MPI)
@@ -482,9 +482,6 @@ static void step(struct ar_thread *t, struct dice *d)
         break;
     case 1:
         ar_tree_end_region(t, functions[i], ar_ticks());
-        break;
-    case 2:
-        ar_tree_end_builtins(t, ar_ticks());
         break;
     case 3:
         ar_tree_values(t, t->current, AR_VALUES_MPI + dice_below(d, 5));
