@@ -36,11 +36,11 @@ PY_DIRS = $(wildcard python tools tests bench)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup build demo test test-all test-next test-unit test-threads test-e2e bench-next check-mpi4py lint lint-c lint-tidy lint-python \
-        bench fuzz model clean system-demo system-test system-lint system-fuzz system-model
+.PHONY: help setup build demo test test-all test-next test-aarch64 test-unit test-threads test-e2e bench-next check-mpi4py check-cpython lint lint-c lint-tidy lint-python \
+        bench fuzz model clean system-demo system-test system-lint system-fuzz system-model system-aarch64
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  PYTHON=python3.12   another interpreter, in a venv of its own: .venv-3.12"
 	@echo "  ARGS='-k fork -x'   further options for pytest, or for bench/run.py"
@@ -56,16 +56,23 @@ demo: system-demo $(INSTALLED) $(VENV)/.pip-demo ## profile a small MPI program 
 test: test-unit model test-e2e ## C unit tests under ASan and UBSan, the model, then the end-to-end tests
 
 test-all: export ALLRANKS_TEST_ALL = 1
-test-all: test ## the same, with every stack and every slow case
+test-all: test test-aarch64 ## the same, with every stack and every slow case, and on aarch64
 
 test-next: ## the tests on the Pythons and MPIs of Debian's next release, in a chroot (needs root or sudo)
 	@tools/next.sh test $(ARGS)
+
+test-aarch64: system-aarch64 $(VENV)/.pip-build $(VENV)/.pip-test ## build for aarch64 and test that under emulation
+	@$(IN_VENV) TESTS_AT_ONCE=$(TESTS_AT_ONCE) tools/aarch64.sh test $(ARGS)
 
 lint: lint-c lint-tidy lint-python ## formatting, include law, cppcheck, clang-tidy, ruff, mypy
 
 check-mpi4py: system-test $(INSTALLED) ## mpi4py's own tests with and without allranks: the same outcome, test by test (long)
 	@$(VENV)/bin/python tools/stacks.py
 	@$(VENV)/bin/python tools/check_mpi4py.py $(ARGS)
+
+check-cpython: system-test $(INSTALLED) ## a part of CPython's own tests with and without allranks: the same outcome, test by test (long)
+	@$(VENV)/bin/python tools/stacks.py --only plain debian
+	@$(VENV)/bin/python tools/check_cpython.py $(ARGS)
 
 bench: $(INSTALLED) ## measure every figure the README states
 	@$(VENV)/bin/python bench/run.py $(ARGS)
@@ -92,7 +99,7 @@ test-unit: system-test test-threads $(SANITIZE)/build.ninja
 # Only what has threads: the sanitizer is for races, and slow.
 test-threads: system-test $(SANITIZE_THREADS)/build.ninja
 	@echo "test: threads under TSan"
-	@$(IN_VENV) meson test -C $(SANITIZE_THREADS) --print-errorlogs threads livemap
+	@$(IN_VENV) meson test -C $(SANITIZE_THREADS) --print-errorlogs threads livemap spawning
 
 test-e2e: system-test $(INSTALLED) $(VENV)/.pip-test
 	@$(VENV)/bin/python tools/stacks.py
@@ -126,6 +133,7 @@ system-test: ; @$(SYSTEM) build demo test
 system-lint: ; @$(SYSTEM) build lint
 system-fuzz: ; @$(SYSTEM) build fuzz
 system-model: ; @$(SYSTEM) build model
+system-aarch64: ; @$(SYSTEM) build aarch64
 
 # The system is asked here and not by a prerequisite of `build`, so that a second `make build` runs nothing.
 $(VENV)/pyvenv.cfg:
@@ -133,7 +141,7 @@ $(VENV)/pyvenv.cfg:
 	@echo "build: $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.pip-%: tools/requirements-%.txt $(VENV)/pyvenv.cfg
+$(VENV)/.pip-%: tools/requirements-%.txt tools/constraints.txt tools/requirements-numpy.txt $(VENV)/pyvenv.cfg
 	@echo "build: $(VENV), packages for $*"
 	@$(PIP) install -q -r $<
 	@touch $@

@@ -119,17 +119,23 @@ def figures_of(command: list[str], directory: str) -> Callable[[], Figures]:
 
 
 def best_of(
-    modes: dict[str, Callable[[], Figures]], n_rounds: int, what: str
+    modes: dict[str, Callable[[], Figures]],
+    n_rounds: int,
+    what: str,
+    pick: Callable[[list[float]], float] = min,
 ) -> dict[str, Figures]:
-    """Mode to name to figure, the smallest of all rounds."""
-    best: dict[str, Figures] = {mode: {} for mode in modes}
+    """Mode to name to figure, the smallest of all rounds, or another one of them."""
+    found: dict[str, dict[str, list[float]]] = {mode: {} for mode in modes}
     for number in range(n_rounds):
         for mode, measure in modes.items():
             progress(f"{what}: {mode}, round {number + 1} of {n_rounds}")
             for name, figure in measure().items():
-                best[mode][name] = min(figure, best[mode].get(name, math.inf))
+                found[mode].setdefault(name, []).append(figure)
     progress("")
-    return best
+    return {
+        mode: {name: pick(figures) for name, figures in by_name.items()}
+        for mode, by_name in found.items()
+    }
 
 
 def progress(text: str) -> None:

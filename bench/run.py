@@ -10,9 +10,12 @@ build/bench.json has the same for programs:
      "pythons": {"3.11.7": {
         "calls":    {"ns_per_call": {mode: {workload: ns}}, "ratio_to_cprofile": {workload: ratio}},
         "builtins": the same, with functions written in C,
+        "loops":    {"ns_per_iteration": {mode: {loop: ns}}, "instructions_per_iteration": {mode: {loop: n}}},
         "regions":  {"ns": {"with", "empty"}},
         "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
                      "missing": {program: why}},
+        "programs": {"modes": {program: {mode: {"s"}}}, "missing": {program: why}}, processor seconds; those of allranks have
+                     "stated_s" and "stated_start_s", …, too: what allranks itself says it adds,
         "startup":  {"modes": {mode: {"ms", "processor_ms", "opens", "failing_opens"}}},
         "memory":   {"bytes": {"mode size": {"nodes", "running", "ended", "live"}},
                      "price": {kind: {"fixed_bytes", "bytes_per_node"}}},
@@ -25,7 +28,7 @@ build/bench.json has the same for programs:
 
 A kind that could not be measured at all has {"failed": why}.
 
-Modes are plain, floor (hooks that do nothing), allranks, budget and cprofile; one that is not available is left out, and so
+Modes are plain, floor (hooks that do nothing), allranks, none (allranks with --builtins none), budget and cprofile; one that is not available is left out, and so
 are kinds that were not asked for. Those of start-up are plain, floor (`python -m` of an empty package), run (`allranks run`) and
 module (`python -m allranks`). Each kind has "checks" too: [{"what", "value", "limit", "verdict": "ok", "OVER" or "not
 available"}].
@@ -45,8 +48,10 @@ import measure_calls
 import measure_finalize
 import measure_instructions
 import measure_looking
+import measure_loops
 import measure_memory
 import measure_mpi
+import measure_programs
 import measure_real
 import measure_regions
 import measure_scale
@@ -59,10 +64,12 @@ TARGET = ROOT / "build/bench.json"
 KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "calls": functools.partial(measure_calls.measure, "python"),
     "builtins": functools.partial(measure_calls.measure, "mixed"),
+    "loops": measure_loops.measure,
     "startup": measure_startup.measure,
     "memory": measure_memory.measure,
     "regions": measure_regions.measure,
     "real": measure_real.measure,
+    "programs": measure_programs.measure,
     "looking": measure_looking.measure,
     "instructions": measure_instructions.measure,
     "mpi": measure_mpi.measure,

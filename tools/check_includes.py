@@ -33,6 +33,7 @@ MAY_SEE = {
 }
 SPDX = "// SPDX-License-Identifier: BSD-3-Clause"
 INCLUDE = re.compile(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+PRINTS = re.compile(r"\b(v?f?printf|f?puts|f?putc|putchar|perror)\s*\(|\bf(write|flush)\s*\([^;]*\bstd(out|err)\b")
 GENERATED = re.compile(r"mpi_\w+\.inc")
 
 Finding = tuple[int, str]
@@ -74,6 +75,15 @@ def see(folder: str) -> str:
     return ", ".join(name for name in MAY_SEE if name in MAY_SEE[folder])
 
 
+def check_printing(path: Path, lines: list[str]) -> Iterator[Finding]:
+    """One file knows what may be shown, and whether it could be written."""
+    if path.suffix != ".c" or path.name == "printing.c":
+        return
+    for number, line in enumerate(lines, 1):
+        if PRINTS.search(line):
+            yield number, "only src/cli/printing.c prints (see cli/printing.h)"
+
+
 def check_own_header_first(path: Path, lines: list[str]) -> Iterator[Finding]:
     """A header that is read first cannot lean on what others include."""
     own = path.with_suffix(".h")
@@ -102,6 +112,7 @@ def check_all() -> Iterator[tuple[Path, Finding]]:
         findings = list(check_head(path, lines))
         if path in sources:
             findings += check_law(path, lines)
+            findings += check_printing(path, lines)
             findings += check_own_header_first(path, lines)
         yield from ((path, finding) for finding in findings)
     yield from check_unique_names([p for p in sources if p.name != "meson.build"])

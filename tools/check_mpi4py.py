@@ -15,22 +15,20 @@ whose tests do not end without us is left out, and named. Exit status: 0, 1 if a
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from suite_runs import ROOT, read_outcomes, run_watched
+
 HOME = ROOT / "build" / "mpi4py"
 PROGRAM = ROOT / "tests" / "workloads" / "mpi4py_suite.py"
 LIMIT_S = 1800
-QUIET_S = 45  # without a word from any test: it does not end
+SILENCE_S = 45  # without a word from any test: it does not end
 
 # Both MPIs and both generations of mpi4py.
 STACKS = ("py311-openmpi-mpi4py4", "py311-mpich-mpi4py4", "py311-openmpi-mpi4py31", "py311-mpich-mpi4py31")
@@ -79,7 +77,7 @@ def unpack(archive: Path) -> None:
 class Outcome:
     """How one run of the suite ended."""
 
-    def __init__(self, code: int, folder: Path, n_ranks: int) -> None:
+    def __init__(self, code: int | None, folder: Path, n_ranks: int) -> None:
         self.code = code
         self.tests: dict[tuple[int, str], str] = {}
         self.open: list[str] = []  # tests that were started and did not end, on any rank
@@ -87,16 +85,10 @@ class Outcome:
             self.read(rank, folder / f"outcomes.{rank}")
 
     def read(self, rank: int, path: Path) -> None:
-        last = ""
-        for line in path.read_text().splitlines() if path.exists() else []:
-            how, _, test = line.partition(" ")
-            if how == "started":
-                last = test
-                self.tests[rank, test] = "never ended"
-            else:
-                self.tests[rank, test] = how
-        if self.tests.get((rank, last)) == "never ended":
-            self.open.append(last)
+        outcomes, unended = read_outcomes(path)
+        self.tests.update({(rank, test): how for test, how in outcomes.items()})
+        if unended:
+            self.open.append(unended)
 
     @property
     def stuck_in(self) -> str:
@@ -104,39 +96,13 @@ class Outcome:
         return self.open[0].partition(".")[0] if self.open else ""
 
 
-def latest_word(folder: Path) -> float:
-    return max((path.stat().st_mtime for path in folder.glob("outcomes.*")), default=0.0)
-
-
-def end_all(process: subprocess.Popen[bytes]) -> None:
-    """The launcher, its ranks, and what they have started: a session of its own."""
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5)
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            if int((entry / "stat").read_text().rpartition(")")[2].split()[3]) == process.pid:
-                os.kill(int(entry.name), signal.SIGKILL)
-    process.wait()
-
-
 def run(stack: dict, n_ranks: int, words: list[str], folder: Path, modules: list[str]) -> Outcome:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     suite = suite_of(stack)
     argv = [*stack["mpiexec"], "-n", str(n_ranks), stack["python"], *words, str(PROGRAM), str(suite), str(folder / "outcomes")]
-    with (folder / "output").open("wb") as output:
-        process = subprocess.Popen(
-            [*argv, *modules], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-        )
-        started = time.time()
-        while process.poll() is None:
-            quiet_for = time.time() - max(started, latest_word(folder))
-            if quiet_for > QUIET_S or time.time() - started > LIMIT_S:
-                end_all(process)
-                break
-            time.sleep(0.1)
-    return Outcome(process.returncode, folder, n_ranks)
+    code, _ = run_watched([*argv, *modules], folder, limit_s=LIMIT_S, silence_s=SILENCE_S)
+    return Outcome(code, folder, n_ranks)
 
 
 def modules_of(stack: dict) -> list[str]:

@@ -22,21 +22,8 @@ repo=$(dirname "$(dirname "$self")")
 home=$repo/build/next
 root=$home/root
 copy=/allranks # in the chroot
-
-say() { echo "next: $*"; }
-fail() {
-    echo "next: error: $*" >&2
-    exit 1
-}
-
-# What only a failure makes interesting.
-quietly() {
-    echo "\$ $*" >>"$home/log"
-    "$@" >>"$home/log" 2>&1 </dev/null || {
-        tail -n 20 "$home/log" >&2
-        fail "$1 failed, see ${home#"$repo/"}/log"
-    }
-}
+label=next
+. "$repo/tools/debian.sh"
 
 # ---- where we are ----
 
@@ -71,17 +58,6 @@ delete() {
     rm -rf --one-file-system "$path"
 }
 
-find_mirror() {
-    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed 1q
-}
-
-# apt does not know whose a mirror is before it has been there.
-choose_mirror() {
-    mirror=${NEXT_MIRROR:-$(find_mirror)}
-    [ -n "$mirror" ] || { apt-get -q update >>"$home/log" 2>&1 && mirror=$(find_mirror); } || true
-    [ -n "$mirror" ] || fail "this machine's apt knows no mirror of Debian: set NEXT_MIRROR=URL"
-}
-
 # debootstrap and all that runs in the chroot follow the environment, apt there has its own settings.
 take_proxies() {
     local http='' https=''
@@ -96,14 +72,13 @@ bootstrap() {
     script=$scripts/$SUITE
     # A debootstrap that is older than the suite does not know its name. All of Debian's are made alike.
     [ -e "$script" ] || script=$scripts/sid
-    choose_mirror
+    choose_mirror NEXT_MIRROR
     say "making a chroot of Debian $SUITE, takes some minutes"
     delete "$home/root.new"
     mkdir -p "$home/debs"
     quietly debootstrap --variant=minbase --include=ca-certificates,make --cache-dir="$home/debs" \
         "$SUITE" "$home/root.new" "$mirror" "$script"
-    apt-config dump Acquire | grep -E '^Acquire::(https?|Retries|ForceIPv|Check-Valid-Until)' |
-        grep -v Auto-Detect >"$home/root.new/etc/apt/apt.conf.d/50host" || true
+    print_apt_access >"$home/root.new/etc/apt/apt.conf.d/50host"
     mv "$home/root.new" "$root"
 }
 

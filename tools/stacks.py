@@ -7,7 +7,7 @@ packages that meddle with the interpreter. pyXY-debian is on the system's own Py
 and cffi.
 
     tools/stacks.py                      make or refresh all of them
-    tools/stacks.py --only NAME...       only these
+    tools/stacks.py --only NAME...       only these; `plain` and `debian` are all of that kind
     tools/stacks.py --list               what there is, and in which state; makes nothing
     STACK_PYTHONS="3.14 3.15" ...        for these versions of Python instead of an old and a new one
 
@@ -38,10 +38,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".stacks"
+CONSTRAINTS = ROOT / "tools/constraints.txt"
+NUMPY = ROOT / "tools/requirements-numpy.txt"
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 MPICH = "4.3.2"
 MPICH_WITH_ABI = "5.0.2"
 MPI4PY = {"mpi4py4": "4.1.2", "mpi4py31": "3.1.6"}
+# What pip takes to build mpi4py: 3.1 does not compile with later ones.
+SETUPTOOLS = {"mpi4py4": "82.0.1", "mpi4py31": "74.1.3"}
 NEWEST_FOR_MPI4PY31 = "3.12"  # it does not compile on 3.13
 PLAIN = "plain"  # without MPI
 DEBIAN = "debian"  # all of Debian's own
@@ -266,7 +270,7 @@ def build_venv(version: str, log: Path) -> Path:
         raise Skip(f"no Python {version} found")
     venv = HOME / f"build-{version}"
     requirements = ROOT / "tools/requirements-build.txt"
-    recipe = f"{os.path.realpath(python)}\n{requirements.read_text()}"
+    recipe = f"{os.path.realpath(python)}\n{requirements.read_text()}\n{CONSTRAINTS.read_text()}"
     stamp = venv / "recipe"
     if read_stamp(stamp) != recipe:
         new_venv(python, venv, log)
@@ -281,10 +285,10 @@ def recipe_of(stack: Stack) -> str:
     if not python:
         raise Skip(f"no Python {stack.python} found")
     if stack.mpi == PLAIN:
-        return "\n".join([os.path.realpath(python), *packages_of(stack)])
+        return "\n".join([os.path.realpath(python), *packages_of(stack), CONSTRAINTS.read_text()])
     if stack.mpi == DEBIAN:
         return f"{launcher_version(launcher(stack))}\n{debian_packages()}"
-    recipe = [os.path.realpath(python), f"mpi4py {MPI4PY[stack.mpi4py]}"]
+    recipe = [os.path.realpath(python), f"mpi4py {MPI4PY[stack.mpi4py]}", NUMPY.read_text()]
     if stack.mpich_version:
         recipe.append(f"mpich {stack.mpich_version}")
     else:
@@ -315,8 +319,8 @@ def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
         say(f"{stack.name}: building mpi4py {version}, takes a minute")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        old_setuptools = folder / "constraints.txt"
-        old_setuptools.write_text("setuptools<75\n" if stack.mpi4py == "mpi4py31" else "")
+        build_tools = folder / "constraints.txt"
+        build_tools.write_text(f"setuptools=={SETUPTOOLS[stack.mpi4py]}\n")
         pip(
             f"building mpi4py {version}", log, stack.venv,
             "wheel", "--no-deps", "--no-binary", "mpi4py", "-w", str(folder), f"mpi4py=={version}",
@@ -326,8 +330,8 @@ def mpi4py_from_source(stack: Stack, recipe: str, log: Path) -> str:
             # Debian's Python names the system's libraries first, where libmpi is Open MPI's and
             # libfabric too old for MPICH from PyPI, which finds its own one when it runs.
             LDFLAGS=f"-L{stack.venv / 'lib'} -Wl,--allow-shlib-undefined",
-            PIP_CONSTRAINT=str(old_setuptools),
-            PIP_BUILD_CONSTRAINT=str(old_setuptools),  # what pip 25.3 and later read instead
+            PIP_CONSTRAINT=str(build_tools),
+            PIP_BUILD_CONSTRAINT=str(build_tools),  # what pip 25.3 and later read instead
         )  # fmt: skip
         stamp.write_text(recipe)
     return str(next(folder.glob("*.whl")))
@@ -342,7 +346,7 @@ def make_venv(stack: Stack, recipe: str, log: Path) -> None:
     if stack.mpi == DEBIAN:
         smoke(stack, log)
     elif stack.mpi == PLAIN:
-        pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", *packages_of(stack))
+        pip("installing packages", log, stack.venv, "install", "-q", "--only-binary=:all:", "-c", str(CONSTRAINTS), *packages_of(stack))
     else:
         install_mpi(stack, recipe, log)
     (stack.venv / "recipe").write_text(recipe)
@@ -359,7 +363,7 @@ def install_mpi(stack: Stack, recipe: str, log: Path) -> None:
     mpi4py = f"mpi4py=={MPI4PY[stack.mpi4py]}"
     if stack.from_source:
         mpi4py = mpi4py_from_source(stack, recipe, log)
-    pip("installing mpi4py", log, stack.venv, "install", "-q", mpi4py, "numpy")
+    pip("installing mpi4py", log, stack.venv, "install", "-q", mpi4py, "-r", str(NUMPY))
     try:
         smoke(stack, log)
     except Skip:
@@ -459,7 +463,7 @@ def main() -> int:
     options = parser.parse_args()
 
     stacks = plan()
-    unknown = set(options.only or ()) - {s.name for s in stacks}
+    unknown = set(options.only or ()) - {PLAIN, DEBIAN} - {s.name for s in stacks}
     if unknown:
         parser.error(f"no such stack: {' '.join(sorted(unknown))} (--list shows them)")
     digest = sources_digest()
@@ -471,7 +475,7 @@ def main() -> int:
     HOME.mkdir(exist_ok=True)
     with (HOME / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two makers at once would tear each other's venvs down
-        wanted = [s for s in stacks if not options.only or s.name in options.only]
+        wanted = [s for s in stacks if not options.only or {s.name, s.mpi} & set(options.only)]
         made = make(wanted, digest)
         outcome = {s: made[s] if s in made else state_of(s, digest) for s in stacks}
         write_json(outcome)

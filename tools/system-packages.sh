@@ -2,7 +2,7 @@
 # Installs the system packages that the named verbs need and do not find. Silent when there is nothing to do; never
 # asks anything.
 #
-#     PYTHON=python3 tools/system-packages.sh build demo test lint fuzz model next
+#     PYTHON=python3 tools/system-packages.sh build demo test lint fuzz model next aarch64
 #
 # What counts is whether a thing works (a header, a command), not which package it came from. Only what does not work
 # is looked up under its Debian name and installed, if there is apt-get and the right to use it; otherwise the names
@@ -113,13 +113,23 @@ need_next() {
     want unshare util-linux
 }
 
+need_aarch64() {
+    # An aarch64 tests itself by `make test`.
+    [ "$(uname -m)" != aarch64 ] || return 0
+    # Debian and Ubuntu only: the interpreter for arm64 comes from there.
+    have apt-get || trouble+=("tools/aarch64.sh needs apt-get: it works on Debian and Ubuntu")
+    want qemu-aarch64 qemu-user
+    want aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+    [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
+}
+
 check() {
     missing=() trouble=()
     local group
     for group in "$@"; do
         case $group in
-        build | demo | test | lint | fuzz | model | next) "need_$group" ;;
-        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint] [fuzz] [model] [next]" >&2 && exit 2 ;;
+        build | demo | test | lint | fuzz | model | next | aarch64) "need_$group" ;;
+        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint] [fuzz] [model] [next] [aarch64]" >&2 && exit 2 ;;
         esac
     done
 }
