@@ -4,6 +4,9 @@
 #include "analysis/mpi_class.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
+#include "findings/wait_reasons.h"
+
+#include <stdlib.h>
 
 static const char *text_of(const struct ar_profile *p, uint32_t id)
 {
@@ -71,19 +74,27 @@ static void put_function(struct ar_json *j, const struct ar_profile *p, uint32_t
     ar_json_integer(j, "line", f->first_line);
 }
 
+/* As on the screen: one entry per function, rank and way; a C function is counted in its Python caller. */
 static void put_causes(struct ar_json *j, const struct ar_profile *p,
                        const struct ar_wait_site *site)
 {
+    size_t n = 0;
+    struct ar_wait_cause *causes = ar_merged_causes(p, site, &n);
+
+    j->out->bad |= !causes;
     ar_json_open(j, "causes", '[');
-    for (size_t i = 0; i < site->n_causes; i++) {
+    for (size_t i = 0; causes && i < n; i++) {
+        uint32_t node = causes[i].node;
+
         ar_json_open(j, NULL, '{');
-        put_rank(j, p, site->causes[i].process);
-        ar_json_bool(j, "indirect", site->causes[i].indirect);
-        put_function(j, p, site->causes[i].node);
-        ar_json_number(j, "ns", site->causes[i].ns);
+        put_rank(j, p, causes[i].process);
+        ar_json_bool(j, "indirect", causes[i].indirect);
+        put_function(j, p, node == AR_NO_ID ? AR_NO_ID : ar_to_blame(p, node));
+        ar_json_number(j, "ns", causes[i].ns);
         ar_json_close(j, '}');
     }
     ar_json_close(j, ']');
+    free(causes);
 }
 
 static void put_site(struct ar_json *j, const struct ar_profile *p, const struct ar_wait_site *site)
