@@ -37,7 +37,7 @@ PY_DIRS = $(wildcard python tools tests bench)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help setup build demo test test-all test-next test-aarch64 test-unit test-threads test-e2e bench-next check-mpi4py check-cpython lint lint-c lint-tidy lint-python \
-        bench fuzz model clean system-demo system-test system-lint system-fuzz system-model system-aarch64
+        bench fuzz model clean system-demo system-test system-bench system-lint system-fuzz system-model system-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -74,7 +74,7 @@ check-cpython: system-test $(INSTALLED) ## a part of CPython's own tests with an
 	@$(VENV)/bin/python tools/stacks.py --only plain debian
 	@$(VENV)/bin/python tools/check_cpython.py $(ARGS)
 
-bench: $(INSTALLED) ## measure every figure the README states
+bench: system-bench $(INSTALLED) ## measure every figure the README states
 	@$(VENV)/bin/python bench/run.py $(ARGS)
 
 bench-next: ## what a call costs on the Pythons of Debian's next release
@@ -130,6 +130,7 @@ lint-python: $(VENV)/.pip-lint
 
 system-demo: ; @$(SYSTEM) build demo
 system-test: ; @$(SYSTEM) build demo test
+system-bench: ; @$(SYSTEM) build bench
 system-lint: ; @$(SYSTEM) build lint
 system-fuzz: ; @$(SYSTEM) build fuzz
 system-model: ; @$(SYSTEM) build model

@@ -27,7 +27,7 @@ from rounds import (
     best_of,
     environment,
     geometric_mean,
-    progress,
+    install,
     run,
     scratch,
 )
@@ -36,7 +36,7 @@ from tables import Check, Outcome, note, number, title, verdict_row
 PROGRAM = str(BENCH / "programs.py")
 REQUIREMENTS = ROOT / "tools/requirements-programs.txt"
 ORDINARY = ("pytest", "pool", "asyncio", "pandas", "sklearn", "networkx", "sympy", "text", "scipy", "docutils")
-NUMERICAL = ("petsc", "fft")
+NUMERICAL = ("petsc", "fft", "gpaw", "dolfinx")
 DEBIAN_PYTHON = "/usr/bin/python3"
 PETSC = "petscdir/petsc*/*-real/lib/python3/dist-packages"  # below /usr/lib, where Debian has it
 MODES = ("floor", "none", "allranks", "pyspy", "pyinstrument", "cprofile")
@@ -55,21 +55,14 @@ class Program(NamedTuple):
         return {**environment(), **ONE_THREAD, "PYTHONPATH": self.modules}
 
 
-def install(interpreter: Interpreter) -> Path:
-    """Where pip has put what the programs import."""
-    site = BUILD / f"programs-{interpreter.name}"
-    stamp = site / ".installed"
-    wanted = REQUIREMENTS.read_text()
-    if not stamp.exists() or stamp.read_text() != wanted:
-        progress(f"{interpreter.name}: pip install -r {REQUIREMENTS.name}")
-        pip = [interpreter.python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-        run([*pip, "--upgrade", "--target", str(site), "-r", str(REQUIREMENTS)], "/")
-        stamp.write_text(wanted)
-    return site
-
-
-def site_packages(interpreter: Interpreter) -> str:
-    return run([interpreter.python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"], "/").strip()
+def allranks_alone(interpreter: Interpreter) -> Path:
+    """A directory for PYTHONPATH: beside allranks, the interpreter's own may have another NumPy than Debian's."""
+    code = "import allranks, os; print(os.path.dirname(allranks.__file__))"
+    link = BUILD / f"allranks-{interpreter.name}/allranks"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(run([interpreter.python, "-c", code], "/").strip())
+    return link.parent
 
 
 def programs(interpreter: Interpreter, site: Path) -> list[Program]:
@@ -77,7 +70,7 @@ def programs(interpreter: Interpreter, site: Path) -> list[Program]:
     found = [Program(name, interpreter.python, str(site), allranks) for name in ORDINARY]
     debian = subprocess.run([DEBIAN_PYTHON, "-V"], capture_output=True, text=True)
     if debian.returncode == 0 and debian.stdout.split()[1].split(".")[:2] == interpreter.name.split(".")[:2]:
-        modules = [site_packages(interpreter), *map(str, Path("/usr/lib").glob(PETSC))]
+        modules = [str(allranks_alone(interpreter)), *map(str, Path("/usr/lib").glob(PETSC))]
         found += [Program(name, DEBIAN_PYTHON, os.pathsep.join(modules), allranks) for name in NUMERICAL]
     return found
 
@@ -129,19 +122,28 @@ def seconds_of(program: Program, interpreter: Interpreter, site: Path, options: 
         modes = {}
         for mode, command in commands(program, interpreter, site).items():
             measure = processor_seconds(command, program, directory)
-            try:
-                if mode not in ("plain", "allranks"):
-                    measure()
-                modes[mode] = measure
-            except (Failed, FileNotFoundError):
-                continue
-        return best_of(modes, options.n_rounds(5), f"{interpreter.name} {program.name}")
+            modes[mode] = measure if mode in ("plain", "allranks") else forgiving(measure)
+        modes["plain"]()  # some compile what they need at their first run
+        best = best_of(modes, options.n_rounds(5), f"{interpreter.name} {program.name}")
+        return {mode: figures for mode, figures in best.items() if figures}
+
+
+def forgiving(measure: Callable[[], Figures]) -> Callable[[], Figures]:
+    """Of a tool that is not there, or that fails now and then: the rounds in which it worked."""
+
+    def measure_if_it_works() -> Figures:
+        try:
+            return measure()
+        except (Failed, FileNotFoundError):
+            return {}
+
+    return measure_if_it_works
 
 
 def measure(interpreter: Interpreter, options: Options) -> Outcome:
     found: dict[str, dict[str, Figures]] = {}
     missing: dict[str, str] = {}
-    site = install(interpreter)
+    site = install(interpreter, REQUIREMENTS, "programs")
     for program in programs(interpreter, site):
         try:
             found[program.name] = seconds_of(program, interpreter, site, options)

@@ -15,7 +15,6 @@ from typing import Callable
 import floors
 from rounds import (
     BENCH,
-    BUILD,
     ROOT,
     Failed,
     Figures,
@@ -23,8 +22,8 @@ from rounds import (
     Options,
     accepts,
     best_of,
+    install,
     median,
-    progress,
     run,
     scratch,
 )
@@ -47,19 +46,6 @@ LOOPS = {
 SLEEPING = ("async_io", "async_cpu_io", "async_memo")  # only their processor time means something
 BUDGET = ["--budget", "2%"]
 LEAST_S = 0.001
-
-
-def install(interpreter: Interpreter) -> Path:
-    """Where pip has put the programs."""
-    site = BUILD / f"site-{interpreter.name}"
-    stamp = site / ".installed"
-    wanted = REQUIREMENTS.read_text()
-    if not stamp.exists() or stamp.read_text() != wanted:
-        progress(f"{interpreter.name}: pip install -r {REQUIREMENTS.name}")
-        pip = [interpreter.python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-        run([*pip, "--upgrade", "--target", str(site), "-r", str(REQUIREMENTS)], "/")
-        stamp.write_text(wanted)
-    return site
 
 
 def commands(interpreter: Interpreter, program: list[str]) -> dict[str, list[str]]:
@@ -101,7 +87,7 @@ def seconds_of(name: str, interpreter: Interpreter, site: Path, options: Options
 def measure(interpreter: Interpreter, options: Options) -> Outcome:
     programs: dict[str, Figures] = {}
     missing: dict[str, str] = {}
-    site = install(interpreter)
+    site = install(interpreter, REQUIREMENTS, "site")
     for name in LOOPS:
         try:
             programs[name] = seconds_of(name, interpreter, site, options)

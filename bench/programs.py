@@ -274,6 +274,40 @@ def run_fft(directory):
     print(energy)
 
 
+def run_gpaw(directory):
+    """A water molecule, by atomic orbitals."""
+    from ase.build import molecule
+    from gpaw import GPAW
+
+    water = molecule("H2O", vacuum=3.0)
+    water.calc = GPAW(mode="lcao", basis="dzp", h=0.25, txt=None, convergence={"energy": 1e-3})
+    print(water.get_potential_energy())
+
+
+def run_dolfinx(directory):
+    """Poisson's equation by finite elements."""
+    import numpy as np
+    import ufl
+    from dolfinx import fem, mesh
+    from dolfinx.fem.petsc import LinearProblem
+    from mpi4py import MPI
+    from petsc4py.PETSc import ScalarType
+
+    domain = mesh.create_unit_square(MPI.COMM_WORLD, 96, 96)
+    space = fem.FunctionSpace(domain, ("Lagrange", 2))
+    edge = fem.locate_dofs_geometrical(space, lambda x: np.isclose(x[0], 0) | np.isclose(x[0], 1))
+    boundary = fem.dirichletbc(value=ScalarType(0), dofs=edge, V=space)
+    u, v = ufl.TrialFunction(space), ufl.TestFunction(space)
+    x = ufl.SpatialCoordinate(domain)
+    source = 10 * ufl.exp(-((x[0] - 0.5) ** 2 + (x[1] - 0.5) ** 2) / 0.02)
+    for _ in range(3):
+        problem = LinearProblem(
+            ufl.inner(ufl.grad(u), ufl.grad(v)) * ufl.dx, ufl.inner(source, v) * ufl.dx, bcs=[boundary],
+            petsc_options={"ksp_type": "cg", "pc_type": "gamg"},
+        )
+        print(problem.solve().x.array.max())
+
+
 PROGRAMS = {
     "pytest": run_pytest,
     "pool": run_pool,
@@ -287,6 +321,8 @@ PROGRAMS = {
     "docutils": run_docutils,
     "petsc": run_petsc,
     "fft": run_fft,
+    "gpaw": run_gpaw,
+    "dolfinx": run_dolfinx,
 }
 
 

@@ -138,6 +138,19 @@ def best_of(
     }
 
 
+def install(interpreter: Interpreter, requirements: Path, kind: str) -> Path:
+    """Where pip has put what the programs of that kind import, once per interpreter."""
+    site = BUILD / f"{kind}-{interpreter.name}"
+    stamp = site / ".installed"
+    wanted = requirements.read_text()
+    if not stamp.exists() or stamp.read_text() != wanted:
+        progress(f"{interpreter.name}: pip install -r {requirements.name}")
+        pip = [interpreter.python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+        run([*pip, "--upgrade", "--target", str(site), "-r", str(requirements)], "/")
+        stamp.write_text(wanted)
+    return site
+
+
 def progress(text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r{text:<78.78}", end="\r" if not text else "", file=sys.stderr, flush=True)

@@ -2,7 +2,7 @@
 # Installs the system packages that the named verbs need and do not find. Silent when there is nothing to do; never
 # asks anything.
 #
-#     PYTHON=python3 tools/system-packages.sh build demo test lint fuzz model next aarch64
+#     PYTHON=python3 tools/system-packages.sh build demo test bench lint fuzz model next aarch64
 #
 # What counts is whether a thing works (a header, a command), not which package it came from. Only what does not work
 # is looked up under its Debian name and installed, if there is apt-get and the right to use it; otherwise the names
@@ -15,6 +15,14 @@ trouble=() # what no package can mend
 
 have() { command -v "$1" >/dev/null 2>&1; }
 want() { have "$1" || missing+=("${@:2}"); }
+# Of packages: those that are not installed, as far as apt knows them.
+want_if_there() {
+    local package
+    for package; do
+        dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' && continue
+        if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
+    done
+}
 finds() { "$1" -E -xc -include "$2" /dev/null >/dev/null 2>&1; } # compiler, header
 
 need_build() {
@@ -70,15 +78,17 @@ need_test() {
     { have mpiexec.mpich && finds mpicc.mpich mpi.h; } || missing+=(mpich libmpich-dev)
     # Libraries in C that call MPI, on the system's own Python, and a Slurm, which the tests start for themselves: 50 MB,
     # half a minute, once. Where they cannot be had, their tests are skipped.
-    local package
     # python3-h5py chooses between its variants, with MPI and without; before Debian 14 the variants did.
-    for package in python3-mpi4py python3-petsc4py python3-h5py python3-h5py-mpi python3-cffi slurm-wlm munge; do
-        dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' && continue
-        if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
-    done
+    want_if_there python3-mpi4py python3-petsc4py python3-h5py python3-h5py-mpi python3-cffi slurm-wlm munge
     want gfortran gfortran
     # The network of two hosts, which are namespaces.
     [ -x /usr/sbin/ip ] || want ip iproute2
+}
+
+need_bench() {
+    have apt-get || return 0
+    # Numerical codes, on the system's own Python; where they cannot be had they are not measured.
+    want_if_there python3-petsc4py python3-mpi4py-fft gpaw gpaw-data python3-dolfinx-real
 }
 
 need_lint() {
@@ -128,8 +138,8 @@ check() {
     local group
     for group in "$@"; do
         case $group in
-        build | demo | test | lint | fuzz | model | next | aarch64) "need_$group" ;;
-        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [lint] [fuzz] [model] [next] [aarch64]" >&2 && exit 2 ;;
+        build | demo | test | bench | lint | fuzz | model | next | aarch64) "need_$group" ;;
+        *) echo "usage: tools/system-packages.sh [build] [demo] [test] [bench] [lint] [fuzz] [model] [next] [aarch64]" >&2 && exit 2 ;;
         esac
     done
 }

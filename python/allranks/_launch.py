@@ -59,8 +59,8 @@ options:
       --builtins WHICH functions in C: `counted` counts every call, times what
                        is not cheap exactly and the rest now and then, marked
                        with ~ (default); `all` counts what cProfile counts,
-                       len, isinstance and append included; `none` leaves
-                       them out
+                       len, isinstance, append and the inside of the import
+                       system included; `none` leaves them out
       --exact          time every call of a function in C, cheap or not
       --budget SHARE   such as 2%: functions that prove cheap and frequent are
                        timed no more when recording takes more than that
@@ -68,7 +68,8 @@ options:
                        name matches; may be given several times
       --exclude GLOB   do not record those that match; their time is their
                        caller's
-      --no-import      of imports record the modules, not the import system
+      --no-import      with `--builtins all`: of imports record the modules, not
+                       the inside of the import system
       --no-children    record this process only, not Pythons that it starts
       --as NAME        let `import NAME` in the program find allranks in place of
                        another profiler, whether that is installed or not:
@@ -467,7 +468,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
             options.budget,
             tuple(os.fsencode(glob) for glob in options.include),
             tuple(os.fsencode(glob) for glob in options.exclude),
-            options.hide_imports,
+            options.hide_imports or options.builtins != "all",
             os.fsencode(stem),
             options_for_children(options, output) if options.children else None,
             options.merges,

@@ -368,7 +368,8 @@ static enum ar_status check_node(struct checking *c, const struct ar_node *node,
     uint32_t function = (uint32_t)node->key, owner = c->places[ref].owner;
     struct place *place = &c->places[ref];
 
-    if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS | AR_NODE_SAMPLED))
+    if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS | AR_NODE_SAMPLED |
+                        AR_NODE_FILTERS))
         return wrong_node(c, ref, "flags that there are not");
     if (!values_make_sense(c, node, ref))
         return wrong_node(c, ref, "values that are not there");

@@ -277,6 +277,8 @@ struct ar_live_thread {
 #define AR_NODE_MARKS 0x1fcu
 /* Likewise: of a function in C, not every call is timed any more; it has called nothing yet. */
 #define AR_NODE_SAMPLED 0x200u
+/* Likewise: `children` is valid. */
+#define AR_NODE_FILTERS 0x400u
 
 struct ar_node {
     uint64_t key;
@@ -291,6 +293,7 @@ struct ar_node {
     union {                  /* likewise */
         uint32_t cell_ref;   /* of an MPI call: where its last message was counted */
         uint32_t squares;    /* of a function in C: of its calls' ticks, the bits of a float */
+        uint32_t children;   /* of others: a bit by hash for each child, so that a new one is known as such */
     };
     uint32_t left_ref;      /* the child that was left last, likewise */
     uint32_t successor_ref; /* the sibling that followed last time, likewise */

@@ -333,19 +333,36 @@ static void see_types_below(PyTypeObject *base)
     Py_XDECREF(list);
 }
 
-/* Back from the latest one to one that is known. */
-static void see_latest_types(PyTypeObject *base)
+/* Where the last look at the subclasses of a type has ended: the interpreter appends new ones. */
+struct seen_subclasses {
+    const PyObject *dict, *key;
+    Py_ssize_t at;
+};
+
+/* Subclasses that went away may have made room: then what is at that place is another one. */
+static Py_ssize_t first_unseen(const struct seen_subclasses *seen, PyObject *dict)
 {
-    PyObject *list = subclasses_of(base);
+    PyObject *key, *reference;
+    Py_ssize_t at = seen->at;
 
-    for (Py_ssize_t i = list ? PyList_GET_SIZE(list) : 0; i-- > 0;) {
-        PyTypeObject *type = (PyTypeObject *)PyList_GET_ITEM(list, i);
+    return dict == seen->dict && PyDict_Next(dict, &at, &key, &reference) && key == seen->key ? at
+                                                                                             : 0;
+}
 
-        if (!is_new_type(type))
-            break;
-        see_type(type);
+static void see_latest_types(PyTypeObject *base, struct seen_subclasses *seen)
+{
+    PyObject *dict = ar_pyread_subclasses(base), *key, *reference;
+    Py_ssize_t next = dict ? first_unseen(seen, dict) : 0, at = next;
+
+    while (dict && PyDict_Next(dict, &next, &key, &reference)) {
+        PyObject *type = ar_pyread_referent(reference);
+
+        if (type && PyType_Check(type) && is_new_type((PyTypeObject *)type))
+            see_type((PyTypeObject *)type);
+        Py_XDECREF(type);
+        *seen = (struct seen_subclasses){dict, key, at};
+        at = next;
     }
-    Py_XDECREF(list);
 }
 
 static bool sees_all(void)
@@ -406,17 +423,25 @@ static void end(struct pause p)
 
 static void after_import(PyObject *module)
 {
+    static struct seen_subclasses of_object, of_type;
     struct pause p = begin();
 
     see_module(module);
     if (sees_all()) {
-        see_latest_types(&PyBaseObject_Type);
-        see_latest_types(&PyType_Type);
+        see_latest_types(&PyBaseObject_Type, &of_object);
+        see_latest_types(&PyType_Type, &of_type);
     }
     end(p);
 }
 
 /* A module of one phase is ready when it is made, one of several when it has been executed. */
+static bool has_phases(PyObject *module)
+{
+    const PyModuleDef *def = PyModule_Check(module) ? PyModule_GetDef(module) : NULL;
+
+    return def && def->m_slots;
+}
+
 static struct {
     ar_c_fn *create_dynamic, *create_builtin, *exec_dynamic, *exec_builtin;
 } imp;
@@ -425,7 +450,7 @@ static struct {
     static void *which(void *a, void *b, void *c, void *d, void *e)                                \
     {                                                                                              \
         PyObject *module = imp.which(a, b, c, d, e);                                               \
-        if (module)                                                                                \
+        if (module && !has_phases(module))                                                         \
             after_import(module);                                                                  \
         return module;                                                                             \
     }
@@ -433,7 +458,7 @@ static struct {
     static void *which(void *self, void *module, void *c, void *d, void *e)                        \
     {                                                                                              \
         void *result = imp.which(self, module, c, d, e);                                           \
-        if (result)                                                                                \
+        if (result && has_phases(module))                                                          \
             after_import(module);                                                                  \
         return result;                                                                             \
     }

@@ -37,14 +37,18 @@ struct ar_c_record *ar_c_record_of(const void *address)
                                                           : NULL;
 }
 
-/* A definition on the heap is in no object, and can be written. */
-static bool set_pointer(void **slot, void *value)
+/*
+ * A definition may be read-only, if it is in an object of the linker's: looking for that takes time. One on the heap is
+ * in no object, and can be written, as can be every Python object.
+ */
+static bool set_pointer(void **slot, enum ar_c_kind kind, void *value)
 {
-    if (!ar_object_contains(&stubs.object, slot) && !ar_object_at(slot, &stubs.object)) {
-        __atomic_store_n(slot, value, __ATOMIC_RELEASE);
-        return true;
-    }
-    return ar_slot_set(&stubs.object, slot, value);
+    bool is_definition = kind != AR_C_NEW && kind != AR_C_TYPE && kind != AR_C_UFUNC;
+
+    if (is_definition && (ar_object_contains(&stubs.object, slot) || ar_object_at(slot, &stubs.object)))
+        return ar_slot_set(&stubs.object, slot, value);
+    __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+    return true;
 }
 
 static const char *copy(const char *text)
@@ -52,6 +56,28 @@ static const char *copy(const char *text)
     const char *copied = ar_arena_copy(&stubs.texts, text, strlen(text));
 
     return copied ? copied : "";
+}
+
+/* Of what the import system calls: all that reads files, loads, compiles or runs code. */
+static const struct {
+    const char *owner, *name; /* name "": all that belong to it */
+} of_imports[] = {
+    {"posix", "stat"},          {"posix", "listdir"},       {"posix", "open"},
+    {"io", ""},                 {"_io", ""},                {"_io.FileIO", ""},
+    {"_io.BufferedReader", ""}, {"marshal", "loads"},       {"marshal", "dumps"},
+    {"zlib", "decompress"},     {"builtins", "exec"},       {"builtins", "compile"},
+    {"builtins", "__import__"}, {"_imp", "create_builtin"}, {"_imp", "create_dynamic"},
+    {"_imp", "exec_builtin"},   {"_imp", "exec_dynamic"},   {"_imp", "get_frozen_object"},
+    {"_imp", "init_frozen"},
+};
+
+static bool is_of_imports(const char *owner, const char *name)
+{
+    for (size_t i = 0; i < sizeof of_imports / sizeof *of_imports; i++)
+        if (strcmp(owner, of_imports[i].owner) == 0 &&
+            (!*of_imports[i].name || strcmp(name, of_imports[i].name) == 0))
+            return true;
+    return false;
 }
 
 static struct ar_c_record *make(void **slot, enum ar_c_kind kind, const char *owner,
@@ -70,11 +96,13 @@ static struct ar_c_record *make(void **slot, enum ar_c_kind kind, const char *ow
         .own = (ar_c_fn *)*slot,
         .index = (uint16_t)stubs.n,
         .kind = (uint8_t)kind,
+        .is_of_imports = is_of_imports(owner, name),
         .slot = slot,
         .owner = copy(owner),
         .name = copy(name),
     };
-    if (!set_pointer(slot, (void *)(uintptr_t)(ar_c_stubs + (size_t)stubs.n * AR_C_STUB_BYTES)))
+    if (!set_pointer(slot, kind,
+                     (void *)(uintptr_t)(ar_c_stubs + (size_t)stubs.n * AR_C_STUB_BYTES)))
         return NULL;
     stubs.n++;
     return record;
@@ -154,9 +182,27 @@ static uint32_t number_of_gaps(const char *functions)
 
 static bool is_on, as_cprofile;
 
-/* Calls of what is not recorded are not recorded either, nor are ours, below all that is. */
-static bool is_recorded(const struct ar_thread *t, ar_frame *caller)
+static void note_partial(struct ar_c_record *record)
 {
+    uint32_t number = record->is_partial ? 0 : number_of(record);
+
+    record->is_partial = true;
+    if (number)
+        ar_function_is_partial(number);
+}
+
+/*
+ * Calls of what is not recorded are not recorded either, nor are ours, below all that is. The inside of an import is an
+ * exception: files that it reads and code that it runs may be what the program waits for.
+ */
+static bool is_recorded(const struct ar_thread *t, struct ar_c_record *record, ar_frame *caller)
+{
+    uint32_t number = caller ? ar_function_known(ar_frame_code(caller)) : 0;
+
+    if (number == AR_FUNCTION_IMPORTS)
+        return record->is_of_imports;
+    if (number == AR_FUNCTION_STOPPED)
+        note_partial(record);
     if (caller && (ar_tree_has_holes || t->current == t->root))
         return ar_function_is_recorded(ar_frame_code(caller));
     return true;
@@ -176,7 +222,7 @@ static struct ar_node *find_node(struct ar_thread *t, struct ar_c_record *record
 {
     ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
 
-    if (is_unseen(t) || (as_cprofile && is_called_from_c(t)) || !is_recorded(t, caller))
+    if (is_unseen(t) || (as_cprofile && is_called_from_c(t)) || !is_recorded(t, record, caller))
         return NULL;
 
     uint32_t number = number_of(record);

@@ -47,6 +47,8 @@ struct ar_c_record {
     ar_c_fn *own;    /* its own address */
     void *context;   /* for `called` */
     const char *owner, *name;
+    bool is_of_imports; /* is recorded where the import system calls it, whose inside is not */
+    bool is_partial;    /* functions that were given up for the budget have called it */
 } __attribute__((aligned(64)));
 
 /* What `called` may be of a special one. */

@@ -2,6 +2,7 @@
 #include "runtime/elf_slots.h"
 
 #include "base/arena.h"
+#include "base/text.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -59,23 +60,28 @@ static struct ar_object describe(const struct dl_phdr_info *info)
 struct walk {
     ar_object_test *is_last;
     void *context;
+    size_t n, n_passed_over;
 };
 
 static int visit_object(struct dl_phdr_info *info, size_t n_bytes, void *context)
 {
     struct walk *walk = context;
-    struct ar_object object = describe(info);
 
     (void)n_bytes;
+    if (walk->n++ < walk->n_passed_over)
+        return 0;
+
+    struct ar_object object = describe(info);
+
     /* The kernel's vdso calls nothing. */
-    if (!object.dynamic || strstr(info->dlpi_name, "vdso"))
+    if (!object.dynamic || ar_starts_with(info->dlpi_name, "linux-vdso"))
         return 0;
     return walk->is_last(&object, walk->context);
 }
 
 void ar_objects_each(ar_object_test *is_last, void *context)
 {
-    struct walk walk = {is_last, context};
+    struct walk walk = {.is_last = is_last, .context = context};
 
     dl_iterate_phdr(visit_object, &walk);
 }
@@ -106,11 +112,14 @@ static bool add_object(const struct ar_object *object, void *context)
     return false;
 }
 
-struct ar_object *ar_objects_list(ar_object_test *is_wanted, void *context, size_t *n_objects)
+struct ar_object *ar_objects_list(ar_object_test *is_wanted, void *context, size_t *n_walked,
+                                  size_t *n_objects)
 {
     struct listing list = {.is_wanted = is_wanted, .context = context};
+    struct walk walk = {.is_last = add_object, .context = &list, .n_passed_over = *n_walked};
 
-    ar_objects_each(add_object, &list);
+    dl_iterate_phdr(visit_object, &walk);
+    *n_walked = walk.n;
     *n_objects = list.n;
     return list.objects;
 }

@@ -44,9 +44,11 @@ typedef bool ar_object_test(const struct ar_object *object, void *context);
 void ar_objects_each(ar_object_test *is_last, void *context);
 /*
  * Those for which `is_wanted` returns true, with names of their own; to be freed by ar_objects_free.
- * NULL when there are none, or no memory.
+ * NULL when there are none, or no memory. `*n_walked` objects are passed over, and it becomes the number of all:
+ * the linker appends what it loads, so as long as nothing is unloaded those are the ones that were there last time.
  */
-struct ar_object *ar_objects_list(ar_object_test *is_wanted, void *context, size_t *n_objects);
+struct ar_object *ar_objects_list(ar_object_test *is_wanted, void *context, size_t *n_walked,
+                                  size_t *n_objects);
 void ar_objects_free(struct ar_object *objects, size_t n_objects);
 /* The object at an address that cannot be unloaded meanwhile. Its name is "". */
 bool ar_object_at(const void *address, struct ar_object *out);

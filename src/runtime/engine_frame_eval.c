@@ -59,7 +59,7 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
 
     uint32_t function = ar_function_of_frame(frame);
 
-    if (function == AR_FUNCTION_LOST)
+    if (ar_function_is_left_out(function))
         return NULL;
 
     /* The frame is not linked to its caller yet: that is still the innermost one. */
@@ -168,7 +168,7 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
 
     uint32_t function = ar_function_known(ar_frame_code(frame));
 
-    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+    if (__builtin_expect(ar_function_is_left_out(function), 0))
         return next_evaluator(ts, frame, throwing);
     return evaluate_known(ts, frame, throwing, t, function);
 }

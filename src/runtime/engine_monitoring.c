@@ -61,7 +61,7 @@ static bool enter(PyCodeObject *code)
 
     if (__builtin_expect(function == 0, 0))
         function = ar_function_first_seen(code, ar_frame_globals(frame));
-    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+    if (__builtin_expect(ar_function_is_left_out(function), 0))
         return false;
 
     uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
@@ -94,7 +94,7 @@ static bool leave(PyCodeObject *code)
 
     uint32_t function = ar_function_known(code);
 
-    if (__builtin_expect(function == AR_FUNCTION_LOST, 0))
+    if (__builtin_expect(ar_function_is_left_out(function), 0))
         return false;
     if (__builtin_expect(t->n_unseen, 0) && ar_tree_is_unseen_return(t))
         return true;
@@ -126,7 +126,7 @@ static inline PyObject *enter_quickly(PyCodeObject *code, bool starts)
     PyThreadState *ts = PyThreadState_GET();
     ar_frame *frame = ar_frame_innermost(ts);
     uint32_t function = ar_function_known(code);
-    uint64_t place = frame ? ar_call_place(ar_frame_caller(frame), t->current) : 0;
+    uint64_t place = frame ? ar_call_place_to_guess(ar_frame_caller(frame), t->current) : 0;
     struct ar_node *node = ar_tree_guess(t, place | function);
 
     if (__builtin_expect(!node || !function || ar_budget_asks(t, node->n_calls + 1) ||

@@ -84,7 +84,7 @@ static void entered(void)
 
     uint32_t function = ar_function_of_frame(frame);
 
-    if (function == AR_FUNCTION_LOST)
+    if (ar_function_is_left_out(function))
         return;
 
     uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
@@ -106,7 +106,7 @@ static void left(uint64_t now)
     struct ar_thread *t = ar_self;
     uint32_t function = t && frame ? ar_function_known(ar_frame_code(frame)) : 0;
 
-    if (!function || function == AR_FUNCTION_LOST)
+    if (!function || ar_function_is_left_out(function))
         return;
     if (!t->n_unseen || !ar_tree_is_unseen_return(t))
         ar_tree_leave_function(t, function, now);

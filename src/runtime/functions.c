@@ -71,14 +71,17 @@ static void mark(uint32_t number, PyCodeObject *code, const char *name, const ch
         ar_tree_mark(number, AR_MARK_RUNS_TASKS);
 }
 
-/* Of an import only its entrance is shown where its inside is not wanted. */
+/* Of an import only its entrance is recorded where its inside is not wanted. */
+static bool is_inside_import(const char *name, const char *file)
+{
+    return ar_filters_hide_imports() && is_import_system(file) &&
+           strcmp(name, "_find_and_load") != 0;
+}
+
 static bool is_hidden(const char *name, const char *file, PyObject *globals)
 {
-    if (ar_starts_with(file, known.own_directory))
-        return true;
-    if (is_import_system(file))
-        return ar_filters_hide_imports() && strcmp(name, "_find_and_load") != 0;
-    return ar_filters_hide(name, file, globals);
+    return ar_starts_with(file, known.own_directory) ||
+           (!is_import_system(file) && ar_filters_hide(name, file, globals));
 }
 
 static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
@@ -98,6 +101,8 @@ static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
         .other = region,
     };
 
+    if (is_inside_import(name, file))
+        return AR_FUNCTION_IMPORTS; /* no hole: below an import calls are not told apart by place */
     if (!is_ours && !region && is_hidden(name, file, globals)) {
         ar_tree_has_holes = true;
         return AR_FUNCTION_LOST;
@@ -193,15 +198,21 @@ void ar_function_is_region(PyCodeObject *code, uint32_t region)
     give_number(code, NULL, region);
 }
 
-void ar_function_stop(PyCodeObject *code, uint32_t number)
+void ar_function_is_partial(uint32_t number)
 {
     struct ar_record head = {.kind = AR_RECORD_PARTIAL, .other = number};
+
+    ar_livemap_record(&head, "", "", NULL);
+}
+
+void ar_function_stop(PyCodeObject *code, uint32_t number)
+{
     PyObject *type, *value, *traceback;
 
     PyErr_Fetch(&type, &value, &traceback);
-    ar_livemap_record(&head, "", "", NULL);
+    ar_function_is_partial(number);
     ar_tree_has_holes = true;
-    remember(code, AR_FUNCTION_LOST);
+    remember(code, AR_FUNCTION_STOPPED);
     PyErr_Restore(type, value, traceback);
 }
 
@@ -218,7 +229,7 @@ static bool is_from(ar_frame *caller, const struct ar_node *current)
 uint64_t ar_call_place_in_holes(ar_frame *caller, const struct ar_node *current)
 {
     for (int i = 0; i < N_FRAMES_BETWEEN && caller &&
-                    ar_function_known(ar_frame_code(caller)) == AR_FUNCTION_LOST;
+                    ar_function_is_left_out(ar_function_known(ar_frame_code(caller)));
          i++)
         caller = ar_frame_caller(caller);
     return is_from(caller, current) ? (uint64_t)ar_frame_site(caller) << 32 : 0;

@@ -19,7 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define AR_FUNCTION_LOST UINT32_MAX /* is not recorded: its time is its caller's */
+/* Numbers of functions that are not recorded: their time is their caller's. */
+#define AR_FUNCTION_LOST UINT32_MAX
+#define AR_FUNCTION_IMPORTS (UINT32_MAX - 1) /* inside the import system: see ar_filters_hide_imports */
+#define AR_FUNCTION_STOPPED (UINT32_MAX - 2) /* given up for the budget */
 
 /* The file name of what we run ourselves, to measure what we cost. */
 #define AR_OWN_FILE "<allranks>"
@@ -38,6 +41,8 @@ uint32_t ar_function_named(uint32_t kind, const char *name);
 void ar_function_is_region(PyCodeObject *code, uint32_t region);
 /* From now on calls of that code are its caller's. */
 void ar_function_stop(PyCodeObject *code, uint32_t number);
+/* Not all calls of that function are recorded. */
+void ar_function_is_partial(uint32_t number);
 
 extern AR_HIDDEN Py_ssize_t ar_code_extra_index;
 
@@ -57,12 +62,17 @@ static inline uint32_t ar_function_known(PyCodeObject *code)
     return (uint32_t)(uintptr_t)extra->items[ar_code_extra_index];
 }
 
+static inline bool ar_function_is_left_out(uint32_t number)
+{
+    return number >= AR_FUNCTION_STOPPED;
+}
+
 /* Code that ran before the recording is ours, and not known. */
 static inline bool ar_function_is_recorded(PyCodeObject *code)
 {
     uint32_t number = ar_function_known(code);
 
-    return number != 0 && number != AR_FUNCTION_LOST;
+    return number != 0 && !ar_function_is_left_out(number);
 }
 
 static inline uint32_t ar_function_of_frame(ar_frame *frame)
@@ -80,10 +90,20 @@ static inline uint32_t ar_function_of_frame(ar_frame *frame)
  */
 uint64_t ar_call_place_in_holes(ar_frame *caller, const struct ar_node *current);
 
-/* Where in `caller` a call comes from, for the key of a node below `current`. */
-static inline uint64_t ar_call_place(ar_frame *caller, const struct ar_node *current)
+/*
+ * Where in `caller` a call comes from, for the key of a node below `current`. The key to guess with takes less time:
+ * inside an import, which is no hole, it is that of no node, or of the one that is meant.
+ */
+static inline uint64_t ar_call_place_to_guess(ar_frame *caller, const struct ar_node *current)
 {
     if (__builtin_expect(ar_tree_has_holes, 0))
         return ar_call_place_in_holes(caller, current);
     return (uint64_t)ar_frame_site(caller) << 32;
+}
+
+static inline uint64_t ar_call_place(ar_frame *caller, const struct ar_node *current)
+{
+    if (caller && ar_function_is_left_out(ar_function_known(ar_frame_code(caller))))
+        return ar_call_place_in_holes(caller, current);
+    return ar_call_place_to_guess(caller, current);
 }

@@ -22,6 +22,7 @@
 static struct {
     pthread_mutex_t lock;
     struct ar_load_counts counts; /* when we last looked */
+    size_t n_walked;              /* objects that need not be looked at again */
     struct ar_idmap seen;         /* objects, by the address of their dynamic section */
     struct ar_idmap preloaded;    /* likewise */
     struct ar_idmap ids;          /* hash of a function's name to enum ar_mpi_id */
@@ -236,6 +237,7 @@ struct held {
 
 struct look {
     bool at_everything; /* not only at what is new */
+    bool has_missed;    /* something that could not be held, and may be there next time */
     struct ar_object *objects;
     struct held *held;
     size_t n;
@@ -303,6 +305,7 @@ static void hold_all(struct look *look)
 
         held->handle = ar_object_hold(&look->objects[i]);
         held->is_library = held->handle && is_new_library(&look->objects[i]);
+        look->has_missed |= !held->handle;
         if (held->is_library)
             ar_mpi_library_recognise(&look->objects[i], &held->finding);
     }
@@ -369,14 +372,15 @@ static bool look(struct ar_load_counts counts, bool at_everything)
     struct look look = {.at_everything = at_everything};
 
     pthread_mutex_lock(&hook.lock);
-    size_t n_libraries = ar_mpi_n_libraries();
-    look.objects = ar_objects_list(is_wanted, &look, &look.n);
+    size_t n_libraries = ar_mpi_n_libraries(), n_walked = at_everything ? 0 : hook.n_walked;
+    look.objects = ar_objects_list(is_wanted, &look, &n_walked, &look.n);
     pthread_mutex_unlock(&hook.lock);
     hold_all(&look);
     pthread_mutex_lock(&hook.lock);
     if (look.held)
         go_through(&look);
     hook.counts = counts;
+    hook.n_walked = look.has_missed || (look.n && !look.held) ? 0 : n_walked;
     bool is_new = ar_mpi_n_libraries() > n_libraries;
     pthread_mutex_unlock(&hook.lock);
     release_all(&look);
@@ -391,8 +395,10 @@ static void look_at_new_objects(void)
     pthread_mutex_lock(&hook.lock);
     bool is_news = counts.n_loaded != hook.counts.n_loaded;
 
-    if (counts.n_unloaded != hook.counts.n_unloaded)
+    if (counts.n_unloaded != hook.counts.n_unloaded) {
         ar_idmap_free(&hook.seen); /* an address may come again with another object at it */
+        hook.n_walked = 0;
+    }
     pthread_mutex_unlock(&hook.lock);
     for (bool at_everything = false; is_news; at_everything = true)
         is_news = look(counts, at_everything);

@@ -22,14 +22,24 @@ static bool matches(const struct ar_node *node, uint32_t parent_ref, uint64_t ke
     return node->parent_ref == parent_ref && (node->key == key || node->key == (uint32_t)key);
 }
 
-struct ar_node *ar_node_table_find(const struct ar_node_table *table, uint32_t parent_ref,
+/* Of a hash; the table uses its lower bits. */
+static uint32_t filter_bit(uint32_t hash)
+{
+    return 1u << (hash >> 27);
+}
+
+struct ar_node *ar_node_table_find(const struct ar_node_table *table, const struct ar_node *parent,
                                    uint64_t key)
 {
-    uint32_t hash = hash_of(parent_ref, key);
+    uint32_t parent_ref = ar_live_ref(parent), hash = hash_of(parent_ref, key);
     size_t mask = table->n_slots - 1;
 
     if (!table->n_slots)
         return NULL;
+    if (parent->flags & AR_NODE_FILTERS && !(parent->children & filter_bit(hash))) {
+        __builtin_prefetch(&table->slots[hash & mask], 1); /* it is likely to be added soon */
+        return NULL;
+    }
     for (size_t i = hash & mask; table->slots[i].ref; i = (i + 1) & mask)
         if (table->slots[i].hash == hash) {
             struct ar_node *node = ar_live_ptr(table->slots[i].ref);
@@ -97,7 +107,13 @@ bool ar_node_table_add(struct ar_node_table *table, const struct ar_node *node, 
 {
     if (!ar_node_table_has_room(table))
         return false;
-    put(table, (struct ar_node_slot){ar_live_ref(node), hash_of(node->parent_ref, key)});
+
+    struct ar_node *parent = ar_live_ptr(node->parent_ref);
+    uint32_t hash = hash_of(node->parent_ref, key);
+
+    put(table, (struct ar_node_slot){ar_live_ref(node), hash});
+    if (parent->flags & AR_NODE_FILTERS)
+        parent->children |= filter_bit(hash);
     return true;
 }
 

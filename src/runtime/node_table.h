@@ -8,6 +8,9 @@
  * quarters full. A node for calls from all places is found by its function from whichever place; it may be
  * entered for a place as well, to be found sooner.
  *
+ * Half of all searches are for a node that is not there yet, and wait for memory to learn that. So a parent that
+ * has room for it (AR_NODE_FILTERS) holds a bit for each child: where that is not set there is none.
+ *
  * Threads: one owner. Allocation: only in ar_node_table_add and ar_node_table_has_room; without
  * memory the table is unchanged.
  */
@@ -28,7 +31,7 @@ struct ar_node_table {
     size_t n_used;
 };
 
-struct ar_node *ar_node_table_find(const struct ar_node_table *table, uint32_t parent_ref,
+struct ar_node *ar_node_table_find(const struct ar_node_table *table, const struct ar_node *parent,
                                    uint64_t key);
 /* For one more; what cannot be found again need not be made. */
 bool ar_node_table_has_room(struct ar_node_table *table);

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/pyread.h"
 
+#if PY_VERSION_HEX >= 0x030C0000
+#define Py_BUILD_CORE 1
+#include <internal/pycore_interp.h>
+#undef Py_BUILD_CORE
+#endif
+
 #include <stdlib.h>
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -130,4 +136,47 @@ PyObject *ar_pyread_instance(PyObject *object, const char *name)
     if (!found)
         PyErr_Clear();
     return found;
+}
+
+/* From 3.12 on each interpreter has its own list for types of the core; they hold their number instead. */
+#if PY_VERSION_HEX >= 0x030C0000
+static PyObject *subclasses_of_core_type(const PyTypeObject *type)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    size_t i = (size_t)type->tp_subclasses - 1;
+#if PY_VERSION_HEX >= 0x030D0000
+    const managed_static_type_state *states = interpreter->types.builtins.initialized;
+    size_t n = interpreter->types.builtins.num_initialized;
+#else
+    const static_builtin_state *states = interpreter->types.builtins;
+    size_t n = interpreter->types.num_builtins_initialized;
+#endif
+
+    return i < n && states[i].type == type ? states[i].tp_subclasses : NULL;
+}
+#endif
+
+PyObject *ar_pyread_subclasses(PyTypeObject *type)
+{
+    PyObject *dict = type->tp_subclasses;
+
+#if PY_VERSION_HEX >= 0x030C0000
+    if (type->tp_flags & _Py_TPFLAGS_STATIC_BUILTIN)
+        dict = subclasses_of_core_type(type);
+#endif
+    return dict && PyDict_CheckExact(dict) ? dict : NULL;
+}
+
+PyObject *ar_pyread_referent(PyObject *reference)
+{
+    PyObject *object = NULL;
+
+#if PY_VERSION_HEX >= 0x030D0000
+    if (PyWeakref_Check(reference) && PyWeakref_GetRef(reference, &object) < 0)
+        PyErr_Clear();
+#else
+    if (PyWeakref_Check(reference) && PyWeakref_GET_OBJECT(reference) != Py_None)
+        object = Py_NewRef(PyWeakref_GET_OBJECT(reference));
+#endif
+    return object;
 }

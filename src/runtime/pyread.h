@@ -37,3 +37,10 @@ PyObject *ar_pyread_module(const char *name);
 PyObject *ar_pyread_global(PyObject *module, const char *name);
 /* The method in C that `type` itself defines; borrowed, or NULL. */
 PyObject *ar_pyread_c_method(PyTypeObject *type, const char *name);
+/*
+ * Its direct subclasses, as the interpreter keeps them: weak references, the latest last. Borrowed; NULL: there are
+ * none, or this interpreter keeps them in another way.
+ */
+PyObject *ar_pyread_subclasses(PyTypeObject *type);
+/* What a weak reference leads to; a new reference, NULL: it is gone, or that is none. */
+PyObject *ar_pyread_referent(PyObject *reference);

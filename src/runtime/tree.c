@@ -5,6 +5,7 @@
 #include "runtime/spending.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 /*
  * From here on new nodes are for calls from all places together; 3 MiB of them are more than
@@ -18,33 +19,63 @@ void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
 void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 
+/*
+ * Marks by function number, in pages that are made when they are needed. Each new call path asks for the marks of
+ * its function, so reading takes no lock; a page that is there stays.
+ */
+#define MARKS_PER_PAGE 4096u
+#define MARK_PAGES 4096u /* of further functions nothing is known: the tree becomes larger than it need be */
+
 static struct {
-    pthread_mutex_t lock;
-    struct ar_idmap of_function;
+    pthread_mutex_t lock; /* for writing */
+    uint16_t *pages[MARK_PAGES];
 } marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-void ar_tree_mark(uint32_t function, uint32_t new_marks)
+static uint16_t *page_of_marks(uint32_t function)
 {
-    pthread_mutex_lock(&marks.lock);
-    new_marks |= ar_idmap_get(&marks.of_function, function, 0);
-    enum ar_status status = ar_idmap_put(&marks.of_function, function, new_marks);
-    pthread_mutex_unlock(&marks.lock);
-    (void)status; /* without memory the tree becomes larger than it need be, no more */
+    uint32_t page = function / MARKS_PER_PAGE;
+
+    return page < MARK_PAGES ? __atomic_load_n(&marks.pages[page], __ATOMIC_ACQUIRE) : NULL;
 }
 
 static uint32_t marks_of(uint32_t function)
 {
+    const uint16_t *page = page_of_marks(function);
+
+    return page ? __atomic_load_n(&page[function % MARKS_PER_PAGE], __ATOMIC_RELAXED) : 0;
+}
+
+static uint16_t *make_page_of_marks(uint32_t function)
+{
+    uint32_t page = function / MARKS_PER_PAGE;
+    uint16_t *made = page < MARK_PAGES ? calloc(MARKS_PER_PAGE, sizeof *made) : NULL;
+
+    if (made)
+        __atomic_store_n(&marks.pages[page], made, __ATOMIC_RELEASE);
+    return made;
+}
+
+void ar_tree_mark(uint32_t function, uint32_t new_marks)
+{
     pthread_mutex_lock(&marks.lock);
-    uint32_t found = ar_idmap_get(&marks.of_function, function, 0);
+
+    uint16_t *page = page_of_marks(function);
+
+    if (!page)
+        page = make_page_of_marks(function);
+    if (page)
+        __atomic_fetch_or(&page[function % MARKS_PER_PAGE], (uint16_t)new_marks, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&marks.lock);
-    return found;
 }
 
 static uint32_t flags_of(uint32_t function_marks)
 {
+    const uint32_t have_no_filter = AR_MARK_BUILTIN | AR_MARK_KEEP_PLACE | AR_MARK_OPERATION;
+
     return (function_marks & AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0) |
+           (function_marks & have_no_filter ? 0 : AR_NODE_FILTERS) |
            (function_marks & AR_NODE_MARKS);
 }
 
@@ -88,20 +119,20 @@ static bool is_open_above(const struct ar_node *node, uint32_t function)
 }
 
 /* Also found by the key it was asked for with, where its own has no place. */
-static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, uint64_t key)
+static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, uint64_t key,
+                                  uint32_t function_marks)
 {
     uint64_t own_key = key;
-    uint32_t function_marks = marks_of((uint32_t)key);
     bool keeps_place = function_marks & AR_MARK_KEEP_PLACE;
     bool all_places =
         !keeps_place && (parent->flags & AR_NODE_ANY_PLACE || is_open_above(parent, (uint32_t)key));
     bool are_many = t->n_nodes > MANY_NODES;
     struct ar_node *node = NULL;
 
-    if (all_places || (are_many && !keeps_place)) {
+    if (all_places || (are_many && !keeps_place))
         own_key = (uint32_t)key;
-        node = ar_node_table_find(&t->children, ar_live_ref(parent), own_key);
-    }
+    if (own_key != key)
+        node = ar_node_table_find(&t->children, parent, own_key);
     if (!node) {
         /* Room in the table first: a node that cannot be found again would be made at every call. */
         if (ar_node_table_has_room(&t->children))
@@ -113,21 +144,21 @@ static struct ar_node *make_child(struct ar_thread *t, struct ar_node *parent, u
         if (all_places)
             node->flags |= AR_NODE_ALL_PLACES;
     }
-    /* Below a parent that does not tell places apart it is looked for by its own key first. */
-    if (own_key != key && !(parent->flags & AR_NODE_ANY_PLACE) &&
-        !ar_node_table_add(&t->children, node, key))
+    if (own_key != key && !ar_node_table_add(&t->children, node, key))
         return NULL;
     return node;
 }
 
-static struct ar_node *find_child(struct ar_thread *t, const struct ar_node *parent, uint64_t key)
+static struct ar_node *find_or_make(struct ar_thread *t, struct ar_node *parent, uint64_t key)
 {
-    uint32_t ref = ar_live_ref(parent);
-    struct ar_node *node = NULL;
+    uint32_t function_marks = marks_of((uint32_t)key);
 
-    if (parent->flags & AR_NODE_ANY_PLACE)
-        node = ar_node_table_find(&t->children, ref, (uint32_t)key);
-    return node ? node : ar_node_table_find(&t->children, ref, key);
+    if (parent->flags & AR_NODE_ANY_PLACE && !(function_marks & AR_MARK_KEEP_PLACE))
+        key = (uint32_t)key;
+
+    struct ar_node *node = ar_node_table_find(&t->children, parent, key);
+
+    return node ? node : make_child(t, parent, key, function_marks);
 }
 
 static void note_awaited(struct ar_thread *t, struct ar_node *node, uint64_t ticks)
@@ -145,10 +176,8 @@ static struct ar_node *child_of_current(struct ar_thread *t, uint64_t key, uint6
     if (parent->flags & AR_NODE_SAMPLED)
         ar_c_calls_something(t, parent, now);
 
-    struct ar_node *node = find_child(t, parent, key);
+    struct ar_node *node = find_or_make(t, parent, key);
 
-    if (!node)
-        node = make_child(t, parent, key);
     if (!node) {
         ar_livemap_lost(AR_LOST_NODES, 1);
         ar_tree_has_holes = true;

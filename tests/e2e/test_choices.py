@@ -134,15 +134,33 @@ def callers_unlike(any_python: Sandbox) -> dict[str, str]:
     )
 
 
+def import_system(report: Report) -> set[str]:
+    return {node.name for node in report.nodes if "importlib" in node.function["file"]}
+
+
 def test_imports_without_the_import_system(any_python: Sandbox):
-    everything = run(any_python)
-    assert any("importlib" in node.function["file"] for node in everything.nodes)
-    report = run(any_python, "--no-import")
-    left = {node.name for node in report.nodes if "importlib" in node.function["file"]}
-    assert left == {"_find_and_load"}, "an import is one call"
-    modules = {node.function["file"].rpartition("/")[2] for node in report.named("<module>")}
-    assert {"inner.py", "other.py", "alone.py", "program.py"} <= modules
-    assert own_functions(report) == less()
+    assert {"_find_and_load", "_load_unlocked"} <= import_system(run(any_python, "--builtins", "all"))
+    for options in ((), ("--builtins", "none"), ("--builtins", "all", "--no-import")):
+        report = run(any_python, *options)
+        assert import_system(report) == {"_find_and_load"}, "an import is one call"
+        modules = {node.function["file"].rpartition("/")[2] for node in report.named("<module>")}
+        assert {"inner.py", "other.py", "alone.py", "program.py"} <= modules
+        assert own_functions(report) == less()
+
+
+def test_what_imports_call_in_c(any_python: Sandbox):
+    """Of the import system's own calls only those that read, load or run something; of the program's own all."""
+    write(any_python)
+    source = "import package.inner, package.other, alone\nfor _ in range(7):\n    'a.b'.rpartition('.')\n"
+    (any_python.cwd / "program.py").write_text(source)
+    done = any_python.recorded("program.py", options=("-q", "-o", "run.allranks"))
+    assert (done.code, done.err) == (0, ""), done
+    report = any_python.report("run.allranks")
+    below = {node.name for node in report.nodes if "_find_and_load" in node.path[-2:-1]}
+    assert {"built-in method posix.stat", "built-in method marshal.loads", "built-in method builtins.exec"} <= below
+    assert not any("rpartition" in name or "_thread" in name for name in below), below
+    calls = [node["calls"] for node in report.nodes if "'rpartition'" in node.name]
+    assert calls == [7]
 
 
 @pytest.mark.parametrize("wrong", [("--builtins", "some"), ("--budget", "0"), ("--budget", "much"), ("--budget", "101%"), ("--include",)])
@@ -174,6 +192,11 @@ MANY_TINY_CALLS = """
             yield i
     def long_one():
         spin(0.02)
+    def calls_abs(n):
+        return abs(n)
+    def of_abs():
+        for n in range(200_000):
+            calls_abs(n)
     def of_tiny():
         start = clock()
         for n in range(200_000):
@@ -198,6 +221,7 @@ MANY_TINY_CALLS = """
         of_tiny()
         of_generator()
         of_recursive()
+        of_abs()
         logged["main"] = clock() - start
     main()
     json.dump(logged, open("log.json", "w"))
@@ -232,10 +256,12 @@ def test_what_is_given_up_for_the_budget_is_said_to_be_partial(any_python: Sandb
     def look() -> dict[str, str]:
         report = run_with_budget(any_python, "--budget", "0.5%", "--builtins", mode)
         partial = partial_functions(report)
-        for name, n_calls in CALLS.items():
+        in_c = {} if mode == "none" else {"built-in method builtins.abs": 200_000}
+        for name, n_calls in {**CALLS, **in_c}.items():
             found, _ = calls_and_seconds(report, name)
             assert found == n_calls or (found < n_calls and name in partial), name
-        return {} if "tiny" in partial else {"tiny": "is not given up"}
+        wanted = {"tiny", "calls_abs", *in_c}
+        return {name: "is not given up" for name in wanted - partial}
 
     assert not settled(look)
 

@@ -47,7 +47,8 @@ static bool has_name(const struct ar_object *object, void *name)
 static bool find_object(const char *name, struct ar_object *out)
 {
     size_t n;
-    struct ar_object *list = ar_objects_list(has_name, (void *)name, &n);
+    size_t n_walked = 0;
+    struct ar_object *list = ar_objects_list(has_name, (void *)name, &n_walked, &n);
     bool found = n == 1;
 
     if (found) {
@@ -165,7 +166,8 @@ static void test_objects(void)
 static void test_functions(void)
 {
     size_t n;
-    struct ar_object *all = ar_objects_list(is_any, NULL, &n);
+    size_t n_walked = 0;
+    struct ar_object *all = ar_objects_list(is_any, NULL, &n_walked, &n);
     size_t n_defining = 0;
 
     for (size_t i = 0; i < n; i++) {
