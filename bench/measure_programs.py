@@ -77,11 +77,12 @@ def programs(interpreter: Interpreter, site: Path) -> list[Program]:
 
 def commands(program: Program, interpreter: Interpreter, site: Path) -> dict[str, list[str]]:
     python, script = program.python, [PROGRAM, program.name]
-    allranks = [python, "-m", "allranks", "-q", "-o", "run.allranks"]
+    recorder = [program.allranks, "run"] if program.name in ORDINARY else [python, "-m", "allranks"]
+    allranks = [*recorder, "-q", "-o", "run.allranks"]
     modes = {
         "plain": [python, *script],
         "floor": [python, str(BENCH / "run_floor.py"), str(floors.build(interpreter)), *script],
-        "none": [python, "-m", "allranks", "-q", "--builtins", "none", *script],
+        "none": [*allranks, "--builtins", "none", *script],
         "allranks": [*allranks, *script],
         "cprofile": [python, "-m", "cProfile", "-o", "cprofile.out", *script],
     }

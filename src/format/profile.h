@@ -206,7 +206,7 @@ struct ar_profile {
     size_t n_to_come;       /* live files, this one included, as far as that is known */
     struct ar_known *known; /* functions of live files; NULL: there was one of these at most */
     uint32_t next_node;     /* the one after that which was found last */
-    uint32_t *node_slots;   /* ids of nodes plus one, by their hash, at most 3/4 full */
+    uint32_t *node_slots;   /* ids of nodes plus one, see node_slot, at most half full */
     size_t n_node_slots;    /* 0 or a power of two */
 };
 

@@ -306,6 +306,54 @@ void *ar_object_function(const struct ar_object *object, const char *name)
     return symbol ? (void *)(object->base + t.symbols[symbol].st_value) : NULL;
 }
 
+/* ---- functions that an object imports -------------------------------------------------------- */
+
+/*
+ * Symbols that are not defined come before those in the GNU hash table. Of an object that defines none the table does
+ * not say where they end: 0.
+ */
+static uint32_t n_undefined(const struct tables *t)
+{
+    if (!t->gnu_hash)
+        return 0;
+
+    uint32_t n_buckets = t->gnu_hash[0], first = t->gnu_hash[1];
+    const uint32_t *buckets =
+        (const uint32_t *)((const ElfW(Addr) *)(t->gnu_hash + 4) + t->gnu_hash[2]);
+
+    for (uint32_t i = 0; i < n_buckets; i++)
+        if (buckets[i])
+            return first;
+    return 0;
+}
+
+struct import_visit {
+    void (*visit)(const char *symbol, void *context);
+    void *context;
+};
+
+static void visit_import(const struct ar_object *object, const char *symbol, void **slot,
+                         void *context)
+{
+    const struct import_visit *v = context;
+
+    (void)object, (void)slot;
+    v->visit(symbol, v->context);
+}
+
+void ar_imports_each(const struct ar_object *object,
+                     void (*visit)(const char *symbol, void *context), void *context)
+{
+    struct tables t = find_tables(object);
+    uint32_t n = t.symbols && t.strings ? n_undefined(&t) : 0;
+
+    if (!n)
+        ar_slots_each(object, "", visit_import, &(struct import_visit){visit, context});
+    for (uint32_t i = 1; i < n; i++)
+        if (t.symbols[i].st_shndx == SHN_UNDEF)
+            visit(t.strings + t.symbols[i].st_name, context);
+}
+
 /* ---- slots ----------------------------------------------------------------------------------- */
 
 void ar_slots_each(const struct ar_object *object, const char *prefix,

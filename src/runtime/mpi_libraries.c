@@ -24,13 +24,10 @@ void *ar_mpi_symbol(const struct ar_mpi_abi *abi, const char *name)
 
 /* ---- what an object looks like --------------------------------------------------------------- */
 
-static void note_import(const struct ar_object *object, const char *symbol, void **slot,
-                        void *context)
+static void note_import(const char *symbol, void *context)
 {
     struct ar_mpi_traits *traits = context;
 
-    (void)object;
-    (void)slot;
     traits->imports_mpi |= strncmp(symbol, "MPI_", 4) == 0;
     traits->imports_pmpi |= strncmp(symbol, "PMPI_", 5) == 0;
     traits->imports_fortran |= strncmp(symbol, "mpi_", 4) == 0;
@@ -41,7 +38,7 @@ struct ar_mpi_traits ar_mpi_traits_of(const struct ar_object *object)
 {
     struct ar_mpi_traits traits = {.defines_mpi = ar_object_function(object, "PMPI_Init") != NULL};
 
-    ar_slots_each(object, "", note_import, &traits);
+    ar_imports_each(object, note_import, &traits);
     return traits;
 }
 
