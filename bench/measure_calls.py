@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import floors
 from rounds import (
     BENCH,
     Figures,
     Interpreter,
     Options,
-    accepts,
     added,
     best_of,
     figures_of,
@@ -22,71 +23,66 @@ PROGRAM = str(BENCH / "calls.py")
 # Below a tenth of a nanosecond nothing can be told from nothing.
 LEAST_NS = 0.1
 
-TITLES = {
-    "python": "Python functions only, ns a call; cProfile with builtins=False",
-    "mixed": "--builtins=all, ns a call; cProfile with builtins=True",
-}
+
+class Kind(NamedTuple):
+    title: str
+    programs: str  # the set of bench/calls.py
+    options: tuple[str, ...]  # of allranks
+    of: str
+    mean_limit: float  # of ratios to what cProfile adds
+    each_limit: float | None = None
 
 
-def limits(which: str, interpreter: Interpreter) -> tuple[float, float]:
-    """Of the geometric mean of ratios, and of the largest one."""
-    if which == "mixed":
-        return 0.75, 1.0
-    return (0.20, 0.35) if interpreter.version < (3, 12) else (0.33, 0.50)
+KINDS = {
+    "python": Kind("Python functions only; cProfile with builtins=False", "python", ("--builtins=none",), "Python only", 0.33, 0.50),
+    "default": Kind("Python and C, default mode; cProfile with builtins=True", "mixed", (), "Python and C", 0.20),
+    "all": Kind("Python and C, --builtins=all; cProfile with builtins=True", "mixed", ("--builtins=all",), "all of C", 0.30),
+}  # fmt: skip
 
 
-def allranks_options(which: str, interpreter: Interpreter) -> list[str] | None:
-    """None: the installed allranks cannot do that."""
-    wanted = "--builtins=all" if which == "mixed" else "--builtins=none"
-    if accepts(interpreter, wanted):
-        return [wanted]
-    return None if which == "mixed" else []
+def kind_of(which: str, interpreter: Interpreter) -> Kind:
+    """Before sys.monitoring Python functions cost less."""
+    kind = KINDS[which]
+    if which == "python" and interpreter.version < (3, 12):
+        return kind._replace(mean_limit=0.20, each_limit=0.35)
+    return kind
 
 
-def commands(which: str, interpreter: Interpreter) -> dict[str, list[str]]:
+def commands(kind: Kind, interpreter: Interpreter) -> dict[str, list[str]]:
     """Mode to command line."""
-    program = [PROGRAM, "--set", which]
-    options = allranks_options(which, interpreter)
+    program = [PROGRAM, "--set", kind.programs]
     floor = ["--under", "floor", "--floor", str(floors.build(interpreter))]
-    modes = {
+    return {
         "plain": [interpreter.python, *program],
         "floor": [interpreter.python, *program, *floor],
-        "allranks": [*interpreter.allranks(*(options or [])), *program],
+        "allranks": [*interpreter.allranks(*kind.options), *program],
         "cprofile": [interpreter.python, *program, "--under", "cprofile"],
     }
-    if options is None:
-        del modes["allranks"]
-    return modes
 
 
 def measure(which: str, interpreter: Interpreter, options: Options) -> Outcome:
+    kind = kind_of(which, interpreter)
     with scratch() as directory:
-        modes = {m: figures_of(c, directory) for m, c in commands(which, interpreter).items()}
-        best = best_of(modes, options.n_rounds(5), f"{interpreter.name} {which} calls")
+        modes = {m: figures_of(c, directory) for m, c in commands(kind, interpreter).items()}
+        best = best_of(modes, options.n_rounds(5), f"{interpreter.name} calls, {kind.of}")
     ratio = ratios(best)
-    found = checks(which, interpreter, ratio)
-    show(f"Python {interpreter.name}: {TITLES[which]}", best, ratio, found)
+    found = checks(kind, ratio)
+    show(f"Python {interpreter.name}: {kind.title}, ns a call", best, ratio, found)
     return Outcome({"ns_per_call": best, "ratio_to_cprofile": ratio}, found)
 
 
 def ratios(best: dict[str, Figures]) -> Figures:
-    if "allranks" not in best:
-        return {}
     return {
         name: added(best, "allranks", name, LEAST_NS) / added(best, "cprofile", name, LEAST_NS)
         for name in best["plain"]
     }
 
 
-def checks(which: str, interpreter: Interpreter, ratio: Figures) -> list[Check]:
-    mean_limit, each_limit = limits(which, interpreter)
-    of = "Python only" if which == "python" else "Python and C"
+def checks(kind: Kind, ratio: Figures) -> list[Check]:
     values = list(ratio.values())
-    found = [
-        Check(f"{of}, mean x cProfile", geometric_mean(values) if values else None, mean_limit)
-    ]
-    if which == "python":
-        found.append(Check(f"{of}, worst x cProfile", max(values, default=None), each_limit))
+    found = [Check(f"{kind.of}, mean x cProfile", geometric_mean(values), kind.mean_limit)]
+    if kind.each_limit:
+        found.append(Check(f"{kind.of}, worst x cProfile", max(values), kind.each_limit))
     return found
 
 
@@ -94,10 +90,7 @@ def show(heading: str, best: dict[str, Figures], ratio: Figures, found: list[Che
     title(heading)
     heads("plain", "floor|adds", "allranks|adds", "cProfile|adds", "ratio")
     for name, plain in best["plain"].items():
-        adds = [
-            added(best, mode, name, LEAST_NS) if mode in best else None
-            for mode in ("floor", "allranks", "cprofile")
-        ]
+        adds = [added(best, mode, name, LEAST_NS) for mode in ("floor", "allranks", "cprofile")]
         row(name, [*map(number, [plain, *adds]), number(ratio.get(name), ".2f")])
     for check in found:
         verdict_row(check)

@@ -10,6 +10,7 @@ build/bench.json has the same for programs:
      "pythons": {"3.11.7": {
         "calls":    {"ns_per_call": {mode: {workload: ns}}, "ratio_to_cprofile": {workload: ratio}},
         "builtins": the same, with functions written in C,
+        "all":      the same, with --builtins all,
         "loops":    {"ns_per_iteration": {mode: {loop: ns}}, "instructions_per_iteration": {mode: {loop: n}}},
         "regions":  {"ns": {"with", "empty"}},
         "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
@@ -63,7 +64,8 @@ from tables import Check, Outcome, note, summary, title
 TARGET = ROOT / "build/bench.json"
 KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "calls": functools.partial(measure_calls.measure, "python"),
-    "builtins": functools.partial(measure_calls.measure, "mixed"),
+    "builtins": functools.partial(measure_calls.measure, "default"),
+    "all": functools.partial(measure_calls.measure, "all"),
     "loops": measure_loops.measure,
     "startup": measure_startup.measure,
     "memory": measure_memory.measure,
