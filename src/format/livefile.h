@@ -293,7 +293,8 @@ struct ar_node {
     union {                  /* likewise */
         uint32_t cell_ref;   /* of an MPI call: where its last message was counted */
         uint32_t squares;    /* of a function in C: of its calls' ticks, the bits of a float */
-        uint32_t children;   /* of others: a bit by hash for each child, so that a new one is known as such */
+        uint32_t
+            children; /* of others: a bit by hash for each child, so that a new one is known as such */
     };
     uint32_t left_ref;      /* the child that was left last, likewise */
     uint32_t successor_ref; /* the sibling that followed last time, likewise */

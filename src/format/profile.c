@@ -143,8 +143,7 @@ static uint32_t *node_slot(const struct ar_profile *p, const struct ar_profile_n
     uint64_t hash = ar_pair_key((uint64_t)node->parent << 32 | node->function, node->line);
     size_t i = 2 * (size_t)node->parent + (hash >> 61);
 
-    for (int n = 0; p->node_slots[i &= mask] &&
-                    !same_node(&p->nodes[p->node_slots[i] - 1], node);
+    for (int n = 0; p->node_slots[i &= mask] && !same_node(&p->nodes[p->node_slots[i] - 1], node);
          n++)
         i = n == NEAR_SLOTS ? (size_t)hash : i + 1;
     return &p->node_slots[i];

@@ -162,8 +162,8 @@ static bool is_inlined(const char *owner, const char *name)
 /* ---- functions ------------------------------------------------------------------------------- */
 
 /*
- * The function objects of __new__ have no vectorcall, which means: by tp_call. So they are given one,
- * which does as the interpreter does then.
+ * Up to 3.14 the function objects of __new__ have no vectorcall, which means: by tp_call. So they are given
+ * one, which does as the interpreter does then.
  */
 static void *call_new(void *callable, void *args, void *n, void *names, void *unused)
 {
@@ -187,12 +187,15 @@ static void *call_new(void *callable, void *args, void *n, void *names, void *un
 
 static void see_new(PyCFunctionObject *function)
 {
-    if (function->vectorcall || !function->m_self || !PyType_Check(function->m_self))
+    vectorcallfunc own = function->vectorcall;
+
+    if (!function->m_self || !PyType_Check(function->m_self) || ar_c_record_of((const void *)own))
         return;
-    function->vectorcall = (vectorcallfunc)(void (*)(void))call_new;
+    if (!own)
+        function->vectorcall = (vectorcallfunc)(void (*)(void))call_new;
     if (!ar_c_stub((void **)&function->vectorcall, AR_C_NEW,
                    ((PyTypeObject *)function->m_self)->tp_name, "__new__"))
-        function->vectorcall = NULL;
+        function->vectorcall = own;
 }
 
 /* The beginning of NumPy's PyUFuncObject, which is part of its binary interface. */
@@ -346,7 +349,7 @@ static Py_ssize_t first_unseen(const struct seen_subclasses *seen, PyObject *dic
     Py_ssize_t at = seen->at;
 
     return dict == seen->dict && PyDict_Next(dict, &at, &key, &reference) && key == seen->key ? at
-                                                                                             : 0;
+                                                                                              : 0;
 }
 
 static void see_latest_types(PyTypeObject *base, struct seen_subclasses *seen)

@@ -45,7 +45,8 @@ static bool set_pointer(void **slot, enum ar_c_kind kind, void *value)
 {
     bool is_definition = kind != AR_C_NEW && kind != AR_C_TYPE && kind != AR_C_UFUNC;
 
-    if (is_definition && (ar_object_contains(&stubs.object, slot) || ar_object_at(slot, &stubs.object)))
+    if (is_definition &&
+        (ar_object_contains(&stubs.object, slot) || ar_object_at(slot, &stubs.object)))
         return ar_slot_set(&stubs.object, slot, value);
     __atomic_store_n(slot, value, __ATOMIC_RELEASE);
     return true;
@@ -62,12 +63,24 @@ static const char *copy(const char *text)
 static const struct {
     const char *owner, *name; /* name "": all that belong to it */
 } of_imports[] = {
-    {"posix", "stat"},          {"posix", "listdir"},       {"posix", "open"},
-    {"io", ""},                 {"_io", ""},                {"_io.FileIO", ""},
-    {"_io.BufferedReader", ""}, {"marshal", "loads"},       {"marshal", "dumps"},
-    {"zlib", "decompress"},     {"builtins", "exec"},       {"builtins", "compile"},
-    {"builtins", "__import__"}, {"_imp", "create_builtin"}, {"_imp", "create_dynamic"},
-    {"_imp", "exec_builtin"},   {"_imp", "exec_dynamic"},   {"_imp", "get_frozen_object"},
+    {"posix", "stat"},
+    {"posix", "listdir"},
+    {"posix", "open"},
+    {"io", ""},
+    {"_io", ""},
+    {"_io.FileIO", ""},
+    {"_io.BufferedReader", ""},
+    {"marshal", "loads"},
+    {"marshal", "dumps"},
+    {"zlib", "decompress"},
+    {"builtins", "exec"},
+    {"builtins", "compile"},
+    {"builtins", "__import__"},
+    {"_imp", "create_builtin"},
+    {"_imp", "create_dynamic"},
+    {"_imp", "exec_builtin"},
+    {"_imp", "exec_dynamic"},
+    {"_imp", "get_frozen_object"},
     {"_imp", "init_frozen"},
 };
 

@@ -21,7 +21,8 @@
 
 /* Numbers of functions that are not recorded: their time is their caller's. */
 #define AR_FUNCTION_LOST UINT32_MAX
-#define AR_FUNCTION_IMPORTS (UINT32_MAX - 1) /* inside the import system: see ar_filters_hide_imports */
+#define AR_FUNCTION_IMPORTS                                                                        \
+    (UINT32_MAX - 1) /* inside the import system: see ar_filters_hide_imports */
 #define AR_FUNCTION_STOPPED (UINT32_MAX - 2) /* given up for the budget */
 
 /* The file name of what we run ourselves, to measure what we cost. */

@@ -24,7 +24,8 @@ void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
  * its function, so reading takes no lock; a page that is there stays.
  */
 #define MARKS_PER_PAGE 4096u
-#define MARK_PAGES 4096u /* of further functions nothing is known: the tree becomes larger than it need be */
+#define MARK_PAGES                                                                                 \
+    4096u /* of further functions nothing is known: the tree becomes larger than it need be */
 
 static struct {
     pthread_mutex_t lock; /* for writing */

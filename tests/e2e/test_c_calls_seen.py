@@ -32,7 +32,7 @@ class Way:
 
 
 def built_in(name: str) -> str:
-    return rf"built-in method (\w+\.)?{name}"
+    return rf"built-in method ([\w.]+\.)?{name}"
 
 
 def method(name: str, of: str) -> str:
