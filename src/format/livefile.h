@@ -279,6 +279,8 @@ struct ar_live_thread {
 #define AR_NODE_SAMPLED 0x200u
 /* Likewise: `children` is valid. */
 #define AR_NODE_FILTERS 0x400u
+/* Likewise: a function in C that has returned; it is open because what it called goes on. */
+#define AR_NODE_RETURNED 0x800u
 
 struct ar_node {
     uint64_t key;

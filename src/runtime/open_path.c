@@ -19,6 +19,14 @@ static void close_node(struct ar_thread *t, struct ar_node *node, uint64_t now)
         return;
     ar_tree_touch(t, node);
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
+    node->flags &= ~AR_NODE_RETURNED;
+}
+
+/* A node that is closed is open again, which is not another call. */
+static void open_again(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    ar_tree_touch(t, node);
+    __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks - now), __ATOMIC_RELAXED);
 }
 
 static struct ar_node *parent_of(const struct ar_node *node)
@@ -59,8 +67,7 @@ static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
 
     if (!node)
         return;
-    ar_tree_touch(t, node);
-    __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks - now), __ATOMIC_RELAXED);
+    open_again(t, node, now);
     ar_tree_move(t, node, now);
 }
 
@@ -152,7 +159,7 @@ static bool has_region_inside(const struct ar_thread *t, const struct ar_node *n
 
 /*
  * The path to the current node is not the one that goes on: that to `node` is. Functions in C on it have
- * returned: they are on it because what they called has a C stack of its own.
+ * returned: they are on it because what they called has a C stack of its own, and its time is part of theirs.
  */
 static void change_path(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
@@ -162,17 +169,16 @@ static void change_path(struct ar_thread *t, struct ar_node *node, uint64_t now)
     for (; !is_above(above, node); above = parent_of(above))
         close_node(t, above, now);
     for (struct ar_node *open = node; open != above; open = parent_of(open))
-        if (open->ticks >= 0 && !(open->flags & AR_MARK_BUILTIN)) {
-            ar_tree_touch(t, open);
-            __atomic_store_n(&open->ticks, (int64_t)((uint64_t)open->ticks - now),
-                             __ATOMIC_RELAXED);
+        if (open->ticks >= 0) {
+            open->flags |= open->flags & AR_MARK_BUILTIN ? AR_NODE_RETURNED : 0;
+            open_again(t, open, now);
         }
     ar_tree_move(t, node, now);
 }
 
 static bool has_returned(const struct ar_node *node)
 {
-    return node->flags & AR_MARK_BUILTIN && node->ticks >= 0;
+    return node->flags & AR_MARK_BUILTIN && ar_tree_has_returned(node);
 }
 
 void ar_tree_go_back(struct ar_thread *t, struct ar_node *gone, uint64_t now)

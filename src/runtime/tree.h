@@ -325,6 +325,12 @@ static inline void ar_tree_open(struct ar_thread *t, struct ar_node *child, uint
     ar_tree_move(t, child, now);
 }
 
+/* Of a function in C on the open path: what it called has a C stack of its own, and goes on. */
+static inline bool ar_tree_has_returned(const struct ar_node *node)
+{
+    return node->ticks >= 0 || node->flags & AR_NODE_RETURNED;
+}
+
 /* A call of the current node ends. */
 static inline void ar_tree_close(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
@@ -336,7 +342,7 @@ static inline void ar_tree_close(struct ar_thread *t, struct ar_node *node, uint
     parent->guess_ref = node->successor_ref;
     parent->left_ref = ar_live_ref(node);
     ar_tree_move(t, parent, now);
-    if (__builtin_expect(parent->flags & AR_MARK_BUILTIN, 0) && parent->ticks >= 0)
+    if (__builtin_expect(parent->flags & AR_MARK_BUILTIN, 0) && ar_tree_has_returned(parent))
         ar_tree_go_back(t, parent, now);
 }
 
