@@ -118,9 +118,10 @@ def start() -> None:
     words = command_line()
     if not is_recording(stem) or not is_wanted(words):
         return
-    from allranks import _launch
+    from allranks import _launch, _runtime
 
-    if not _launch.trouble:
+    # Another interpreter of a process that is recorded already looks into allranks.pth, too.
+    if not _launch.trouble and not _runtime.is_recording():
         facts = {"program": program_of(words), "command": " ".join(words)}
         options = _launch.parse([*argv, "-"])
         _launch.use_drop_ins(options)

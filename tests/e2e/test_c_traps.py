@@ -330,13 +330,29 @@ INTERPRETERS = """
 """
 
 
+def write_interpreters(python: Sandbox, name: str) -> None:
+    module = "_interpreters" if minor_of(python.stack.python_version) >= 13 else "_xxsubinterpreters"
+    if python.plain("-c", f"import {module}").code:
+        pytest.skip("no module for interpreters")
+    (python.cwd / name).write_text(textwrap.dedent(INTERPRETERS))
+
+
+def test_interpreters_of_a_child(any_python: Sandbox):
+    """Each reads allranks.pth, as the child itself did, which is recorded already."""
+    write_interpreters(any_python, "child.py")
+    code = "import subprocess, sys\nprint(subprocess.run([sys.executable, 'child.py'], stdout=subprocess.PIPE))\n"
+    (any_python.cwd / "program.py").write_text(code)
+    plain = any_python.plain("program.py")
+    recorded = any_python.recorded("program.py", options=RECORDING)
+    assert ending(recorded) == ending(plain)
+    calls = calls_by_name(any_python.report("run.allranks"))
+    assert calls["built-in method builtins.divmod"] == 3 * 2000 + 1000
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_interpreters(any_python: Sandbox, mode: str):
     """They share definitions; calls in them are all counted."""
-    module = "_interpreters" if minor_of(any_python.stack.python_version) >= 13 else "_xxsubinterpreters"
-    if any_python.plain("-c", f"import {module}").code:
-        pytest.skip("no module for interpreters")
-    (any_python.cwd / "program.py").write_text(textwrap.dedent(INTERPRETERS))
+    write_interpreters(any_python, "program.py")
     plain = any_python.plain("program.py")
     recorded = any_python.recorded("program.py", options=(*RECORDING, *MODES[mode]))
     assert ending(recorded) == ending(plain)
