@@ -41,6 +41,8 @@ DEBIAN_PYTHON = "/usr/bin/python3"
 PETSC = "petscdir/petsc*/*-real/lib/python3/dist-packages"  # below /usr/lib, where Debian has it
 MODES = ("floor", "none", "allranks", "pyspy", "pyinstrument", "cprofile")
 FLOOR_MARGIN = 0.03
+# A tool that is lost (py-spy now and then, on 3.13) does not come back.
+PATIENCE_S = 120
 # Libraries that start threads of their own would measure how many of them find a processor.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -98,7 +100,12 @@ def processor_seconds(command: list[str], program: Program, directory: str) -> C
     def measure() -> Figures:
         Path(directory, "run.allranks").unlink(missing_ok=True)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, capture_output=True, text=True, cwd=directory, env=program.environment())
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, cwd=directory, env=program.environment(), timeout=PATIENCE_S
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"not done after {PATIENCE_S} s") from error
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode != 0:
             raise Failed((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1])
