@@ -439,6 +439,7 @@ static void put_wait(const struct clockwork *c, uint32_t rank, struct ar_profile
 
     sync.location = rank;
     sync.comm = 1;
+    sync.rank = AR_OWN_RANK(rank, 0);
     sync.node = c->mpi;
     sync.enter_ns = c->enter[rank];
     sync.exit_ns = exit_ns;

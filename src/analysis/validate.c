@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "format/live_values.h"
+#include "format/streams.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -369,7 +370,7 @@ static enum ar_status check_node(struct checking *c, const struct ar_node *node,
     struct place *place = &c->places[ref];
 
     if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS | AR_NODE_SAMPLED |
-                        AR_NODE_FILTERS | AR_NODE_RETURNED))
+                        AR_NODE_FILTERS | AR_NODE_RETURNED | AR_NODE_SYNCS))
         return wrong_node(c, ref, "flags that there are not");
     if (!values_make_sense(c, node, ref))
         return wrong_node(c, ref, "values that are not there");
@@ -459,27 +460,31 @@ static bool sync_makes_sense(const struct checking *c, const struct ar_sync *syn
                              const struct tree *tree)
 {
     if (sync->kind == AR_SYNC_NONE || sync->kind >= AR_N_SYNC_KINDS ||
-        sync->flags & ~AR_SYNC_NONBLOCKING || sync->comm > c->n_comms)
+        sync->flags & ~(AR_SYNC_NONBLOCKING | AR_SYNC_HOLDS_UP) || sync->comm > c->n_comms)
         return false;
     if (!is_mpi_call(c, sync->node_ref) || c->places[sync->node_ref].owner != tree->slot->number)
         return false;
     return sync_is_in_time(sync, tree) && post_makes_sense(c, sync);
 }
 
-/* The largest comes first, and none is longer than the time since the last that were noted. */
+/* None is longer than the time since the last that were noted. */
 static bool parts_make_sense(const struct checking *c, const struct ar_sync *sync,
                              const struct tree *tree)
 {
     float most = (float)(sync->exit_ticks - tree->parts_ticks);
 
+    if (sync->n_parts > AR_MOST_PARTS)
+        return false;
     for (uint32_t i = 0; i < sync->n_parts; i++) {
         struct ar_sync_part part;
 
         memcpy(&part, (const char *)(sync + 1) + i * sizeof part, sizeof part);
-        if (!(part.ticks > 0 && part.ticks <= most) ||
+
+        float ticks = part.ticks < 0 ? -part.ticks : part.ticks;
+
+        if (!(ticks > 0 && ticks <= most) ||
             !is_item(c, part.node_ref, tree->slot->number, ITEM_NODE))
             return false;
-        most = part.ticks;
     }
     return true;
 }

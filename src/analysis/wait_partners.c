@@ -53,6 +53,8 @@ struct ar_partners {
     struct ar_arrival *free;           /* those that are done with */
     const struct ar_arrival **waiting; /* of the meeting at hand */
     size_t cap_waiting;
+    struct coming *comings; /* likewise */
+    size_t cap_comings;
 };
 
 /* ---- ranks ------------------------------------------------------------------------------------ */
@@ -79,8 +81,8 @@ static enum ar_status find_ranks(struct ar_partners *all)
     return AR_OK;
 }
 
-/* Where nobody has sent it anything, a process has the rank that it has in MPI_COMM_WORLD if that fits. */
-static uint32_t rank_in(const struct ar_partners *all, uint32_t comm, uint32_t process)
+/* Of files that do not say it. Where nobody has sent it anything, a process has the rank of the world if that fits. */
+static uint32_t guess_rank(const struct ar_partners *all, uint32_t comm, uint32_t process)
 {
     uint32_t world_rank = all->p->processes[process].world_rank;
     const struct ar_comm *c = &all->p->comms[comm - 1];
@@ -93,6 +95,29 @@ static uint32_t rank_in(const struct ar_partners *all, uint32_t comm, uint32_t p
     if (rank == AR_NO_ID && c->size == all->p->processes[process].world_size)
         return world_rank;
     return rank;
+}
+
+/* Communicators of two groups are not known in such files. */
+static uint32_t own_rank(const struct ar_partners *all, const struct ar_profile_sync *sync,
+                         uint32_t process)
+{
+    uint32_t rank = sync->rank;
+
+    if (rank == AR_NO_ID && sync->comm && !all->p->comms[sync->comm - 1].remote_size)
+        rank = guess_rank(all, sync->comm, process);
+    else
+        return rank;
+    return rank == AR_NO_ID ? rank : AR_OWN_RANK(rank, 0);
+}
+
+static uint32_t n_members(const struct ar_partners *all, uint32_t comm)
+{
+    return all->p->comms[comm - 1].size + all->p->comms[comm - 1].remote_size;
+}
+
+static bool has_two_groups(const struct ar_partners *all, uint32_t comm)
+{
+    return all->p->comms[comm - 1].remote_size > 0;
 }
 
 /* ---- arrivals --------------------------------------------------------------------------------- */
@@ -124,30 +149,43 @@ static void leave_all(struct ar_partners *all, struct ar_arrival *first, bool is
 
 /* ---- collective calls ------------------------------------------------------------------------- */
 
+static bool is_counted(uint32_t kind)
+{
+    return kind != AR_SYNC_START && kind != AR_SYNC_END;
+}
+
 /* Of two at the same time always the same one is the later, in whichever order they were read. */
 static bool came_later(const struct ar_arrival *a, const struct ar_arrival *b)
 {
     return !b || a->came_ns > b->came_ns || (a->came_ns == b->came_ns && a->process > b->process);
 }
 
-/* All but one, where that is not NULL. */
-static size_t list_waiting(struct ar_partners *all, const struct group *group,
+static bool is_on_side(const struct ar_arrival *arrival, uint32_t side)
+{
+    return (arrival->rank & 1) == side;
+}
+
+#define ANY_SIDE 2u
+
+/* All of a side but one, where that is not NULL. */
+static size_t list_waiting(struct ar_partners *all, const struct group *group, uint32_t side,
                            const struct ar_arrival *but)
 {
     size_t n = 0;
 
     for (const struct ar_arrival *each = group->first; each; each = each->next)
-        if (each != but)
+        if (each != but && (side == ANY_SIDE || is_on_side(each, side)))
             all->waiting[n++] = each;
     return n;
 }
 
-static const struct ar_arrival *last_of(const struct group *group, const struct ar_arrival *but)
+static const struct ar_arrival *last_of(const struct group *group, uint32_t side,
+                                        const struct ar_arrival *but)
 {
     const struct ar_arrival *last = NULL;
 
     for (const struct ar_arrival *each = group->first; each; each = each->next)
-        if (each != but && came_later(each, last))
+        if (each != but && (side == ANY_SIDE || is_on_side(each, side)) && came_later(each, last))
             last = each;
     return last;
 }
@@ -159,39 +197,28 @@ static void met(struct ar_partners *all, enum ar_wait_class class, const struct 
         all->tell.met(all->tell.who, class, late, waiting, n);
 }
 
-static const struct ar_arrival *find_root(const struct ar_partners *all, const struct group *group,
-                                          uint32_t comm, uint32_t root)
+/* Between two groups the root says that it is one, which is no rank. */
+static const struct ar_arrival *find_root(const struct group *group, uint32_t root, bool has_two)
 {
     for (const struct ar_arrival *each = group->first; each; each = each->next)
-        if (rank_in(all, comm, each->process) == root)
+        if (has_two ? each->peer == AR_PEER_UNKNOWN : each->rank == AR_OWN_RANK(root, 0))
             return each;
     return NULL;
 }
 
-static const struct ar_partners *sorting;
-static uint32_t sorting_comm;
-
-/* Where ranks are not known: splitting keeps the order of the world, if nothing else is asked for. */
 static int by_rank(const void *a, const void *b)
 {
-    uint32_t x = (*(const struct ar_arrival *const *)a)->process;
-    uint32_t y = (*(const struct ar_arrival *const *)b)->process;
-    uint32_t rx = rank_in(sorting, sorting_comm, x), ry = rank_in(sorting, sorting_comm, y);
+    uint32_t x = (*(const struct ar_arrival *const *)a)->rank;
+    uint32_t y = (*(const struct ar_arrival *const *)b)->rank;
 
-    if (rx == ry) {
-        rx = sorting->p->processes[x].world_rank;
-        ry = sorting->p->processes[y].world_rank;
-    }
-    return (rx > ry) - (rx < ry);
+    return (x > y) - (x < y);
 }
 
-static void meet_in_turn(struct ar_partners *all, const struct group *group, uint32_t comm)
+static void meet_in_turn(struct ar_partners *all, const struct group *group)
 {
-    size_t n = list_waiting(all, group, NULL);
+    size_t n = list_waiting(all, group, ANY_SIDE, NULL);
     const struct ar_arrival *last = NULL;
 
-    sorting = all;
-    sorting_comm = comm;
     qsort(all->waiting, n, sizeof(void *), by_rank);
     for (size_t i = 0; i < n; i++) {
         met(all, AR_WAIT_EARLY_SCAN, last, &all->waiting[i], 1);
@@ -200,24 +227,147 @@ static void meet_in_turn(struct ar_partners *all, const struct group *group, uin
     }
 }
 
-/*
- * Who sends much to a root that is not there waits for it: it came before, and left when the root had come.
- * If somebody came after the root meanwhile, it may have been for that one.
- */
-static void meet_late_root(struct ar_partners *all, const struct group *group,
-                           const struct ar_arrival *root)
+static void meet_from_root(struct ar_partners *all, const struct group *group,
+                           const struct ar_arrival *root, bool has_two)
 {
-    int64_t next_ns = INT64_MAX;
+    uint32_t side = has_two ? 1 - (root->rank & 1) : ANY_SIDE;
+
+    met(all, AR_WAIT_LATE_BROADCAST, root, all->waiting, list_waiting(all, group, side, root));
+}
+
+static void meet_at_root(struct ar_partners *all, const struct group *group,
+                         const struct ar_arrival *root, bool has_two)
+{
+    uint32_t side = has_two ? 1 - (root->rank & 1) : ANY_SIDE;
+
+    met(all, AR_WAIT_EARLY_REDUCE, last_of(group, side, root), &root, 1);
+}
+
+/* Between two groups each waits for the other one. */
+static void meet_all(struct ar_partners *all, const struct group *group, enum ar_wait_class class,
+                     bool has_two)
+{
+    const struct ar_arrival *last;
+
+    if (!has_two) {
+        last = last_of(group, ANY_SIDE, NULL);
+        met(all, class, last, all->waiting, list_waiting(all, group, ANY_SIDE, last));
+        return;
+    }
+    for (uint32_t side = 0; side < 2; side++) {
+        last = last_of(group, 1 - side, NULL);
+        met(all, class, last, all->waiting, list_waiting(all, group, side, NULL));
+    }
+}
+
+/* ---- guesses ---------------------------------------------------------------------------------- */
+
+/* What is shorter is the transfer, or noise. */
+#define LEAST_GUESS_NS 20000.0
+
+/* When somebody came, or called MPI again. */
+struct coming {
+    int64_t at_ns;
+    const struct ar_arrival *who;
+    bool is_again;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct coming *x = a, *y = b;
+
+    if (x->at_ns != y->at_ns)
+        return x->at_ns > y->at_ns ? 1 : -1;
+    return (x->who->process > y->who->process) - (x->who->process < y->who->process);
+}
+
+static size_t list_comings(const struct group *group, struct coming *comings)
+{
     size_t n = 0;
 
-    for (const struct ar_arrival *each = group->first; each; each = each->next)
-        if (each->came_ns > root->came_ns && each->came_ns < next_ns)
-            next_ns = each->came_ns;
-    for (const struct ar_arrival *each = group->first; each; each = each->next)
-        if (each->waits_ns < root->came_ns && each->exit_ns >= root->came_ns &&
-            each->exit_ns < next_ns)
-            all->waiting[n++] = each;
-    met(all, AR_WAIT_LATE_RECEIVER, root, all->waiting, n);
+    for (const struct ar_arrival *each = group->first; each; each = each->next) {
+        comings[n++] = (struct coming){each->came_ns, each, false};
+        if (each->again)
+            comings[n++] = (struct coming){each->again_ns, each, true};
+    }
+    qsort(comings, n, sizeof *comings, by_time);
+    return n;
+}
+
+/* The last of somebody else before it left. */
+static const struct coming *last_before(const struct coming *comings, size_t n,
+                                        const struct ar_arrival *waiting)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (comings[middle].at_ns <= waiting->exit_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low > 0 && comings[low - 1].who == waiting)
+        low--;
+    return low ? &comings[low - 1] : NULL;
+}
+
+static double unexplained_ns(const struct ar_partners *all, const struct ar_arrival *waiting)
+{
+    return (double)(waiting->exit_ns - waiting->waits_ns) -
+           all->tell.waited(all->tell.who, waiting);
+}
+
+static void guess_for(struct ar_partners *all, const struct coming *coming,
+                      const struct ar_arrival *waiting, const struct ar_arrival *root)
+{
+    double left_ns = (double)(waiting->exit_ns - coming->at_ns);
+    struct ar_arrival late = *coming->who;
+
+    if (left_ns > unexplained_ns(all, waiting) / 2)
+        return;
+    if (coming->is_again) {
+        late.came_ns = coming->at_ns;
+        late.point = coming->who->again;
+    }
+    met(all,
+        coming->is_again        ? AR_WAIT_LATE_PROGRESS
+        : coming->who == root ? AR_WAIT_LATE_RECEIVER
+                                : AR_WAIT_LATE_MEMBER,
+        &late, &waiting, 1);
+}
+
+/* Where everybody waits for everybody, in a call that blocks, nothing is left to be guessed. */
+static bool is_to_be_guessed(const struct ar_partners *all, const struct ar_arrival *waiting,
+                             uint32_t kind)
+{
+    bool is_one_for_all = kind == AR_SYNC_ALL || kind == AR_SYNC_BARRIER;
+
+    return (!is_one_for_all || waiting->again) && unexplained_ns(all, waiting) >= LEAST_GUESS_NS;
+}
+
+static enum ar_status guess(struct ar_partners *all, const struct group *group, uint32_t kind,
+                            const struct ar_arrival *root)
+{
+    size_t n = 0;
+
+    for (const struct ar_arrival *each = group->first; each; each = each->next) {
+        if (!is_to_be_guessed(all, each, kind))
+            continue;
+        if (!n) {
+            if (ar_grow((void **)&all->comings, &all->cap_comings, 2 * (size_t)group->n,
+                        sizeof *all->comings) < 0)
+                return AR_NOMEM;
+            n = list_comings(group, all->comings);
+        }
+
+        const struct coming *coming = last_before(all->comings, n, each);
+
+        if (coming)
+            guess_for(all, coming, each, root);
+    }
+    return AR_OK;
 }
 
 /* false: it is not known who the root is. */
@@ -225,22 +375,21 @@ static bool meet(struct ar_partners *all, const struct group *group,
                  const struct ar_profile_sync *sync)
 {
     bool has_root = sync->kind == AR_SYNC_FROM_ROOT || sync->kind == AR_SYNC_TO_ROOT;
-    const struct ar_arrival *root = has_root ? find_root(all, group, sync->comm, sync->peer) : NULL;
-    const struct ar_arrival *last = last_of(group, sync->kind == AR_SYNC_TO_ROOT ? root : NULL);
+    bool has_two = has_two_groups(all, sync->comm);
+    const struct ar_arrival *root = has_root ? find_root(group, sync->peer, has_two) : NULL;
 
     if (has_root && !root)
         return false;
-    if (sync->kind == AR_SYNC_FROM_ROOT) {
-        met(all, AR_WAIT_LATE_BROADCAST, root, all->waiting, list_waiting(all, group, root));
-    } else if (sync->kind == AR_SYNC_TO_ROOT) {
-        met(all, AR_WAIT_EARLY_REDUCE, last, &root, 1);
-        meet_late_root(all, group, root);
-    } else if (sync->kind == AR_SYNC_SCAN) {
-        meet_in_turn(all, group, sync->comm);
-    } else {
-        met(all, sync->kind == AR_SYNC_ALL ? AR_WAIT_ALL : AR_WAIT_BARRIER, last, all->waiting,
-            list_waiting(all, group, last));
-    }
+    if (sync->kind == AR_SYNC_FROM_ROOT)
+        meet_from_root(all, group, root, has_two);
+    else if (sync->kind == AR_SYNC_TO_ROOT)
+        meet_at_root(all, group, root, has_two);
+    else if (sync->kind == AR_SYNC_SCAN)
+        meet_in_turn(all, group);
+    else
+        meet_all(all, group, sync->kind == AR_SYNC_ALL ? AR_WAIT_ALL : AR_WAIT_BARRIER, has_two);
+    if (is_counted(sync->kind) && guess(all, group, sync->kind, root) < 0)
+        return false;
     return true;
 }
 
@@ -272,11 +421,6 @@ static bool is_sensible(const struct comm *comm, uint32_t sequence)
            sequence - comm->base - comm->head < FARTHEST;
 }
 
-static bool is_counted(uint32_t kind)
-{
-    return kind != AR_SYNC_START && kind != AR_SYNC_END;
-}
-
 static struct group *find_group(struct comm *comm, const struct ar_profile_sync *sync)
 {
     if (sync->kind == AR_SYNC_START)
@@ -299,7 +443,7 @@ static enum ar_status add_to_group(struct ar_partners *all, const struct ar_prof
     arrival->may_pass = !is_counted(sync->kind);
     arrival->next = group->first;
     group->first = arrival;
-    if (++group->n < all->p->comms[sync->comm - 1].size)
+    if (++group->n < n_members(all, sync->comm))
         return AR_OK;
     if (ar_grow((void **)&all->waiting, &all->cap_waiting, group->n, sizeof(void *)) < 0)
         return AR_NOMEM;
@@ -489,7 +633,7 @@ static enum side side_of(uint32_t kind)
 static enum ar_status add_message(struct ar_partners *all, const struct ar_profile_sync *sync,
                                   struct ar_arrival *arrival)
 {
-    uint32_t own = rank_in(all, sync->comm, arrival->process);
+    uint32_t own = arrival->rank;
     enum side side = side_of(sync->kind);
     bool sends = side == SENT || side == TAKEN;
 
@@ -498,8 +642,8 @@ static enum ar_status add_message(struct ar_partners *all, const struct ar_profi
         return AR_OK;
     }
 
-    struct channel *channel =
-        channel_of(all, sync, sends ? own : sync->peer, sends ? sync->peer : own);
+    uint32_t peer = AR_OWN_RANK(sync->peer, has_two_groups(all, sync->comm) ? 1 - (own & 1) : 0);
+    struct channel *channel = channel_of(all, sync, sends ? own : peer, sends ? peer : own);
 
     if (!channel)
         return AR_NOMEM;
@@ -540,25 +684,31 @@ static bool is_known(const struct ar_partners *all, uint32_t comm)
 {
     const struct ar_comm *c = comm ? &all->p->comms[comm - 1] : NULL;
 
-    return c && c->size && !c->remote_size &&
-           (c->identity || c->origin == AR_COMM_WORLD || c->origin == AR_COMM_SELF);
+    return c && c->size && (c->identity || c->origin == AR_COMM_WORLD || c->origin == AR_COMM_SELF);
+}
+
+static bool is_message(uint32_t kind)
+{
+    return kind >= AR_SYNC_SEND && kind <= AR_SYNC_TAKEN;
 }
 
 /* To nobody. */
 static bool is_alone(const struct ar_partners *all, const struct ar_profile_sync *sync)
 {
-    return sync->peer == AR_PEER_NULL || (sync->comm && all->p->comms[sync->comm - 1].size == 1 &&
-                                          !all->p->comms[sync->comm - 1].remote_size);
+    return (is_message(sync->kind) && sync->peer == AR_PEER_NULL) ||
+           (sync->comm && n_members(all, sync->comm) == 1);
 }
 
 enum ar_status ar_partners_add(struct ar_partners *all, const struct ar_profile_sync *sync,
                                struct ar_arrival *arrival)
 {
-    if (is_alone(all, sync) || !is_known(all, sync->comm)) {
+    if (is_alone(all, sync) || !is_known(all, sync->comm) || sync->kind == AR_SYNC_UNKNOWN) {
         leave(all, arrival, is_alone(all, sync));
         return AR_OK;
     }
-    if (sync->kind >= AR_SYNC_SEND && is_counted(sync->kind))
+    arrival->rank = own_rank(all, sync, arrival->process);
+    arrival->peer = sync->peer;
+    if (is_message(sync->kind))
         return add_message(all, sync, arrival);
     return add_to_group(all, sync, arrival);
 }
@@ -593,6 +743,7 @@ void ar_partners_delete(struct ar_partners *all)
     free(all->channels);
     ar_arena_free(&all->arrivals);
     free(all->waiting);
+    free(all->comings);
     ar_idmap_free(&all->ranks);
     ar_idmap_free(&all->channel_ids);
     free(all);

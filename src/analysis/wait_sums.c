@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/wait_sums.h"
 
+#include "analysis/wait_names.h"
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -40,11 +41,11 @@ void ar_wait_sums_close(struct ar_wait_sums *s)
     }
     free(s->shares);
     free(s->sites);
-    free(s->causes);
+    free(s->charges);
     free(s->recent);
     ar_idmap_free(&s->by_node);
     ar_idmap_free(&s->by_line);
-    ar_idmap_free(&s->cause_ids);
+    ar_idmap_free(&s->charge_ids);
     *s = (struct ar_wait_sums){0};
 }
 
@@ -154,84 +155,64 @@ uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_c
 
 /* ---- sums ------------------------------------------------------------------------------------- */
 
-static bool is_same(const struct ar_site_cause *a, uint32_t site, const struct ar_wait_cause *cause)
+static bool is_same(const struct ar_site_charge *a, const struct ar_site_charge *b)
 {
-    return a->site == site && a->cause.process == cause->process && a->cause.node == cause->node &&
-           a->cause.indirect == cause->indirect;
+    return a->site == b->site && a->process == b->process && a->what == b->what;
 }
 
-static uint32_t find_cause(struct ar_wait_sums *s, uint32_t site, const struct ar_wait_cause *cause)
+static uint32_t find_charge(struct ar_wait_sums *s, const struct ar_site_charge *charge)
 {
-    uint64_t key = ar_pair_key(ar_pair_key((uint64_t)site << 32 | cause->process, cause->node),
-                               cause->indirect);
-    uint32_t id = ar_idmap_get(&s->cause_ids, key, AR_NO_ID);
+    uint64_t key = ar_pair_key((uint64_t)charge->site << 32 | charge->process, charge->what);
+    uint32_t id = ar_idmap_get(&s->charge_ids, key, AR_NO_ID);
 
     if (id != AR_NO_ID)
         return id;
-    if (ar_grow((void **)&s->causes, &s->cap_causes, s->n_causes + 1, sizeof *s->causes) < 0 ||
-        ar_idmap_put(&s->cause_ids, key, (uint32_t)s->n_causes) < 0)
+    if (ar_grow((void **)&s->charges, &s->cap_charges, s->n_charges + 1, sizeof *s->charges) < 0 ||
+        ar_idmap_put(&s->charge_ids, key, (uint32_t)s->n_charges) < 0)
         return AR_NO_ID;
-    s->causes[s->n_causes] = (struct ar_site_cause){site, *cause};
-    s->causes[s->n_causes].cause.ns = 0;
-    return (uint32_t)s->n_causes++;
+    s->charges[s->n_charges] = *charge;
+    s->charges[s->n_charges].ns = s->charges[s->n_charges].indirect_ns = 0;
+    return (uint32_t)s->n_charges++;
 }
 
 /* The same few come again and again. */
-static enum ar_status add_cause(struct ar_wait_sums *s, uint32_t site,
-                                const struct ar_wait_cause *cause)
+enum ar_status ar_wait_sums_charge(struct ar_wait_sums *s, uint32_t site,
+                                   const struct ar_piece *piece, bool is_indirect)
 {
-    uint32_t hash = (cause->node * 31 + cause->process) * 7 + site * 2 + cause->indirect;
+    struct ar_site_charge charge = {.site = site,
+                                    .process = ar_profile_root(s->p, piece->location),
+                                    .what = piece->what & ~AR_WHAT_CAUSE};
+    uint32_t hash = (charge.what * 31 + charge.process) * 7 + site * 2;
     uint32_t *recent = &s->recent[hash % N_RECENT];
 
-    if (!*recent || !is_same(&s->causes[*recent - 1], site, cause)) {
-        uint32_t id = find_cause(s, site, cause);
+    if (!*recent || !is_same(&s->charges[*recent - 1], &charge)) {
+        uint32_t id = find_charge(s, &charge);
 
         if (id == AR_NO_ID)
             return AR_NOMEM;
         *recent = id + 1;
     }
-    s->causes[*recent - 1].cause.ns += cause->ns;
+    s->charges[*recent - 1].ns += piece->ns;
+    s->charges[*recent - 1].indirect_ns += is_indirect ? piece->ns : 0;
+    s->caused_ns[charge.process] += piece->ns;
+    if (s->sites[site].is_composed)
+        s->shares[site].late[charge.process].ns += piece->ns;
     return AR_OK;
 }
 
-static void add_share(struct ar_wait_share *share, uint64_t n, double ns)
+/* Of methods that are made of many messages, late is who came late, and not one that only passed it on. */
+void ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t process, uint32_t late,
+                      double ns)
 {
-    share->n += n;
-    share->ns += ns;
-}
+    struct ar_site_shares *shares = &s->shares[site];
 
-/* Late is who came late to this operation, and not one that only passed it on. */
-static uint32_t late_process(const struct ar_wait_sums *s, const struct ar_blame_item *item,
-                             uint32_t late)
-{
-    return ar_profile_root(s->p, item->indirect ? late : item->location);
-}
-
-enum ar_status ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t process,
-                                uint32_t late, const struct ar_blame *blame, double ns)
-{
     s->sites[site].n++;
     s->sites[site].waited_ns += ns;
-    add_share(&s->shares[site].waiting[process], 1, ns);
-
-    double left = ns;
-
-    for (uint32_t i = 0; i < blame->n; i++) {
-        const struct ar_blame_item *item = &blame->items[i];
-        struct ar_wait_cause cause = {.process = ar_profile_root(s->p, item->location),
-                                      .node = item->node,
-                                      .indirect = item->indirect,
-                                      .ns = (double)(int64_t)(ns * (double)item->share)};
-
-        if (i == blame->n - 1 || cause.ns > left)
-            cause.ns = left; /* whole nanoseconds, and no one is lost */
-        left -= cause.ns;
-        s->caused_ns[cause.process] += cause.ns;
-        add_share(&s->shares[site].late[late_process(s, item, late)], i == 0, cause.ns);
-        if (add_cause(s, site, &cause) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
+    shares->waiting[process].n++;
+    shares->waiting[process].ns += ns;
+    shares->late[late].n++;
+    if (!s->sites[site].is_composed)
+        shares->late[late].ns += ns;
 }
 
 /* ---- the result ------------------------------------------------------------------------------- */
@@ -243,17 +224,6 @@ int ar_wait_share_order(const void *a, const void *b)
     if (x->ns != y->ns)
         return x->ns < y->ns ? 1 : -1;
     return (x->process > y->process) - (x->process < y->process);
-}
-
-static int largest_cause(const void *a, const void *b)
-{
-    const struct ar_wait_cause *x = a, *y = b;
-
-    if (x->ns != y->ns)
-        return x->ns < y->ns ? 1 : -1;
-    if (x->process != y->process)
-        return x->process > y->process ? 1 : -1;
-    return (x->node > y->node) - (x->node < y->node);
 }
 
 static int largest_site(const void *a, const void *b)
@@ -277,27 +247,34 @@ static size_t pack_shares(struct ar_wait_share *shares, size_t n_roots)
     return n;
 }
 
-static bool make_causes(struct ar_wait_sums *s, struct ar_wait_site *sites, size_t n_sites)
+static int by_site(const void *a, const void *b)
 {
-    for (size_t i = 0; i < s->n_causes; i++)
-        sites[s->causes[i].site].n_causes++;
-    for (size_t i = 0; i < n_sites; i++) {
-        sites[i].causes = malloc((sites[i].n_causes + 1) * sizeof *sites[i].causes);
-        if (!sites[i].causes)
-            return false;
-        sites[i].n_causes = 0;
-    }
-    for (size_t i = 0; i < s->n_causes; i++) {
-        struct ar_wait_site *site = &sites[s->causes[i].site];
+    const struct ar_site_charge *x = a, *y = b;
 
-        site->causes[site->n_causes++] = s->causes[i].cause;
-    }
-    for (size_t i = 0; i < n_sites; i++)
-        qsort(sites[i].causes, sites[i].n_causes, sizeof *sites[i].causes, largest_cause);
-    return true;
+    if (x->site != y->site)
+        return x->site < y->site ? -1 : 1;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->what > y->what) - (x->what < y->what);
 }
 
-enum ar_status ar_wait_sums_take(struct ar_wait_sums *s, struct ar_waits *out)
+static enum ar_status make_causes(struct ar_wait_sums *s, const struct ar_call_paths *paths,
+                                  struct ar_wait_site *sites)
+{
+    enum ar_status status = AR_OK;
+
+    if (s->n_charges)
+        qsort(s->charges, s->n_charges, sizeof *s->charges, by_site);
+    for (size_t i = 0, end; i < s->n_charges && status == AR_OK; i = end) {
+        for (end = i + 1; end < s->n_charges && s->charges[end].site == s->charges[i].site;)
+            end++;
+        status = ar_wait_name(paths, &s->charges[i], end - i, &sites[s->charges[i].site]);
+    }
+    return status;
+}
+
+enum ar_status ar_wait_sums_take(struct ar_wait_sums *s, const struct ar_call_paths *paths,
+                                 struct ar_waits *out)
 {
     out->sites = s->sites;
     out->n_sites = s->n_sites;
@@ -311,7 +288,7 @@ enum ar_status ar_wait_sums_take(struct ar_wait_sums *s, struct ar_waits *out)
     }
     s->sites = NULL;
     s->n_sites = 0;
-    if (!make_causes(s, out->sites, out->n_sites))
+    if (make_causes(s, paths, out->sites) < 0)
         return AR_NOMEM;
     if (out->n_sites)
         qsort(out->sites, out->n_sites, sizeof *out->sites, largest_site);

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "analysis/wait_blame.h"
+#include "analysis/wait_trails.h"
 #include "analysis/waits.h"
 
 struct ar_wait_sums {
@@ -21,12 +21,12 @@ struct ar_wait_sums {
         struct ar_wait_share *waiting, *late; /* by root */
     } * shares;                               /* by site */
     size_t cap_shares;
-    struct ar_site_cause {
-        uint32_t site;
-        struct ar_wait_cause cause;
-    } * causes; /* of all sites, in the order in which they came */
-    size_t n_causes, cap_causes;
-    struct ar_idmap cause_ids;
+    struct ar_site_charge {
+        uint32_t site, process, what; /* the last as in struct ar_piece */
+        double ns, indirect_ns;
+    } * charges; /* of all sites, in the order in which they came */
+    size_t n_charges, cap_charges;
+    struct ar_idmap charge_ids;
     uint32_t *recent;  /* those that were asked for lately, plus 1, by a quick hash */
     double *caused_ns; /* by root */
 };
@@ -37,9 +37,13 @@ void ar_wait_sums_close(struct ar_wait_sums *s);
 /* The site of a wait of that class in a call; AR_NO_ID: no memory. */
 uint32_t ar_wait_sums_site(struct ar_wait_sums *s, uint32_t node, enum ar_wait_class class,
                            bool nonblocking);
-/* A process waited there for `late`, a location. */
-AR_MUST_CHECK enum ar_status ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site,
-                                              uint32_t process, uint32_t late,
-                                              const struct ar_blame *blame, double ns);
-/* The sites become those of `out`. */
-AR_MUST_CHECK enum ar_status ar_wait_sums_take(struct ar_wait_sums *s, struct ar_waits *out);
+/* A process waited there for another one to come. */
+void ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t process, uint32_t late,
+                      double ns);
+/* Because of a piece of work; `is_indirect`: it is another's than that of the one that was waited for. */
+AR_MUST_CHECK enum ar_status ar_wait_sums_charge(struct ar_wait_sums *s, uint32_t site,
+                                                 const struct ar_piece *piece, bool is_indirect);
+/* The sites become those of `out`, with causes that are named. */
+AR_MUST_CHECK enum ar_status ar_wait_sums_take(struct ar_wait_sums *s,
+                                               const struct ar_call_paths *paths,
+                                               struct ar_waits *out);

@@ -3,8 +3,8 @@
 
 #include "analysis/mpi_class.h"
 #include "analysis/totals.h"
+#include "analysis/wait_follow.h"
 #include "analysis/wait_partners.h"
-#include "analysis/wait_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,8 @@ const char *ar_wait_class_name(enum ar_wait_class class)
         [AR_WAIT_EARLY_SCAN] = "early_scan",
         [AR_WAIT_LATE_SENDER] = "late_sender",
         [AR_WAIT_LATE_RECEIVER] = "late_receiver",
+        [AR_WAIT_LATE_MEMBER] = "late_member",
+        [AR_WAIT_LATE_PROGRESS] = "late_progress",
     };
 
     return names[class];
@@ -29,7 +31,9 @@ const char *ar_wait_class_name(enum ar_wait_class class)
 
 struct unpacked {
     struct ar_profile_sync sync;
-    struct ar_profile_part parts[AR_INTERVAL_PARTS];
+    uint32_t pattern;
+    const unsigned char *shares; /* NULL: it has no parts */
+    uint64_t parts_ns;
 };
 
 struct supply {
@@ -37,7 +41,7 @@ struct supply {
     struct unpacked calls[AHEAD];
 };
 
-/* A thread that is being read: two lines of the cache, with what is touched at every call. */
+/* A thread that is being read: a line of the cache, with what is touched at every call. */
 struct reading {
     double drift, offset_ns; /* to the common clock, from when the process began */
     int64_t exit_ns;         /* of the call at hand, on that clock */
@@ -45,28 +49,6 @@ struct reading {
     uint32_t at, n_ahead; /* the one at hand, of as many that are unpacked */
     uint32_t root;
     bool is_main;
-    uint32_t interval; /* that the thread is in */
-    struct ar_intervals_back back;
-};
-
-/* A call may wait for several partners at once (MPI_Waitall): it waits for the last of them. */
-struct call {
-    uint32_t n_open; /* that have not been met */
-    uint32_t root, node;
-    uint32_t after; /* the interval that its wait is part of; held */
-    uint32_t late, site;
-    double waited_ns;
-    uint32_t blame; /* 0: it has not waited */
-    bool nonblocking;
-    bool ends_interval; /* its wait was before `after`, and not in it */
-    bool is_main;       /* of the thread that is its process's main one */
-    bool is_setup;      /* MPI_Init or MPI_Finalize */
-};
-
-/* What all who met at once share. */
-struct held_blame {
-    struct ar_blame blame;
-    uint32_t n_held; /* by calls, and while it is looked for; then the next one that is free */
 };
 
 struct analysis {
@@ -84,110 +66,12 @@ struct analysis {
     uint64_t *turns;
     size_t n_turns;
     unsigned n_reading_bits, n_rounded_bits; /* the latter of long runs of very many threads */
-    int64_t first_ns;
+    int64_t first_ns, last_ns;
     struct ar_partners *partners;
-    struct ar_intervals intervals;
+    struct ar_follow *follow;
     struct ar_wait_sums sums;
-    struct call *calls; /* from 1 */
-    size_t n_calls, cap_calls;
-    uint32_t free_call;
-    struct held_blame *blames; /* likewise */
-    size_t n_blames, cap_blames;
-    uint32_t free_blame;
-    uint32_t *others; /* intervals of those who waited */
-    size_t cap_others;
     double *main_waits, *setup_waits; /* by root, of its main thread */
-    bool failed;
 };
-
-/* ---- blame ------------------------------------------------------------------------------------ */
-
-/* Held once; 0: no memory. */
-static uint32_t new_blame(struct analysis *a)
-{
-    uint32_t id = a->free_blame;
-
-    if (id) {
-        a->free_blame = a->blames[id].n_held;
-    } else {
-        if (ar_grow((void **)&a->blames, &a->cap_blames, a->n_blames + 2, sizeof *a->blames) < 0)
-            return 0;
-        id = (uint32_t)++a->n_blames;
-    }
-    a->blames[id].n_held = 1;
-    return id;
-}
-
-static void drop_blame(struct analysis *a, uint32_t id)
-{
-    if (--a->blames[id].n_held)
-        return;
-    a->blames[id].n_held = a->free_blame;
-    a->free_blame = id;
-}
-
-/* ---- calls ------------------------------------------------------------------------------------ */
-
-static uint32_t new_call(struct analysis *a)
-{
-    uint32_t id = a->free_call;
-
-    if (id) {
-        a->free_call = a->calls[id].late;
-    } else {
-        if (ar_grow((void **)&a->calls, &a->cap_calls, a->n_calls + 2, sizeof *a->calls) < 0)
-            return 0;
-        id = (uint32_t)++a->n_calls;
-    }
-    a->calls[id].n_open = 0;
-    a->calls[id].waited_ns = 0;
-    a->calls[id].blame = 0;
-    return id;
-}
-
-static void add_to_node(struct analysis *a, const struct call *call)
-{
-    double **by_root = &a->out->node_ns[call->node];
-
-    if (!*by_root)
-        *by_root = calloc(a->p->n_roots, sizeof **by_root);
-    if (*by_root)
-        (*by_root)[call->root] += call->waited_ns;
-    else
-        a->failed = true;
-}
-
-static void count_wait(struct analysis *a, const struct call *call)
-{
-    if (call->is_main)
-        a->main_waits[call->root] += call->waited_ns;
-    if (call->is_main && call->is_setup)
-        a->setup_waits[call->root] += call->waited_ns;
-    if (call->is_main && a->out->node_ns)
-        add_to_node(a, call);
-    if (a->of && !a->of[call->root])
-        return;
-    a->out->waited_ns += call->waited_ns;
-    if (ar_wait_sums_add(&a->sums, call->site, call->root, call->late,
-                         &a->blames[call->blame].blame, call->waited_ns) < 0)
-        a->failed = true;
-}
-
-/* All partners are known, or never will be. */
-static void end_call(struct analysis *a, uint32_t id)
-{
-    struct call *call = &a->calls[id];
-
-    if (call->blame) {
-        count_wait(a, call);
-        ar_interval_waited(&a->intervals, call->after, call->site, call->node, call->ends_interval,
-                           &a->blames[call->blame].blame, call->waited_ns);
-        drop_blame(a, call->blame);
-    }
-    ar_interval_drop(&a->intervals, call->after);
-    call->late = a->free_call;
-    a->free_call = id;
-}
 
 /* ---- what partners tell ----------------------------------------------------------------------- */
 
@@ -200,103 +84,43 @@ static double waited_ns(const struct ar_arrival *waiting, const struct ar_arriva
     return until > waiting->waits_ns ? (double)(until - waiting->waits_ns) : 0;
 }
 
-static bool make_others(struct analysis *a, size_t n)
-{
-    if (ar_grow((void **)&a->others, &a->cap_others, n, sizeof *a->others) == AR_OK)
-        return true;
-    a->failed = true;
-    return false;
-}
-
-static void charge(struct analysis *a, const struct ar_arrival *waiting, uint32_t late,
-                   uint32_t site, uint32_t blame, double ns)
-{
-    struct call *call = &a->calls[waiting->call];
-
-    if (ns <= call->waited_ns)
-        return;
-    call->waited_ns = ns;
-    call->late = late;
-    call->site = site;
-    if (call->blame)
-        drop_blame(a, call->blame);
-    call->blame = blame;
-    a->blames[blame].n_held++;
-}
-
 static void met(void *who, enum ar_wait_class class, const struct ar_arrival *late,
                 const struct ar_arrival *const *waiting, size_t n)
 {
     struct analysis *a = who;
-    uint32_t blame;
-    double sum_ns = 0;
-    size_t n_others = 0;
-    uint32_t site = AR_NO_ID;
 
-    if (a->failed || !make_others(a, n))
-        return;
     for (size_t i = 0; i < n; i++) {
-        const struct ar_arrival *w = waiting[i];
-        double ns = waited_ns(w, late);
+        double ns = waited_ns(waiting[i], late);
 
-        if (ns <= 0)
-            continue;
-        if (n_others == 0)
-            site = ar_wait_sums_site(&a->sums, w->node, class, a->calls[w->call].nonblocking);
-        a->others[n_others++] = w->interval;
-        sum_ns += ns;
+        if (ns > 0)
+            ar_follow_wait(a->follow, waiting[i]->call, class, late->location, late->point, ns);
     }
-    if (n_others == 0)
-        return;
-    blame = site == AR_NO_ID ? 0 : new_blame(a);
-    if (!blame) {
-        a->failed = true;
-        return;
-    }
-    ar_blame_find(&a->intervals,
-                  &(struct ar_lateness){.location = late->location,
-                                        .late = late->interval,
-                                        .site = a->sums.sites[site].is_composed ? site : AR_NO_ID,
-                                        .came_ns = late->came_ns,
-                                        .mean_ns = sum_ns / (double)n_others,
-                                        .others = a->others,
-                                        .n_others = n_others},
-                  &a->blames[blame].blame);
-    for (size_t i = 0; i < n; i++) {
-        const struct ar_arrival *w = waiting[i];
-        double ns = waited_ns(w, late);
+}
 
-        if (ns <= 0)
-            continue;
-        site = ar_wait_sums_site(&a->sums, w->node, class, a->calls[w->call].nonblocking);
-        if (site == AR_NO_ID)
-            a->failed = true;
-        else
-            charge(a, w, late->location, site, blame, ns);
-    }
-    drop_blame(a, blame);
+static double waited(void *who, const struct ar_arrival *arrival)
+{
+    return ar_follow_waited(((struct analysis *)who)->follow, arrival->call);
 }
 
 static void kept(void *who, const struct ar_arrival *arrival)
 {
     struct analysis *a = who;
 
-    ar_interval_hold(&a->intervals, arrival->interval);
+    ar_follow_hold(a->follow, arrival->point);
+    ar_follow_hold(a->follow, arrival->again);
 }
 
 static void left(void *who, const struct ar_arrival *gone, bool is_resolved)
 {
     struct analysis *a = who;
 
-    if (!gone->call) {
-        ar_interval_drop(&a->intervals, gone->interval);
+    ar_follow_let_go(a->follow, gone->point);
+    ar_follow_let_go(a->follow, gone->again);
+    if (!gone->call)
         return;
-    }
     a->out->n_resolved += is_resolved;
     a->out->n_unresolved += !is_resolved;
-    ar_interval_drop(&a->intervals, gone->interval);
-    if (--a->calls[gone->call].n_open == 0)
-        end_call(a, gone->call);
+    ar_follow_partner(a->follow, gone->call, is_resolved);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -341,6 +165,7 @@ static void plan_turns(struct analysis *a)
         a->first_ns = start < a->first_ns ? start : a->first_ns;
         last_ns = end > last_ns ? end : last_ns;
     }
+    a->last_ns = last_ns;
     a->n_reading_bits = n_bits_of(a->n_readings);
 
     unsigned n_bits = n_bits_of((uint64_t)last_ns - (uint64_t)a->first_ns) + a->n_reading_bits;
@@ -383,9 +208,8 @@ static void end_turns(struct analysis *a)
     a->turns[a->n_turns] = UINT64_MAX;
 }
 
-static void close_reading(struct analysis *a, struct reading *r)
+static void close_reading(struct reading *r)
 {
-    ar_intervals_forget(&a->intervals, &r->back);
     ar_stream_close(&r->supply->cursor);
 }
 
@@ -403,7 +227,9 @@ static void unpack(struct reading *r)
         struct unpacked *to = &r->supply->calls[r->n_ahead++];
 
         to->sync = cursor->sync;
-        memcpy(to->parts, cursor->parts, sizeof to->parts);
+        to->shares = cursor->sync.n_parts ? cursor->shares : NULL;
+        to->pattern = cursor->pattern;
+        to->parts_ns = cursor->parts_ns;
     }
 }
 
@@ -430,9 +256,6 @@ static enum ar_status open_reading(struct analysis *a, const struct ar_stream *s
     r->root = ar_profile_root(a->p, stream->location);
     r->is_main = location->thread == 0 && location->process < a->p->n_roots;
     find_clock(r, process_of(a->p, stream), epoch_ns);
-    r->interval = ar_interval_new(&a->intervals, &r->back, common_ns(r, 0), AR_NO_ID, 0);
-    if (r->interval == AR_NO_ID)
-        return AR_NOMEM;
     return AR_OK;
 }
 
@@ -442,10 +265,8 @@ static enum ar_status open_readings(struct analysis *a)
 
     a->readings = ar_large_array(a->p->n_streams + 1, sizeof *a->readings);
     a->supplies = ar_large_array(a->p->n_streams + 1, sizeof *a->supplies);
-    a->intervals.cap = a->p->n_streams * (AR_INTERVALS_BACK + 2);
-    a->intervals.items = ar_large_array(a->intervals.cap, sizeof *a->intervals.items);
     a->turns = calloc(a->p->n_streams + 1, sizeof *a->turns);
-    if (!a->readings || !a->turns || !a->supplies || !a->intervals.items)
+    if (!a->readings || !a->turns || !a->supplies)
         return AR_NOMEM;
     memset(a->readings, 0, (a->p->n_streams + 1) * sizeof *a->readings);
     for (size_t i = 0; i < a->p->n_streams; i++)
@@ -463,55 +284,45 @@ static enum ar_status open_readings(struct analysis *a)
 
 /* ---- record by record ------------------------------------------------------------------------- */
 
-/* It ends the interval before it where it says what was done in that. */
-static enum ar_status enter_interval(struct analysis *a, struct reading *r, uint32_t *before)
-{
-    const struct ar_profile_sync *sync = &call_of(r)->sync;
-
-    *before = r->interval;
-    ar_interval_hold(&a->intervals, *before); /* for the arrival */
-    if (!sync->n_parts)
-        return AR_OK;
-    ar_interval_end(&a->intervals, *before, call_of(r)->parts, sync->n_parts);
-    r->interval = ar_interval_new(&a->intervals, &r->back, r->exit_ns, sync->node,
-                                  r->exit_ns - common_ns(r, sync->enter_ns));
-    if (r->interval == AR_NO_ID)
-        return AR_NOMEM;
-    /* Until it is known what is done in the new one, it is as the one before. */
-    struct ar_interval *next = &a->intervals.items[r->interval];
-    const struct ar_interval *last = &a->intervals.items[*before];
-
-    next->n_parts = last->n_parts;
-    memcpy(next->parts, last->parts, sizeof next->parts);
-    return AR_OK;
-}
-
 static bool is_same_call(const struct ar_profile_sync *a, const struct ar_profile_sync *b)
 {
     return a->node == b->node && a->enter_ns == b->enter_ns && a->exit_ns == b->exit_ns;
 }
 
-static uint32_t begin_call(struct analysis *a, const struct reading *r,
-                           const struct ar_profile_sync *sync)
+/* A thread beside the main one holds its process up while that is blocked as well: see AR_SYNC_HOLDS_UP. */
+static float counts(const struct reading *r, const struct ar_profile_sync *sync)
 {
-    uint32_t id = new_call(a);
-
-    if (!id)
-        return 0;
-    a->calls[id].root = r->root;
-    a->calls[id].is_main = r->is_main;
-    a->calls[id].node = sync->node;
-    a->calls[id].nonblocking = sync->posted != 0;
-    a->calls[id].is_setup = sync->kind == AR_SYNC_START || sync->kind == AR_SYNC_END;
-    a->calls[id].ends_interval = sync->n_parts > 0;
-    a->calls[id].after = r->interval;
-    a->calls[id].n_open = 1; /* until all of its records are read */
-    ar_interval_hold(&a->intervals, r->interval);
-    return id;
+    return r->is_main || sync->flags & AR_SYNC_HOLDS_UP ? 1 : 0;
 }
 
-static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t call,
-                                 uint32_t interval)
+static uint32_t begin_call(struct analysis *a, const struct reading *r)
+{
+    const struct unpacked *c = call_of(r);
+    const struct ar_profile_sync *sync = &c->sync;
+    bool is_posted_send = sync->kind == AR_SYNC_SEND && sync->flags & AR_SYNC_NONBLOCKING;
+
+    return ar_follow_add(a->follow, (uint32_t)(r - a->readings),
+                         &(struct ar_follow_call){
+                             .enter_ns = common_ns(r, sync->enter_ns),
+                             .exit_ns = r->exit_ns,
+                             .node = sync->node,
+                             .nonblocking = sync->posted != 0,
+                             .is_post = sync->kind == AR_SYNC_POST || is_posted_send,
+                             .is_setup = sync->kind == AR_SYNC_START || sync->kind == AR_SYNC_END,
+                             .counts = counts(r, sync),
+                             .shares = c->shares,
+                             .pattern = c->pattern,
+                             .parts_ns = c->parts_ns,
+                         });
+}
+
+/* What was posted is there from when it was posted on; a send of which others wait for the end is not. */
+static bool came_when_posted(const struct ar_profile_sync *sync)
+{
+    return sync->posted && sync->kind != AR_SYNC_TAKEN;
+}
+
+static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t call)
 {
     const struct ar_profile_sync *sync = &call_of(r)->sync;
     int64_t enter_ns = common_ns(r, sync->enter_ns);
@@ -524,50 +335,54 @@ static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t
         .process = r->root,
         .node = sync->node,
         .call = call,
-        .interval = interval,
         .came_ns = sync->posted ? common_ns(r, sync->post_ns) : enter_ns,
         .waits_ns = enter_ns,
         .exit_ns = r->exit_ns,
         .is_posted = sync->flags & AR_SYNC_NONBLOCKING && !sync->posted,
     };
-
-    a->calls[call].n_open++;
+    if (came_when_posted(sync))
+        arrival->point = ar_follow_post(a->follow, (uint32_t)(r - a->readings), arrival->came_ns,
+                                        call, &arrival->again_ns, &arrival->again);
+    else
+        arrival->point = ar_follow_point(a->follow, call);
+    if (arrival->again && sync->kind >= AR_SYNC_SEND) { /* messages are there as soon as they are posted */
+        ar_follow_let_go(a->follow, arrival->again);
+        arrival->again = 0;
+    }
     a->out->n_calls++;
     return ar_partners_add(a->partners, sync, arrival);
+}
+
+/* It waits for nobody; its point is held by the thread's posts. */
+static bool is_only_post(const struct ar_profile_sync *sync)
+{
+    return sync->kind == AR_SYNC_POST;
 }
 
 /* All records of the call that ended first. */
 static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goes_on)
 {
     struct ar_profile_sync first = call_of(r)->sync;
-    uint32_t interval, call;
+    uint32_t call = begin_call(a, r);
 
-    if (enter_interval(a, r, &interval) < 0)
-        return AR_NOMEM;
-    call = begin_call(a, r, &first);
     if (!call)
         return AR_NOMEM;
     do {
-        if (add_record(a, r, call, interval) < 0)
+        if (!is_only_post(&call_of(r)->sync) && add_record(a, r, call) < 0)
             return AR_NOMEM;
         *goes_on = read_next(r);
-        if (!*goes_on || !is_same_call(&call_of(r)->sync, &first))
-            break;
-        ar_interval_hold(&a->intervals, interval); /* one for each arrival */
-    } while (true);
-    if (--a->calls[call].n_open == 0)
-        end_call(a, call);
-    return AR_OK;
+    } while (*goes_on && is_same_call(&call_of(r)->sync, &first));
+    ar_follow_partner(a->follow, call, true);
+    return ar_follow_on(a->follow);
 }
 
-/* What a thread did last may still be asked for when it is at its end. */
 static enum ar_status read_all(struct analysis *a)
 {
     while (a->n_turns) {
         struct reading *r = reading_of(a, a->turns[0]);
         bool goes_on;
 
-        if (take_call(a, r, &goes_on) < 0 || a->failed)
+        if (take_call(a, r, &goes_on) < 0)
             return AR_NOMEM;
         if (goes_on) {
             sift_down(a, 0, turn_of(a, r));
@@ -579,7 +394,7 @@ static enum ar_status read_all(struct analysis *a)
         }
     }
     ar_partners_end(a->partners);
-    return a->failed ? AR_NOMEM : AR_OK;
+    return ar_follow_end(a->follow);
 }
 
 /* ---- the time of ranks ------------------------------------------------------------------------ */
@@ -645,11 +460,30 @@ static enum ar_status divide_times(struct analysis *a)
 
 /* ---- all together ----------------------------------------------------------------------------- */
 
+static enum ar_status open_follow(struct analysis *a)
+{
+    struct ar_follow_results results = {.of = a->of,
+                                        .main_waits = a->main_waits,
+                                        .setup_waits = a->setup_waits,
+                                        .node_ns = a->out->node_ns,
+                                        .waited_ns = &a->out->waited_ns};
+    enum ar_status status = AR_OK;
+
+    a->follow = ar_follow_new(a->p, &a->sums, &results,
+                              a->n_readings ? (double)(a->last_ns - a->first_ns) : 0);
+    if (!a->follow)
+        return AR_NOMEM;
+    for (uint32_t i = 0; i < a->n_readings && status == AR_OK; i++)
+        status = ar_follow_thread(a->follow, i, &a->p->streams[i], a->readings[i].is_main,
+                                  a->first_ns, common_ns(&a->readings[i], 0));
+    return status;
+}
+
 static enum ar_status analyse(struct analysis *a)
 {
     a->main_waits = calloc(a->p->n_processes + 1, sizeof *a->main_waits);
     a->setup_waits = calloc(a->p->n_processes + 1, sizeof *a->setup_waits);
-    a->partners = ar_partners_new(a->p, (struct ar_partners_tell){a, met, kept, left});
+    a->partners = ar_partners_new(a->p, (struct ar_partners_tell){a, met, waited, kept, left});
     if (!a->main_waits || !a->setup_waits || !a->partners)
         return AR_NOMEM;
 
@@ -658,28 +492,28 @@ static enum ar_status analyse(struct analysis *a)
     if (status == AR_OK)
         status = open_readings(a);
     if (status == AR_OK)
+        status = open_follow(a);
+    if (status == AR_OK)
         status = read_all(a);
     if (status == AR_OK)
         status = divide_times(a);
     if (status == AR_OK)
-        status = ar_wait_sums_take(&a->sums, a->out);
+        status = ar_wait_sums_take(&a->sums, ar_follow_paths(a->follow), a->out);
     return status;
 }
 
 static void release(struct analysis *a)
 {
     for (size_t i = 0; i < a->n_readings; i++)
-        close_reading(a, &a->readings[i]);
+        close_reading(&a->readings[i]);
     free(a->readings);
     free(a->supplies);
     free(a->turns);
     if (a->partners)
         ar_partners_delete(a->partners);
+    if (a->follow)
+        ar_follow_delete(a->follow);
     ar_wait_sums_close(&a->sums);
-    free(a->intervals.items);
-    free(a->calls);
-    free(a->blames);
-    free(a->others);
     free(a->main_waits);
     free(a->setup_waits);
 }

@@ -13,9 +13,16 @@
  *     early_scan        for the last of those with lower ranks
  *     late_sender       for the message to be sent
  *     late_receiver     for somebody to take it
+ *     late_member       for one that MPI says nobody needs, but left soon after that came: large data move in pieces
+ *                       through others
+ *     late_progress     likewise, for one that called MPI again: most libraries move nothing in between
  *
- * A wait is charged to call paths of the one who was late: to what it did more of than those who waited, since it
- * had synchronised last; where it had waited itself, to those that it waited for (indirect).
+ * The last two are guesses from times: they are made only where more than half of the time that is not explained
+ * otherwise had passed when that one came.
+ *
+ * A wait is charged to what the trail of the late one has more of than that of the one who waited: see wait_trails.h and
+ * wait_charge.h. What that is in the end is named by function and rank; what is spread over many functions by the deepest one that
+ * contains it; what is not known stays so.
  *
  * Life cycle: built from a profile, which must outlive it and stay as it is. Threads: read-only once built.
  * Cost: linear in calls, times the logarithm of threads.
@@ -38,6 +45,8 @@ enum ar_wait_class {
     AR_WAIT_EARLY_SCAN,
     AR_WAIT_LATE_SENDER,
     AR_WAIT_LATE_RECEIVER,
+    AR_WAIT_LATE_MEMBER,
+    AR_WAIT_LATE_PROGRESS,
     AR_N_WAIT_CLASSES
 };
 
@@ -53,11 +62,13 @@ struct ar_wait_share {
 /* For qsort: the largest first. */
 int ar_wait_share_order(const void *a, const void *b);
 
+/* A function on a process, once. */
 struct ar_wait_cause {
-    uint32_t process; /* that spent its time there */
-    uint32_t node;    /* AR_NO_ID: not known */
-    bool indirect;
+    uint32_t process;  /* that spent its time there */
+    uint32_t node;     /* one of the function's; AR_NO_ID: not known */
+    bool with_callees; /* in it and the functions that it calls, of which none has much by itself */
     double ns;
+    double indirect_ns; /* of it, that reached those who waited through others who had waited for it */
 };
 
 /* A line of the program at which ranks waited, and for what kind of reason. */

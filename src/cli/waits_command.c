@@ -28,8 +28,8 @@ static const char usage[] =
     "\n"
     "A rank waits in a call until the one that it needs has come: the last one in barriers\n"
     "and where all get from all, the root of a broadcast, a sender, a receiver. It is charged\n"
-    "to what that one did more of than those who waited, since it synchronised last; where it\n"
-    "had waited itself, to those that it waited for (indirect).\n"
+    "to what had to be done for that one to come, and not for the one who waited: its own\n"
+    "work, and where it had waited itself, that of those it had waited for.\n"
     "\n"
     "options:\n"
     "      --ranks LIST   only waits of these ranks: 0-3,8\n"
@@ -144,8 +144,8 @@ static void print_cause(const struct command *c, const struct ar_wait_cause *cau
     struct ar_bytes text = {0};
 
     ar_put_words(&text, ar_show_process(&c->p, cause->process));
-    ar_put_words(&text, cause->indirect ? ", which they waited for: " : ": ");
-    ar_put_cause(&text, &c->p, cause->node);
+    ar_put_words(&text, cause->indirect_ns > cause->ns / 2 ? ", through others: " : ": ");
+    ar_put_cause(&text, &c->p, cause->node, cause->with_callees);
     ar_bytes_u8(&text, 0);
     ar_print(" ");
     if (!text.bad)
@@ -154,20 +154,17 @@ static void print_cause(const struct command *c, const struct ar_wait_cause *cau
     ar_bytes_free(&text);
 }
 
-/* By function: from which line it was called is the same to those who wait. */
 static void print_causes(const struct command *c, const struct ar_wait_site *site, size_t n_most)
 {
-    size_t n = 0, width = c->n_columns - 15;
-    struct ar_wait_cause *causes = ar_merged_causes(&c->p, site, &n);
+    size_t n = site->n_causes, width = c->n_columns - 15;
 
     ar_print("\n%s%-*s %12s%s\n", ar_bold(), (int)width + 1, "Because of what they did", "seconds",
              ar_plain());
-    for (size_t i = 0; causes && i < n && i < n_most; i++)
-        print_cause(c, &causes[i], width);
-    if (causes && n > n_most)
+    for (size_t i = 0; i < n && i < n_most; i++)
+        print_cause(c, &site->causes[i], width);
+    if (n > n_most)
         ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
                  ar_plain());
-    free(causes);
 }
 
 static int print_one(const struct command *c)
@@ -241,7 +238,8 @@ static int print_sheet(const struct command *c)
         for (size_t k = 0; k < site->n_causes; k++) {
             const struct ar_wait_cause *cause = &site->causes[k];
 
-            put_row(&sheet, c, i, cause->indirect ? "indirect cause" : "cause", cause->process);
+            put_row(&sheet, c, i, cause->with_callees ? "cause with callees" : "cause",
+                    cause->process);
             ar_sheet_text(
                 &sheet, cause->node == AR_NO_ID ? "" : ar_show_name(&c->p, cause->node, SIZE_MAX));
             ar_sheet_nothing(&sheet);

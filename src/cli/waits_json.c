@@ -74,27 +74,22 @@ static void put_function(struct ar_json *j, const struct ar_profile *p, uint32_t
     ar_json_integer(j, "line", f->first_line);
 }
 
-/* As on the screen: one entry per function, rank and way; a C function is counted in its Python caller. */
 static void put_causes(struct ar_json *j, const struct ar_profile *p,
                        const struct ar_wait_site *site)
 {
-    size_t n = 0;
-    struct ar_wait_cause *causes = ar_merged_causes(p, site, &n);
-
-    j->out->bad |= !causes;
     ar_json_open(j, "causes", '[');
-    for (size_t i = 0; causes && i < n; i++) {
-        uint32_t node = causes[i].node;
+    for (size_t i = 0; i < site->n_causes; i++) {
+        const struct ar_wait_cause *cause = &site->causes[i];
 
         ar_json_open(j, NULL, '{');
-        put_rank(j, p, causes[i].process);
-        ar_json_bool(j, "indirect", causes[i].indirect);
-        put_function(j, p, node == AR_NO_ID ? AR_NO_ID : ar_to_blame(p, node));
-        ar_json_number(j, "ns", causes[i].ns);
+        put_rank(j, p, cause->process);
+        put_function(j, p, cause->node);
+        ar_json_bool(j, "with_callees", cause->with_callees);
+        ar_json_number(j, "ns", cause->ns);
+        ar_json_number(j, "indirect_ns", cause->indirect_ns);
         ar_json_close(j, '}');
     }
     ar_json_close(j, ']');
-    free(causes);
 }
 
 static void put_site(struct ar_json *j, const struct ar_profile *p, const struct ar_wait_site *site)

@@ -27,6 +27,15 @@ uint32_t ar_to_blame(const struct ar_profile *p, uint32_t node)
     return node;
 }
 
+double ar_unknown_share(const struct ar_wait_site *site)
+{
+    double ns = 0;
+
+    for (size_t i = 0; i < site->n_causes; i++)
+        ns += site->causes[i].node == AR_NO_ID ? site->causes[i].ns : 0;
+    return site->waited_ns > 0 ? ns / site->waited_ns : 0;
+}
+
 struct charged {
     uint32_t function;
     struct ar_wait_cause cause;
@@ -34,7 +43,12 @@ struct charged {
 
 static uint32_t function_of(const struct ar_profile *p, uint32_t node)
 {
-    return node == AR_NO_ID ? AR_NO_ID : p->nodes[ar_to_blame(p, node)].function;
+    return node == AR_NO_ID ? AR_NO_ID : p->nodes[node].function;
+}
+
+static bool is_same_reason(const struct charged *a, const struct charged *b)
+{
+    return a->function == b->function && a->cause.with_callees == b->cause.with_callees;
 }
 
 static int by_function(const void *a, const void *b)
@@ -43,66 +57,30 @@ static int by_function(const void *a, const void *b)
 
     if (x->function != y->function)
         return x->function < y->function ? -1 : 1;
-    if (x->cause.process != y->cause.process)
-        return x->cause.process < y->cause.process ? -1 : 1;
-    if (x->cause.indirect != y->cause.indirect)
-        return x->cause.indirect ? 1 : -1;
-    return (x->cause.ns < y->cause.ns) - (x->cause.ns > y->cause.ns);
+    if (x->cause.with_callees != y->cause.with_callees)
+        return x->cause.with_callees ? 1 : -1;
+    return (x->cause.process > y->cause.process) - (x->cause.process < y->cause.process);
 }
 
-/* By function, process and way; of several nodes the one that has most. */
-static struct charged *charge(const struct ar_profile *p, const struct ar_wait_site *site,
-                              size_t *n)
+static struct charged *list_charged(const struct ar_profile *p, const struct ar_wait_site *site)
 {
     struct charged *items = malloc((site->n_causes + 1) * sizeof *items);
-    size_t n_merged = 0;
 
-    if (!items)
-        return NULL;
-    for (size_t i = 0; i < site->n_causes; i++)
+    for (size_t i = 0; items && i < site->n_causes; i++)
         items[i] = (struct charged){function_of(p, site->causes[i].node), site->causes[i]};
-    qsort(items, site->n_causes, sizeof *items, by_function);
-    for (size_t i = 0; i < site->n_causes; i++) {
-        struct charged *last = n_merged ? &items[n_merged - 1] : NULL;
-
-        if (last && last->function == items[i].function &&
-            last->cause.process == items[i].cause.process &&
-            last->cause.indirect == items[i].cause.indirect)
-            last->cause.ns += items[i].cause.ns;
-        else
-            items[n_merged++] = items[i];
-    }
-    *n = n_merged;
+    if (items && site->n_causes)
+        qsort(items, site->n_causes, sizeof *items, by_function);
     return items;
-}
-
-static int larger_cause_first(const void *a, const void *b)
-{
-    double x = ((const struct ar_wait_cause *)a)->ns, y = ((const struct ar_wait_cause *)b)->ns;
-
-    return (x < y) - (x > y);
-}
-
-struct ar_wait_cause *ar_merged_causes(const struct ar_profile *p, const struct ar_wait_site *site,
-                                       size_t *n)
-{
-    struct charged *items = charge(p, site, n);
-    struct ar_wait_cause *causes = items ? malloc((*n + 1) * sizeof *causes) : NULL;
-
-    for (size_t i = 0; causes && i < *n; i++)
-        causes[i] = items[i].cause;
-    if (causes && *n)
-        qsort(causes, *n, sizeof *causes, larger_cause_first);
-    free(items);
-    return causes;
 }
 
 /* Of items that are in order of processes: what each has of that function. */
 static struct ar_wait_reason add_up(const struct charged *items, size_t n,
                                     struct ar_wait_share *shares)
 {
-    struct ar_wait_reason reason = {
-        .function = items->function, .node = items->cause.node, .late = shares};
+    struct ar_wait_reason reason = {.function = items->function,
+                                    .node = items->cause.node,
+                                    .with_callees = items->cause.with_callees,
+                                    .late = shares};
     double indirect_ns = 0, largest_ns = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -112,7 +90,7 @@ static struct ar_wait_reason add_up(const struct charged *items, size_t n,
             shares[reason.n_late++] = (struct ar_wait_share){.process = cause->process};
         shares[reason.n_late - 1].ns += cause->ns;
         reason.ns += cause->ns;
-        indirect_ns += cause->indirect ? cause->ns : 0;
+        indirect_ns += cause->indirect_ns;
         if (cause->ns > largest_ns) {
             largest_ns = cause->ns;
             reason.node = cause->node;
@@ -129,14 +107,16 @@ static int larger_reason_first(const void *a, const void *b)
 
     if (x->ns != y->ns)
         return x->ns < y->ns ? 1 : -1;
-    return (x->function > y->function) - (x->function < y->function);
+    if (x->function != y->function)
+        return x->function > y->function ? 1 : -1;
+    return x->with_callees - y->with_callees;
 }
 
 enum ar_status ar_reasons_build(struct ar_wait_reasons *out, const struct ar_profile *p,
                                 const struct ar_wait_site *site)
 {
-    size_t n = 0, n_shares = 0;
-    struct charged *items = charge(p, site, &n);
+    size_t n = site->n_causes, n_shares = 0;
+    struct charged *items = list_charged(p, site);
 
     *out = (struct ar_wait_reasons){0};
     out->items = malloc((n + 1) * sizeof *out->items);
@@ -147,7 +127,7 @@ enum ar_status ar_reasons_build(struct ar_wait_reasons *out, const struct ar_pro
         return AR_NOMEM;
     }
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && items[end].function == items[i].function;)
+        for (end = i + 1; end < n && is_same_reason(&items[end], &items[i]);)
             end++;
         out->items[out->n] = add_up(&items[i], end - i, out->shares + n_shares);
         n_shares += out->items[out->n++].n_late;

@@ -2,8 +2,8 @@
 /*
  * wait_reasons: why ranks waited.
  *
- * What a wait is charged to is call paths (analysis/waits.h); who reads it thinks of functions. A reason is a
- * function, with all that ranks spent in it while others waited.
+ * What a wait is charged to is functions of ranks (analysis/waits.h). A reason is a function, with all that any rank
+ * spent in it while others waited.
  *
  *     struct ar_wait_reasons reasons;
  *     if (ar_reasons_build(&reasons, &profile, &waits.sites[0]) < 0) ...
@@ -25,6 +25,7 @@ size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all
 struct ar_wait_reason {
     uint32_t function; /* AR_NO_ID: not known */
     uint32_t node;     /* one of those with most of it; AR_NO_ID: not known */
+    bool with_callees; /* and the functions that it calls */
     bool indirect;     /* more than a tenth of it came through others who had waited for it */
     double ns;
     const struct ar_wait_share *late; /* who was in it, the largest first; `n` is 0 */
@@ -41,9 +42,5 @@ AR_MUST_CHECK enum ar_status ar_reasons_build(struct ar_wait_reasons *out,
                                               const struct ar_profile *p,
                                               const struct ar_wait_site *site);
 void ar_reasons_free(struct ar_wait_reasons *r);
-/*
- * The causes of a wait with those of one function, process and way as one, the largest first. To be freed; NULL: no
- * memory.
- */
-struct ar_wait_cause *ar_merged_causes(const struct ar_profile *p, const struct ar_wait_site *site,
-                                       size_t *n);
+/* Which part of a wait has no reason that is known. */
+double ar_unknown_share(const struct ar_wait_site *site);

@@ -11,6 +11,9 @@
 #define LEAST_KNOWN 0.25
 /* From there on a reason is all of it: what is left is noise. */
 #define ALL_OF_IT 0.9
+/* What is not known is said from there on. */
+#define LEAST_DOUBT 0.05
+#define MOST_IN_DOUBT 0.5
 
 void ar_put_words(struct ar_bytes *out, const char *text)
 {
@@ -65,7 +68,8 @@ static void put_caller(struct ar_bytes *out, const struct ar_profile *p, uint32_
     ar_put_words(out, ")");
 }
 
-void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t node)
+void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t node,
+                  bool with_callees)
 {
     if (node == AR_NO_ID) {
         ar_put_words(out, "what is not known");
@@ -78,6 +82,7 @@ void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t nod
     ar_put_words(out, place);
     ar_put_words(out, *place && *name ? " " : "");
     ar_put_words(out, *place || *name ? name : "code outside of Python functions");
+    ar_put_words(out, with_callees ? " and the functions it calls" : "");
     put_caller(out, p, node);
 }
 
@@ -160,10 +165,11 @@ static void put_late(struct ar_bytes *out, const struct ar_profile *p, const str
     ar_put_words(out, are_mutual ? "each other" : ar_show_ranks(p, late->processes, late->n));
 }
 
-/* "62.3 % of it", "it" */
-static void put_part(struct ar_bytes *out, double share)
+/* "62.3 % of it", "it"; "at least" where some of the rest may be the same. */
+static void put_part(struct ar_bytes *out, const struct ar_wait_site *site, double share)
 {
     if (share < ALL_OF_IT) {
+        ar_put_words(out, ar_unknown_share(site) >= LEAST_DOUBT ? "at least " : "");
         ar_put_words(out, ar_show_share(share));
         ar_put_words(out, " of ");
     }
@@ -180,7 +186,8 @@ static void put_calls(struct ar_bytes *out, const struct ar_wait_site *site)
 
 /* Who was in it is said again only where that is somebody else than those who were late. */
 static void put_reason(struct ar_bytes *out, const struct ar_profile *p,
-                       const struct ar_wait_reason *reason, double share, const struct ranks *late,
+                       const struct ar_wait_site *site, const struct ar_wait_reason *reason,
+                       double share, const struct ranks *late,
                        bool are_mutual)
 {
     if (reason->indirect && !are_mutual) {
@@ -188,7 +195,7 @@ static void put_reason(struct ar_bytes *out, const struct ar_profile *p,
 
         ar_put_words(out, ", ");
         if (share < ALL_OF_IT) {
-            put_part(out, share);
+            put_part(out, site, share);
             ar_put_words(out, " ");
         }
         ar_put_words(out, "because of ");
@@ -196,14 +203,14 @@ static void put_reason(struct ar_bytes *out, const struct ar_profile *p,
         free(who.processes);
     } else if (are_mutual) {
         ar_put_words(out, "; ");
-        put_part(out, share);
+        put_part(out, site, share);
         ar_put_words(out, " was spent");
     } else {
         ar_put_words(out, late->n == 1 ? ", which spent " : ", who spent ");
-        put_part(out, share);
+        put_part(out, site, share);
     }
     ar_put_words(out, " in ");
-    ar_put_cause(out, p, reason->node);
+    ar_put_cause(out, p, reason->node, reason->with_callees);
 }
 
 /* Where no reason has a good part of it, how often says more than a reason that has little. */
@@ -223,9 +230,13 @@ void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_profile *p,
         put_waiting(out, p, site, &waiting, ns, all_ns);
         put_late(out, p, &late, are_mutual);
         if (reason && reason->ns >= LEAST_KNOWN * ns)
-            put_reason(out, p, reason, reason->ns / ns, &late, are_mutual);
+            put_reason(out, p, site, reason, reason->ns / ns, &late, are_mutual);
         else
             put_calls(out, site);
+        if (ar_unknown_share(site) >= MOST_IN_DOUBT)
+            ar_put_words(out, reason && reason->ns >= LEAST_KNOWN * ns
+                                  ? "; the rest is not known"
+                                  : "; the reason is not known");
     } else {
         out->bad = true;
     }
@@ -267,9 +278,9 @@ static void put_wait_for_one(struct ar_bytes *out, const struct ar_profile *p,
     ar_put_words(out, reason->indirect ? " because of " : " for ");
     ar_put_words(out, ar_show_process(p, reason->late->process));
     ar_put_words(out, ", which spent ");
-    put_part(out, reason->ns / ns);
+    put_part(out, site, reason->ns / ns);
     ar_put_words(out, " in ");
-    ar_put_cause(out, p, reason->node);
+    ar_put_cause(out, p, reason->node, reason->with_callees);
     free(waiting.processes);
 }
 

@@ -8,8 +8,12 @@
 void ar_put_words(struct ar_bytes *out, const char *text);
 /* As a shell takes it for one word: quoted if it has to be. */
 void ar_put_shell_word(struct ar_bytes *out, const char *word);
-/* "solver.py:61 solve"; where that is no code of the program's also from where it is called. */
-void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t node);
+/*
+ * "solver.py:61 solve", "… and the functions it calls"; where that is no code of the program's also from where it is
+ * called.
+ */
+void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t node,
+                  bool with_callees);
 /* "ranks 1-7 waited 41.3 s (38 %) at solver.py:88 allreduce for rank 0, which spent it in …" */
 void ar_put_wait(struct ar_bytes *out, const struct ar_profile *p, const struct ar_wait_site *site,
                  double all_ns);

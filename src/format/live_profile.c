@@ -704,13 +704,25 @@ static uint32_t read_parts(const struct reading *r, const struct ar_sync *sync,
         struct ar_sync_part part;
 
         memcpy(&part, (const char *)(sync + 1) + i * sizeof part, sizeof part);
+
+        float ticks = part.ticks < 0 ? -part.ticks : part.ticks;
+
         parts[n].node = node_of(r, part.node_ref);
-        parts[n].spare = 0;
-        parts[n].ns =
-            part.ticks > 0 && part.ticks < 0x1p62f ? nanoseconds(r, (uint64_t)part.ticks) : 0;
+        parts[n].is_rest = part.ticks < 0;
+        parts[n].ns = ticks > 0 && ticks < 0x1p62f ? nanoseconds(r, (uint64_t)ticks) : 0;
         n += parts[n].node != AR_NO_ID;
     }
     return n;
+}
+
+/* Number 0 of communicators is none. */
+static uint32_t own_rank(const struct reading *r, uint32_t comm)
+{
+    const struct ar_live_comm *facts = comm ? &r->comms[comm].facts : NULL;
+
+    if (!facts || facts->rank >= AR_PEER_UNKNOWN / 2)
+        return AR_NO_ID;
+    return AR_OWN_RANK(facts->rank, facts->side & 1);
 }
 
 static enum ar_status add_sync(struct reading *r, const struct ar_sync *sync, uint32_t location)
@@ -727,6 +739,7 @@ static enum ar_status add_sync(struct reading *r, const struct ar_sync *sync, ui
         .kind = sync->kind,
         .flags = sync->flags,
         .comm = sync->comm ? r->comms[sync->comm].id + 1 : 0,
+        .rank = own_rank(r, sync->comm),
         .sequence = sync->sequence,
         .peer = sync->peer,
         .node = node_of(r, sync->node_ref),

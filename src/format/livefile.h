@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 #define AR_LIVE_MAGIC "ALLRLIVE"
-#define AR_LIVE_VERSION 5
+#define AR_LIVE_VERSION 6
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
@@ -243,7 +243,7 @@ struct ar_live_comm {
     uint32_t rank;
     uint32_t made_ref;  /* the node of the call that made it; 0: not known */
     uint32_t is_hidden; /* 1: mpi4py made it for itself; it is shown as its parent */
-    uint32_t spare;
+    uint32_t side;      /* of two groups: which one this process is in, 0 or 1; see AR_OWN_RANK */
 };
 
 struct ar_live_thread {
@@ -281,6 +281,8 @@ struct ar_live_thread {
 #define AR_NODE_FILTERS 0x400u
 /* Likewise: a function in C that has returned; it is open because what it called goes on. */
 #define AR_NODE_RETURNED 0x800u
+/* An MPI call that leaves records in streams: its time is theirs. */
+#define AR_NODE_SYNCS 0x1000u
 
 struct ar_node {
     uint64_t key;
@@ -363,9 +365,9 @@ enum ar_task_word { AR_TASK_AWAITED_TICKS };
 
 /*
  * What a thread waited for: one record a synchronising call, in extents of kind STREAM, in the order
- * in which the calls ended. `n_parts` of struct ar_sync_part follow: on what the thread spent its
- * time since the last record that had any, its few largest nodes by what they did themselves. A
- * record without is part of the interval of the next one that has some.
+ * in which the calls ended; and one where something was posted that others may wait for. `n_parts` of struct
+ * ar_sync_part follow: on what the thread spent its time between such calls, since the last record that had any.
+ * A record without is part of the interval of the next one that has some.
  */
 enum ar_sync_kind {
     AR_SYNC_NONE = 0,
@@ -381,10 +383,13 @@ enum ar_sync_kind {
         9, /* waits for one that it has posted to be taken; only where that took a while */
     AR_SYNC_START = 10, /* MPI_Init: on the world, but none of its collective calls */
     AR_SYNC_END = 11,   /* MPI_Finalize, likewise */
+    AR_SYNC_POST = 12,  /* waits for nobody: from here on others may go on because of it */
+    AR_SYNC_UNKNOWN = 13, /* waits, for others that are not known */
     AR_N_SYNC_KINDS
 };
 
 #define AR_SYNC_NONBLOCKING 1u /* it was posted, and waited for later */
+#define AR_SYNC_HOLDS_UP 2u /* not of the main thread: which is blocked as well, and may be for this */
 
 struct ar_sync {
     uint8_t kind; /* enum ar_sync_kind */
@@ -400,9 +405,10 @@ struct ar_sync {
     uint64_t post_ticks;
 };
 
+/* What a function took itself on a call path, lines and functions in C aside: those with a good part of the interval. */
 struct ar_sync_part {
-    uint32_t node_ref;
-    float ticks;
+    uint32_t node_ref; /* one of its nodes */
+    float ticks;       /* negative: a rest, of smaller pieces in that function or below it */
 };
 
 _Static_assert(sizeof(struct ar_sync) == 48, "no holes");

@@ -65,7 +65,8 @@ enum ar_status ar_profile_stream(struct ar_profile *p, const struct ar_stream *o
     for (size_t i = 0; i < stream.n_nodes; i++)
         stream.nodes[i] = maps->nodes[stream.nodes[i]];
     for (size_t i = 0; i < stream.n_comms; i++)
-        stream.comms[i] = stream.comms[i] ? maps->comms[stream.comms[i] - 1] + 1 : 0;
+        if (stream.comms[i].comm)
+            stream.comms[i].comm = maps->comms[stream.comms[i].comm - 1] + 1;
     return add_stream(p, &stream);
 }
 
@@ -151,8 +152,11 @@ static enum ar_status write_in_order(struct ar_stream_writer *w, struct ar_strea
 {
     enum ar_status status = AR_OK;
 
+    struct ar_profile_part parts[AR_MOST_PARTS];
+
     for (struct ar_stream_cursor *c; status == AR_OK && (c = earliest(cursors, n));) {
-        status = ar_stream_put(w, &c->sync, c->parts);
+        ar_stream_parts(c, parts);
+        status = ar_stream_put(w, &c->sync, parts);
         if (!ar_stream_next(c))
             ar_stream_close(c);
     }
@@ -225,6 +229,7 @@ const char *ar_sync_kind_name(uint32_t kind)
         [AR_SYNC_FROM_ROOT] = "from_root", [AR_SYNC_TO_ROOT] = "to_root", [AR_SYNC_SCAN] = "scan",
         [AR_SYNC_SEND] = "send",           [AR_SYNC_RECEIVE] = "receive", [AR_SYNC_PROBE] = "probe",
         [AR_SYNC_TAKEN] = "taken",         [AR_SYNC_START] = "start",     [AR_SYNC_END] = "end",
+        [AR_SYNC_POST] = "post",           [AR_SYNC_UNKNOWN] = "unknown",
     };
 
     return kind < AR_N_SYNC_KINDS ? names[kind] : "none";

@@ -20,7 +20,7 @@
 #include "format/profile.h"
 
 #define AR_RUN_MAGIC "ALLRANKS"
-#define AR_RUN_VERSION 8
+#define AR_RUN_VERSION 9
 #define AR_RUN_OLDEST_VERSION 2 /* that can be read: columns and sections it lacks are empty */
 
 /* Into an empty buffer. */

@@ -382,7 +382,7 @@ static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
 }
 
 /* One a location, in their order. */
-static void decode_streams(struct ar_profile *p, struct ar_cursor *in)
+static void decode_streams(struct ar_profile *p, struct ar_cursor *in, bool are_old)
 {
     uint32_t n = ar_cursor_count(in, 7);
 
@@ -395,7 +395,10 @@ static void decode_streams(struct ar_profile *p, struct ar_cursor *in)
             in->bad = true;
             return;
         }
-        ar_stream_decode(&stream, in, p->n_nodes, p->n_comms);
+        if (are_old)
+            ar_stream_decode_old(&stream, in, p->n_nodes, p->n_comms);
+        else
+            ar_stream_decode(&stream, in, p->n_nodes, p->n_comms);
         if (in->bad)
             return;
         p->streams[p->n_streams++] = stream;
@@ -444,8 +447,9 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
     case AR_SECTION_COMPLETED:
         decode_completed(p, in);
         break;
+    case AR_SECTION_OLD_STREAMS:
     case AR_SECTION_STREAMS:
-        decode_streams(p, in);
+        decode_streams(p, in, kind == AR_SECTION_OLD_STREAMS);
         break;
     default: /* of a later version */
         break;

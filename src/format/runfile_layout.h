@@ -16,7 +16,8 @@ enum ar_section_kind {
     AR_SECTION_SYNCS = 11,  /* in version 5 only: passed over */
     AR_SECTION_SETS = 12,   /* of locations, that rows of metrics have */
     AR_SECTION_MATRIX = 13, /* one a metric */
-    AR_SECTION_STREAMS = 14,
+    AR_SECTION_OLD_STREAMS = 14, /* versions 6 to 8 */
+    AR_SECTION_STREAMS = 15,
     AR_N_SECTION_KINDS
 };
 

@@ -15,6 +15,8 @@ void ar_stream_free(struct ar_stream *stream)
     free(stream->nodes);
     free(stream->comms);
     free(stream->shapes);
+    free(stream->patterns);
+    free(stream->items);
     free(stream->own);
     *stream = (struct ar_stream){0};
 }
@@ -44,10 +46,15 @@ enum ar_status ar_stream_copy(struct ar_stream *to, const struct ar_stream *from
     to->nodes = copy_of(from->nodes, from->n_nodes * sizeof *from->nodes);
     to->comms = copy_of(from->comms, from->n_comms * sizeof *from->comms);
     to->shapes = copy_of(from->shapes, from->n_shapes * sizeof *from->shapes);
+    to->patterns = copy_of(from->patterns, from->n_patterns * sizeof *from->patterns);
+    to->items = copy_of(from->items, from->n_items * sizeof *from->items);
     to->cap_nodes = from->n_nodes;
     to->cap_comms = from->n_comms;
     to->cap_shapes = from->n_shapes;
-    if (to->nodes && to->comms && to->shapes && (!with_bytes || ar_stream_keep(to) == AR_OK))
+    to->cap_patterns = from->n_patterns;
+    to->cap_items = from->n_items;
+    if (to->nodes && to->comms && to->shapes && to->patterns && to->items &&
+        (!with_bytes || ar_stream_keep(to) == AR_OK))
         return AR_OK;
     ar_stream_free(to);
     return AR_NOMEM;
@@ -84,37 +91,45 @@ void ar_stream_begin(struct ar_stream_writer *w, uint32_t location)
     *w = (struct ar_stream_writer){.stream.location = location};
 }
 
-static enum ar_status number_of(struct ar_idmap *ids, uint32_t **items, size_t *n, size_t *cap,
-                                uint32_t item, uint32_t *number)
-{
-    *number = ar_idmap_get(ids, (uint64_t)item + 1, AR_NO_ID);
-    if (*number != AR_NO_ID)
-        return AR_OK;
-    if (ar_grow((void **)items, cap, *n + 1, sizeof **items) < 0 ||
-        ar_idmap_put(ids, (uint64_t)item + 1, (uint32_t)*n) < 0)
-        return AR_NOMEM;
-    *number = (uint32_t)*n;
-    (*items)[(*n)++] = item;
-    return AR_OK;
-}
-
 static enum ar_status node_number(struct ar_stream_writer *w, uint32_t node, uint32_t *number)
 {
     struct ar_stream *s = &w->stream;
 
-    return number_of(&w->node_ids, &s->nodes, &s->n_nodes, &s->cap_nodes, node, number);
+    *number = ar_idmap_get(&w->node_ids, (uint64_t)node + 1, AR_NO_ID);
+    if (*number != AR_NO_ID)
+        return AR_OK;
+    if (ar_grow((void **)&s->nodes, &s->cap_nodes, s->n_nodes + 1, sizeof *s->nodes) < 0 ||
+        ar_idmap_put(&w->node_ids, (uint64_t)node + 1, (uint32_t)s->n_nodes) < 0)
+        return AR_NOMEM;
+    *number = (uint32_t)s->n_nodes;
+    s->nodes[s->n_nodes++] = node;
+    return AR_OK;
+}
+
+static enum ar_status comm_number(struct ar_stream_writer *w, uint32_t comm, uint32_t rank,
+                                  uint32_t *number)
+{
+    struct ar_stream *s = &w->stream;
+
+    *number = ar_idmap_get(&w->comm_ids, (uint64_t)comm + 1, AR_NO_ID);
+    if (*number != AR_NO_ID)
+        return AR_OK;
+    if (ar_grow((void **)&s->comms, &s->cap_comms, s->n_comms + 1, sizeof *s->comms) < 0 ||
+        ar_idmap_put(&w->comm_ids, (uint64_t)comm + 1, (uint32_t)s->n_comms) < 0)
+        return AR_NOMEM;
+    *number = (uint32_t)s->n_comms;
+    s->comms[s->n_comms++] = (struct ar_stream_comm){comm, rank};
+    return AR_OK;
 }
 
 static enum ar_status find_shape(struct ar_stream_writer *w, const struct ar_profile_sync *sync,
                                  struct ar_stream_shape *shape)
 {
-    struct ar_stream *s = &w->stream;
     uint32_t posted;
 
     *shape = (struct ar_stream_shape){.kind = sync->kind, .flags = sync->flags, .peer = sync->peer};
     if (node_number(w, sync->node, &shape->node) < 0 ||
-        number_of(&w->comm_ids, &s->comms, &s->n_comms, &s->cap_comms, sync->comm, &shape->comm) <
-            0)
+        comm_number(w, sync->comm, sync->rank, &shape->comm) < 0)
         return AR_NOMEM;
     if (!sync->posted)
         return AR_OK;
@@ -165,12 +180,12 @@ static enum ar_status make_places(struct ar_stream_writer *w)
     return AR_OK;
 }
 
-static void put_call(struct ar_stream_writer *w, const struct ar_profile_sync *sync,
+static void put_call(struct ar_stream_writer *w, const struct ar_profile_sync *sync, bool has_parts,
                      const struct ar_stream_shape *shape, uint32_t id)
 {
     uint32_t next = expected(w->last, shape, id), other = sync->sequence - next;
 
-    ar_bytes_varint(&w->bytes, (uint64_t)id << SHAPE_SHIFT | (sync->n_parts ? HAS_PARTS : 0) |
+    ar_bytes_varint(&w->bytes, (uint64_t)id << SHAPE_SHIFT | (has_parts ? HAS_PARTS : 0) |
                                    (other ? HAS_OTHER_SEQUENCE : 0));
     if (other)
         ar_bytes_varint(&w->bytes, (uint32_t)(other << 1 ^ (uint32_t) - (int32_t)(other >> 31)));
@@ -182,25 +197,136 @@ static void put_call(struct ar_stream_writer *w, const struct ar_profile_sync *s
     w->exit_ns = sync->exit_ns;
 }
 
+/* ---- what was done before --------------------------------------------------------------------- */
+
+struct packed_parts {
+    uint32_t n;
+    uint32_t items[AR_MOST_PARTS];
+    uint64_t ns[AR_MOST_PARTS];
+    unsigned char shares[AR_MOST_PARTS];
+};
+
+/* In the order of items, so that the same ones are the same pattern; one that is there twice is one. */
+static void insert_part(struct packed_parts *to, uint32_t item, uint64_t ns)
+{
+    uint32_t at = to->n;
+
+    while (at > 0 && to->items[at - 1] > item)
+        at--;
+    if (at > 0 && to->items[at - 1] == item) {
+        to->ns[at - 1] += ns;
+        return;
+    }
+    memmove(&to->items[at + 1], &to->items[at], (to->n - at) * sizeof *to->items);
+    memmove(&to->ns[at + 1], &to->ns[at], (to->n - at) * sizeof *to->ns);
+    to->items[at] = item;
+    to->ns[at] = ns;
+    to->n++;
+}
+
+#define ALL_SHARES 255
+
+/* What is lost by rounding goes to the largest; what has no share is no part. */
+static void share_out(struct packed_parts *parts)
+{
+    double sum_ns = 0;
+    uint32_t n = 0, largest = 0, n_shares = 0;
+
+    for (uint32_t i = 0; i < parts->n; i++)
+        sum_ns += (double)parts->ns[i];
+    for (uint32_t i = 0; i < parts->n; i++) {
+        unsigned share =
+            sum_ns > 0 ? (unsigned)(ALL_SHARES * (double)parts->ns[i] / sum_ns + 0.5) : 0;
+
+        if (!share)
+            continue;
+        parts->items[n] = parts->items[i];
+        parts->shares[n] = (unsigned char)share;
+        largest = share > parts->shares[largest] ? n : largest;
+        n_shares += share;
+        n++;
+    }
+    parts->n = n;
+    if (n)
+        parts->shares[largest] = (unsigned char)(parts->shares[largest] + ALL_SHARES - n_shares);
+}
+
+static enum ar_status pack_parts(struct ar_stream_writer *w, const struct ar_profile_part *parts,
+                                 uint32_t n_parts, struct packed_parts *out)
+{
+    out->n = 0;
+    for (uint32_t i = 0; i < n_parts && i < AR_MOST_PARTS; i++) {
+        uint32_t node, item = AR_ITEM_UNKNOWN;
+
+        if (parts[i].node != AR_NO_ID) {
+            if (node_number(w, parts[i].node, &node) < 0)
+                return AR_NOMEM;
+            item = AR_ITEM(node, parts[i].is_rest != 0);
+        }
+        insert_part(out, item, parts[i].ns);
+    }
+    share_out(out);
+    return AR_OK;
+}
+
+static bool is_pattern(const struct ar_stream *s, uint32_t id, const struct packed_parts *parts)
+{
+    const struct ar_stream_pattern *pattern = &s->patterns[id];
+
+    return pattern->n == parts->n &&
+           memcmp(s->items + pattern->first, parts->items, parts->n * sizeof *parts->items) == 0;
+}
+
+static enum ar_status add_pattern(struct ar_stream_writer *w, const struct packed_parts *parts,
+                                  uint64_t key, uint32_t *id)
+{
+    struct ar_stream *s = &w->stream;
+
+    if (ar_grow((void **)&s->patterns, &s->cap_patterns, s->n_patterns + 1, sizeof *s->patterns) <
+            0 ||
+        ar_grow((void **)&s->items, &s->cap_items, s->n_items + parts->n, sizeof *s->items) < 0 ||
+        ar_idmap_put(&w->pattern_ids, key, (uint32_t)s->n_patterns) < 0)
+        return AR_NOMEM;
+    *id = (uint32_t)s->n_patterns++;
+    s->patterns[*id] = (struct ar_stream_pattern){(uint32_t)s->n_items, parts->n};
+    memcpy(s->items + s->n_items, parts->items, parts->n * sizeof *parts->items);
+    s->n_items += parts->n;
+    return AR_OK;
+}
+
+static enum ar_status pattern_number(struct ar_stream_writer *w, const struct packed_parts *parts,
+                                     uint32_t *id)
+{
+    uint64_t key = ar_hash_long(parts->items, parts->n * sizeof *parts->items);
+
+    for (;; key++) {
+        *id = ar_idmap_get(&w->pattern_ids, key ? key : 1, AR_NO_ID);
+        if (*id == AR_NO_ID)
+            return add_pattern(w, parts, key ? key : 1, id);
+        if (is_pattern(&w->stream, *id, parts))
+            return AR_OK;
+    }
+}
+
 enum ar_status ar_stream_put(struct ar_stream_writer *w, const struct ar_profile_sync *sync,
                              const struct ar_profile_part *parts)
 {
     struct ar_stream_shape shape;
-    uint32_t id, node;
+    struct packed_parts packed;
+    uint32_t id, pattern = 0;
 
-    if (find_shape(w, sync, &shape) < 0 || shape_number(w, &shape, &id) < 0 || make_places(w) < 0)
+    if (find_shape(w, sync, &shape) < 0 || shape_number(w, &shape, &id) < 0 ||
+        make_places(w) < 0 || pack_parts(w, parts, sync->n_parts, &packed) < 0)
         return AR_NOMEM;
-    put_call(w, sync, &shape, id);
-    if (sync->n_parts)
-        ar_bytes_varint(&w->bytes, sync->n_parts);
-    for (uint32_t i = 0; i < sync->n_parts; i++) {
-        if (node_number(w, parts[i].node, &node) < 0)
-            return AR_NOMEM;
-        ar_bytes_varint(&w->bytes, node);
-        ar_bytes_varint(&w->bytes, parts[i].ns);
+    if (packed.n && pattern_number(w, &packed, &pattern) < 0)
+        return AR_NOMEM;
+    put_call(w, sync, packed.n > 0, &shape, id);
+    if (packed.n) {
+        ar_bytes_varint(&w->bytes, pattern);
+        ar_bytes_put(&w->bytes, packed.shares, packed.n);
     }
     w->stream.n_syncs++;
-    w->stream.n_parts += sync->n_parts;
+    w->stream.n_parts += packed.n;
     return w->bytes.bad ? AR_NOMEM : AR_OK;
 }
 
@@ -225,6 +351,7 @@ enum ar_status ar_stream_end(struct ar_stream_writer *w, struct ar_stream *out)
     ar_idmap_free(&w->node_ids);
     ar_idmap_free(&w->comm_ids);
     ar_idmap_free(&w->shape_ids);
+    ar_idmap_free(&w->pattern_ids);
     free(w->last);
     *w = (struct ar_stream_writer){0};
     if (bad)
@@ -241,6 +368,8 @@ enum ar_status ar_stream_open(struct ar_stream_cursor *out, const struct ar_stre
     out->stream = stream;
     out->in = ar_cursor_over(stream->bytes, stream->n_bytes);
     out->sync = (struct ar_profile_sync){.location = stream->location};
+    out->gaps_ns = 0;
+    out->old_parts = NULL;
     out->last = malloc(n * sizeof *out->last);
     if (!out->last)
         return AR_NOMEM;
@@ -258,8 +387,23 @@ void ar_stream_close(struct ar_stream_cursor *c)
 
 static void get_parts(struct ar_stream_cursor *c, struct ar_cursor *in)
 {
-    uint64_t n = ar_cursor_varint(in);
+    uint64_t id = ar_cursor_varint(in);
+
+    if (id >= c->stream->n_patterns) {
+        in->bad = true;
+        return;
+    }
+    c->pattern = (uint32_t)id;
+    c->sync.n_parts = c->stream->patterns[id].n;
+    c->shares = ar_cursor_take(in, c->sync.n_parts);
+    c->parts_ns = c->gaps_ns;
+    c->gaps_ns = 0;
+}
+
+static void get_old_parts(struct ar_stream_cursor *c, struct ar_cursor *in)
+{
     const struct ar_stream *stream = c->stream;
+    uint64_t n = ar_cursor_varint(in);
 
     if (n > AR_MOST_PARTS)
         in->bad = true;
@@ -267,16 +411,38 @@ static void get_parts(struct ar_stream_cursor *c, struct ar_cursor *in)
         uint64_t node = ar_cursor_varint(in), ns = ar_cursor_varint(in);
 
         if (node < stream->n_nodes)
-            c->parts[i] = (struct ar_profile_part){.node = stream->nodes[node], .ns = ns};
+            c->old_parts[i] = (struct ar_profile_part){.node = stream->nodes[node], .ns = ns};
         else
             in->bad = true;
     }
     c->sync.n_parts = (uint32_t)n;
+    c->parts_ns = c->gaps_ns;
+    c->gaps_ns = 0;
+}
+
+/* The largest first. */
+void ar_stream_parts(const struct ar_stream_cursor *c, struct ar_profile_part *out)
+{
+    const struct ar_stream *s = c->stream;
+    double ns_per_share = (double)c->parts_ns / ALL_SHARES;
+
+    for (uint32_t i = 0; i < c->sync.n_parts; i++) {
+        uint32_t item = s->items[s->patterns[c->pattern].first + i], at = i;
+        struct ar_profile_part part = {
+            .node = item == AR_ITEM_UNKNOWN ? AR_NO_ID : s->nodes[(item >> 1) - 1],
+            .is_rest = item == AR_ITEM_UNKNOWN || item & 1,
+            .ns = (uint64_t)(ns_per_share * c->shares[i] + 0.5)};
+
+        for (; at > 0 && out[at - 1].ns < part.ns; at--)
+            out[at] = out[at - 1];
+        out[at] = part;
+    }
 }
 
 /* Times of one that says it took longer than the whole run are damage. */
-static void get_times(struct ar_profile_sync *s, struct ar_cursor *in)
+static void get_times(struct ar_stream_cursor *c, struct ar_cursor *in)
 {
+    struct ar_profile_sync *s = &c->sync;
     uint64_t gap = ar_cursor_varint(in), took = ar_cursor_varint(in);
     uint64_t flight = s->posted ? ar_cursor_varint(in) : 0;
 
@@ -284,6 +450,7 @@ static void get_times(struct ar_profile_sync *s, struct ar_cursor *in)
         in->bad = true;
         return;
     }
+    c->gaps_ns += gap > took ? gap - took : 0;
     s->exit_ns += gap;
     s->enter_ns = s->exit_ns - took;
     s->post_ns = s->posted ? s->exit_ns - flight : 0;
@@ -306,12 +473,15 @@ static void get_call(struct ar_stream_cursor *c, struct ar_cursor *in, uint64_t 
     c->sync.flags = shape->flags;
     c->sync.peer = shape->peer;
     c->sync.sequence = *last;
-    c->sync.comm = stream->comms[shape->comm];
+    c->sync.comm = stream->comms[shape->comm].comm;
+    c->sync.rank = stream->comms[shape->comm].rank;
     c->sync.node = stream->nodes[shape->node];
     c->sync.posted = shape->posted ? stream->nodes[shape->posted - 1] + 1 : 0;
     c->sync.n_parts = 0;
-    get_times(&c->sync, in);
-    if (head & HAS_PARTS)
+    get_times(c, in);
+    if (head & HAS_PARTS && c->old_parts)
+        get_old_parts(c, in);
+    else if (head & HAS_PARTS)
         get_parts(c, in);
 }
 
@@ -345,8 +515,10 @@ void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out)
     for (size_t i = 0; i < stream->n_nodes; i++)
         ar_bytes_varint(out, stream->nodes[i]);
     ar_bytes_varint(out, stream->n_comms);
-    for (size_t i = 0; i < stream->n_comms; i++)
-        ar_bytes_varint(out, stream->comms[i]);
+    for (size_t i = 0; i < stream->n_comms; i++) {
+        ar_bytes_varint(out, stream->comms[i].comm);
+        ar_bytes_varint(out, stream->comms[i].rank + 1); /* 0: not known */
+    }
     ar_bytes_varint(out, stream->n_shapes);
     for (size_t i = 0; i < stream->n_shapes; i++) {
         const struct ar_stream_shape *shape = &stream->shapes[i];
@@ -357,6 +529,14 @@ void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out)
         ar_bytes_varint(out, (uint32_t)(shape->peer + AR_PEER_SHIFT));
         ar_bytes_varint(out, shape->node);
         ar_bytes_varint(out, shape->posted);
+    }
+    ar_bytes_varint(out, stream->n_patterns);
+    for (size_t i = 0; i < stream->n_patterns; i++) {
+        const struct ar_stream_pattern *pattern = &stream->patterns[i];
+
+        ar_bytes_varint(out, pattern->n);
+        for (uint32_t k = 0; k < pattern->n; k++)
+            ar_bytes_varint(out, stream->items[pattern->first + k]);
     }
     ar_bytes_varint(out, stream->n_bytes);
     ar_bytes_put(out, stream->bytes, stream->n_bytes);
@@ -400,22 +580,126 @@ static void get_shapes(struct ar_stream *out, struct ar_cursor *in)
     }
 }
 
-void ar_stream_decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms)
+static void get_comms(struct ar_stream *out, struct ar_cursor *in, size_t n_comms, bool has_ranks)
+{
+    out->n_comms = ar_cursor_count(in, 1);
+    out->comms = malloc((out->n_comms + 1) * sizeof *out->comms);
+    if (!out->comms)
+        in->bad = true;
+    for (size_t i = 0; i < out->n_comms && !in->bad; i++) {
+        out->comms[i].comm = ar_cursor_varint32(in);
+        out->comms[i].rank = has_ranks ? ar_cursor_varint32(in) - 1 : AR_NO_ID;
+        in->bad = in->bad || out->comms[i].comm > n_comms;
+    }
+}
+
+/* Items are two for each node at most, and one that is not known. */
+static void get_pattern(struct ar_stream *out, struct ar_cursor *in,
+                        struct ar_stream_pattern *pattern)
+{
+    uint32_t n = ar_cursor_count(in, 1);
+
+    if (n > AR_MOST_PARTS ||
+        ar_grow((void **)&out->items, &out->cap_items, out->n_items + n, sizeof *out->items) < 0) {
+        in->bad = true;
+        return;
+    }
+    *pattern = (struct ar_stream_pattern){(uint32_t)out->n_items, n};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t item = ar_cursor_varint32(in);
+
+        if (item == 1 || item >> 1 > out->n_nodes)
+            in->bad = true;
+        out->items[out->n_items++] = item;
+    }
+}
+
+static void get_patterns(struct ar_stream *out, struct ar_cursor *in)
+{
+    out->n_patterns = ar_cursor_count(in, 1);
+    out->patterns = malloc((out->n_patterns + 1) * sizeof *out->patterns);
+    if (!out->patterns)
+        in->bad = true;
+    for (size_t i = 0; i < out->n_patterns && !in->bad; i++)
+        get_pattern(out, in, &out->patterns[i]);
+    out->cap_patterns = out->n_patterns;
+}
+
+/* What it points into may be the cursor's bytes. */
+static void decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms,
+                   bool is_old)
 {
     *out = (struct ar_stream){.location = ar_cursor_varint32(in)};
     out->n_syncs = ar_cursor_varint(in);
     out->n_parts = ar_cursor_varint(in);
     out->nodes = get_numbers(in, &out->n_nodes, n_nodes);
-    out->comms = get_numbers(in, &out->n_comms, n_comms + 1);
+    get_comms(out, in, n_comms, !is_old);
     get_shapes(out, in);
+    if (!is_old)
+        get_patterns(out, in);
     out->cap_nodes = out->n_nodes;
     out->cap_comms = out->n_comms;
     out->cap_shapes = out->n_shapes;
     out->n_bytes = ar_cursor_count(in, 1);
     out->bytes = ar_cursor_take(in, out->n_bytes);
-    /* A call is three bytes at least, a part two. */
-    if (in->bad || out->n_syncs > out->n_bytes / 3 || out->n_parts > out->n_bytes / 2) {
+    /* A call is three bytes at least, a part one; it was two. */
+    if (in->bad || out->n_syncs > out->n_bytes / 3 ||
+        out->n_parts > out->n_bytes / (is_old ? 2 : 1)) {
         in->bad = true;
         ar_stream_free(out);
     }
+}
+
+void ar_stream_decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms)
+{
+    decode(out, in, n_nodes, n_comms, false);
+}
+
+/* ---- before version 9 ------------------------------------------------------------------------- */
+
+/* The four largest nodes were kept: what the rest of the time was spent on is not known. */
+static void add_unknown(struct ar_stream_cursor *c)
+{
+    uint64_t sum_ns = 0;
+
+    for (uint32_t i = 0; i < c->sync.n_parts; i++)
+        sum_ns += c->old_parts[i].ns;
+    if (c->sync.n_parts && c->sync.n_parts < AR_MOST_PARTS && sum_ns < c->parts_ns)
+        c->old_parts[c->sync.n_parts++] =
+            (struct ar_profile_part){.node = AR_NO_ID, .is_rest = 1, .ns = c->parts_ns - sum_ns};
+}
+
+static enum ar_status pack_anew(const struct ar_stream *old, struct ar_stream *out)
+{
+    struct ar_profile_part parts[AR_MOST_PARTS];
+    struct ar_stream_cursor c;
+    struct ar_stream_writer w;
+    enum ar_status status = ar_stream_open(&c, old);
+
+    c.old_parts = parts;
+    ar_stream_begin(&w, old->location);
+    while (status == AR_OK && ar_stream_next(&c)) {
+        add_unknown(&c);
+        status = ar_stream_put(&w, &c.sync, parts);
+    }
+    ar_stream_close(&c);
+
+    enum ar_status ended = ar_stream_end(&w, out);
+
+    if (status < 0 && ended == AR_OK)
+        ar_stream_free(out);
+    return status < 0 ? status : ended;
+}
+
+void ar_stream_decode_old(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes,
+                          size_t n_comms)
+{
+    struct ar_stream old;
+
+    decode(&old, in, n_nodes, n_comms, true);
+    if (in->bad)
+        return;
+    if (pack_anew(&old, out) < 0)
+        in->bad = true;
+    ar_stream_free(&old);
 }

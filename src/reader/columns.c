@@ -269,9 +269,10 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
 
 #define SYNC_PART_COLUMNS(X)                                                                       \
     INTEGER(X, "id", row)                                                                          \
-    INTEGER(X, "node", part->node)                                                                 \
-    TEXT(X, "function", text_of(v, function_of(v, part->node)->name))                              \
-    TEXT(X, "file", text_of(v, function_of(v, part->node)->file))                                  \
+    INTEGER(X, "node", part->node == AR_NO_ID ? -1 : (int64_t)part->node)                          \
+    TEXT(X, "function", part_text(v, part, false))                                                 \
+    TEXT(X, "file", part_text(v, part, true))                                                      \
+    BOOLEAN(X, "rest", part->is_rest != 0)                                                         \
     REAL(X, "self_s", seconds((double)part->ns))
 
 #define RANK_COLUMNS(X)                                                                            \
@@ -382,6 +383,16 @@ static void read_sync(const struct ar_view *v, uint32_t id, union ar_cell *cells
     const struct ar_profile_sync *s = &v->syncs[id];
 
     SYNC_COLUMNS(PUT)
+}
+
+static struct ar_str part_text(const struct ar_view *v, const struct ar_profile_part *part, bool file)
+{
+    if (part->node == AR_NO_ID)
+        return plain_text("");
+
+    const struct ar_function *f = function_of(v, part->node);
+
+    return text_of(v, file ? f->file : f->name);
 }
 
 static void read_sync_part(const struct ar_view *v, uint32_t row, union ar_cell *cells)

@@ -167,7 +167,7 @@ static enum ar_status unpack_stream(struct ar_view *v, const struct ar_stream *s
 
         while (v->n_syncs < n_syncs && ar_stream_next(c) &&
                v->n_parts + c->sync.n_parts <= n_parts) {
-            memcpy(v->parts + v->n_parts, c->parts, c->sync.n_parts * sizeof *c->parts);
+            ar_stream_parts(c, v->parts + v->n_parts);
             v->first_part[v->n_syncs] = v->n_parts;
             v->syncs[v->n_syncs++] = c->sync;
             v->n_parts += c->sync.n_parts;

@@ -336,12 +336,30 @@ static bool tells_later(const struct ar_request *r)
            r->kind == AR_REQUEST_WRITE;
 }
 
+/*
+ * Others may go on because of what was posted here, and not of what this thread does later. A send leaves a record of
+ * its own; of what is posted together one record is enough.
+ */
+static void note_post(struct ar_mpi_call *call, const struct ar_request *r)
+{
+    struct ar_syncs *own = &call->thread->mpi->syncs;
+    bool is_waited_for = r->kind == AR_REQUEST_RECEIVE ? may_wait(r->comm, peer_of(call->abi, r->peer))
+                                                       : r->kind == AR_REQUEST_COLLECTIVE &&
+                                                             r->comm->size + r->comm->remote_size > 1;
+
+    if (is_waited_for && call->end - own->posted_at >= AR_INTERVAL_TICKS)
+        note_sync(call, r->comm, (struct ar_sync){.kind = AR_SYNC_POST, .peer = AR_PEER_ALL});
+    if (is_waited_for || r->kind == AR_REQUEST_SEND)
+        own->posted_at = call->end;
+}
+
 /* What is known when it is posted, or started. */
 static void count_posted(struct ar_mpi_call *call, const struct ar_request *r)
 {
     uint64_t n_bytes = r->n_out > r->n_in ? r->n_out : r->n_in;
     struct ar_message message = {r->comm, peer_of(call->abi, r->peer), n_bytes};
 
+    note_post(call, r);
     if (tells_later(r))
         return;
     count(call->thread, call->node, &message,

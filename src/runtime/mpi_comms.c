@@ -76,6 +76,7 @@ static uint32_t record(const struct ar_mpi_comm *comm, const char *name, uint32_
         .rank = comm->rank,
         .made_ref = making->node ? ar_live_ref(making->node) : 0,
         .is_hidden = making->is_hidden,
+        .side = comm->side,
     };
     struct ar_record head = {
         .kind = AR_RECORD_COMM, .n_name = (uint32_t)strlen(name), .n_linetable = sizeof facts};
@@ -129,6 +130,14 @@ struct answers {
     struct ar_comm_facts facts;
 };
 
+/* The same on both sides of one that has two. */
+static uint32_t first_of_all(const struct answers *said)
+{
+    uint32_t here = said->comm.first_world_rank, there = said->first_remote;
+
+    return there < here ? there : here;
+}
+
 static uint64_t identity_of(const struct answers *said, const struct ar_mpi_comm *parent,
                             const struct ar_comm_making *making)
 {
@@ -151,7 +160,7 @@ static uint64_t identity_of(const struct answers *said, const struct ar_mpi_comm
     default:
         if (!parent || !parent->identity)
             return 0;
-        return mix(mix(parent->identity, parent->n_made), comm->first_world_rank);
+        return mix(mix(parent->identity, parent->n_made), first_of_all(said));
     }
 }
 
@@ -178,6 +187,7 @@ static void describe(struct answers *said, struct ar_mpi_abi *abi, const struct 
         comm->size = parent->size;
         comm->remote_size = parent->remote_size;
         comm->rank = parent->rank;
+        comm->side = parent->side;
         comm->first_world_rank = parent->first_world_rank;
     } else if (is_comm && abi->ask.describe(making->made, facts)) {
         comm->size = facts->size;
@@ -185,8 +195,11 @@ static void describe(struct answers *said, struct ar_mpi_abi *abi, const struct 
         comm->rank = facts->rank;
         comm->first_world_rank = facts->first_world_rank;
     }
-    if (making->origin == AR_COMM_INTER)
-        said->first_remote = ar_comm_world_rank(comm, 0);
+    if (!comm->remote_size)
+        return;
+    said->first_remote =
+        ar_comm_world_rank(parent && is_like_parent(making->origin) ? parent : comm, 0);
+    comm->side = said->first_remote < comm->first_world_rank;
 }
 
 static struct ar_mpi_comm *add(const struct answers *said, struct ar_mpi_comm *parent,

@@ -31,6 +31,7 @@ struct ar_mpi_comm {
     uint64_t identity; /* 0: not known to be the same as another process's */
     uint32_t number;   /* in the live file; 0: not recorded */
     uint32_t size, remote_size, rank;
+    uint32_t side; /* of two groups: see AR_OWN_RANK */
     uint32_t first_world_rank;
     uint32_t n_made;   /* how many were made of it */
     uint32_t sequence; /* how many synchronising calls were made on it */

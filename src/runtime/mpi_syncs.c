@@ -10,10 +10,51 @@
 #define SHARE_OF_FILE 4
 static uint64_t n_bytes_used;
 
-/* ---- summing up ------------------------------------------------------------------------------ */
+#define NONE UINT32_MAX
+
+/* By node, in the order of their refs in `refs`. */
+struct ar_sync_scratch {
+    uint32_t n;
+    const uint32_t *refs;
+    int64_t *whole;   /* ticks with what it called, in this interval */
+    int64_t *own;     /* without; what is part of a record already is taken out */
+    uint32_t *above;  /* its caller, if that is here; NONE: it was open all the time */
+    uint32_t *below;  /* how many of those that it called are not done with */
+    uint32_t *others; /* a queue, or the first of each function, by hash: four for each node */
+    /* What was done by the one function that was open all the time and called these, and its ref. */
+    int64_t left;
+    uint32_t outer_ref;
+    int64_t small; /* of what was kept from before, what is too small to be a part now */
+};
+
+static struct ar_node *node_at(const struct ar_sync_scratch *s, uint32_t i)
+{
+    return ar_live_ptr(s->refs[i]);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------ */
+
+/* There is room for all that have a 32nd of the sum, and for some rests; beyond that it is the largest's. */
+static void add_part(struct ar_sync_parts *to, uint32_t ref, bool is_rest, int64_t ticks)
+{
+    float more = is_rest ? -(float)ticks : (float)ticks;
+
+    if (ticks <= 0)
+        return;
+    to->ticks += ticks;
+    for (uint32_t i = 0; i < to->n; i++)
+        if (to->items[i].node_ref == ref && (to->items[i].ticks < 0) == is_rest) {
+            to->items[i].ticks += more;
+            return;
+        }
+    if (to->n < AR_MAX_SYNC_PARTS)
+        to->items[to->n++] = (struct ar_sync_part){ref, more};
+}
+
+/* ---- what nodes took -------------------------------------------------------------------------- */
 
 /* What the node has had in this interval, by `now`: an open one is negative, see livefile.h. */
-static int64_t delta_of(const struct ar_node *node, uint64_t start, uint64_t now)
+static int64_t whole_of(const struct ar_node *node, uint64_t start, uint64_t now)
 {
     int64_t before = (int64_t)node->interval_ticks, after = node->ticks;
 
@@ -24,136 +65,222 @@ static int64_t delta_of(const struct ar_node *node, uint64_t start, uint64_t now
     return after - before;
 }
 
-static struct ar_node *touched_node(const struct ar_thread *t, uint32_t i)
+/* From now on `interval_ticks` is the node's place in the scratch: it has served its purpose. */
+static void measure(const struct ar_thread *t, struct ar_sync_scratch *s, uint64_t start,
+                    uint64_t now)
 {
-    return ar_live_ptr(t->touched[i]);
-}
+    s->left = (int64_t)(now - start);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct ar_node *node = node_at(s, i);
 
-static uint32_t n_touched(const struct ar_thread *t)
-{
-    return t->n_touched < AR_MAX_TOUCHED ? t->n_touched : AR_MAX_TOUCHED;
-}
-
-/*
- * Inclusive times become exclusive ones, in `interval_ticks`, which has served its purpose. Returns
- * what is left for the one node that has been open all the time and called these.
- */
-static int64_t make_exclusive(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
-{
-    int64_t left = (int64_t)(now - syncs->interval_start);
-    uint32_t n = n_touched(t);
-
-    for (uint32_t i = 0; i < n; i++) {
-        struct ar_node *node = touched_node(t, i);
-
-        syncs->deltas[i] = delta_of(node, syncs->interval_start, now);
-        node->interval_ticks = (uint64_t)syncs->deltas[i];
+        s->whole[i] = s->own[i] = whole_of(node, start, now);
+        node->interval_ticks = i;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        struct ar_node *parent = ar_live_ptr(touched_node(t, i)->parent_ref);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct ar_node *caller = ar_live_ptr(node_at(s, i)->parent_ref);
 
-        if (parent->epoch == t->epoch)
-            parent->interval_ticks -= (uint64_t)syncs->deltas[i];
+        s->above[i] = caller->epoch == t->epoch ? (uint32_t)caller->interval_ticks : NONE;
+        if (s->above[i] == NONE)
+            s->left -= s->whole[i];
         else
-            left -= syncs->deltas[i];
-    }
-    return left;
-}
-
-/* Keeps the largest ones, in order. */
-static void offer(struct ar_sync_part *parts, uint8_t *n_parts, uint32_t ref, int64_t ticks)
-{
-    uint8_t at = *n_parts;
-
-    if (ticks <= 0 || (at == AR_MAX_SYNC_PARTS && (float)ticks <= parts[at - 1].ticks))
-        return;
-    if (at == AR_MAX_SYNC_PARTS)
-        at--;
-    else
-        ++*n_parts;
-    for (; at > 0 && parts[at - 1].ticks < (float)ticks; at--)
-        parts[at] = parts[at - 1];
-    parts[at] = (struct ar_sync_part){ref, (float)ticks};
-}
-
-/* ---- what was before ------------------------------------------------------------------------- */
-
-static int64_t ticks_by(const struct ar_node *node, uint64_t now)
-{
-    return node->ticks < 0 ? (int64_t)((uint64_t)node->ticks + now) : node->ticks;
-}
-
-/*
- * `interval_ticks` serves nobody yet: it has what the node's children took. Nor does `epoch`: a node that is found by
- * several keys is in the table as often, and counts once.
- */
-static void sum_up_first(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
-{
-    const struct ar_node_table *all = &t->children;
-
-    syncs->n_first = 0;
-    t->root->interval_ticks = 0;
-    for (size_t i = 0; i < all->n_slots; i++)
-        if (all->slots[i].ref) {
-            struct ar_node *node = ar_live_ptr(all->slots[i].ref);
-
-            node->interval_ticks = node->epoch = 0;
-        }
-    for (size_t i = 0; i < all->n_slots; i++) {
-        struct ar_node *node = all->slots[i].ref ? ar_live_ptr(all->slots[i].ref) : NULL;
-
-        if (node && !node->epoch) {
-            node->epoch = 1;
-            ((struct ar_node *)ar_live_ptr(node->parent_ref))->interval_ticks +=
-                (uint64_t)ticks_by(node, now);
-        }
-    }
-    for (size_t i = 0; i < all->n_slots; i++) {
-        struct ar_node *node = all->slots[i].ref ? ar_live_ptr(all->slots[i].ref) : NULL;
-
-        if (node && node->epoch) {
-            node->epoch = 0;
-            offer(syncs->first, &syncs->n_first, all->slots[i].ref,
-                  ticks_by(node, now) - (int64_t)node->interval_ticks);
-        }
+            s->own[s->above[i]] -= s->whole[i];
     }
 }
 
-/* ---- an interval ----------------------------------------------------------------------------- */
+/* And part of its caller. What methods of mpi4py do themselves is theirs. */
+static bool is_in_c(uint32_t flags)
+{
+    return (flags & (AR_NODE_IN_C | AR_NODE_OPERATION)) == AR_NODE_IN_C;
+}
 
-static uint32_t innermost_untouched(const struct ar_thread *t)
+/* The innermost function that was open all the time. */
+static uint32_t find_outer(const struct ar_thread *t)
 {
     const struct ar_node *node = t->current;
 
-    while (node->epoch == t->epoch && node->parent_ref)
+    while ((node->epoch == t->epoch || is_in_c(node->flags)) && node->parent_ref)
         node = ar_live_ptr(node->parent_ref);
     return ar_live_ref(node);
 }
 
-/* The call itself is not what came before it. */
-static uint8_t sum_up(struct ar_thread *t, struct ar_syncs *syncs, const struct ar_sync *sync,
-                      struct ar_sync_part *parts)
+/*
+ * A function in C is part of its caller; calls that leave records are not what was done between them. Returns what is
+ * left in all.
+ */
+static int64_t leave_out(struct ar_sync_scratch *s)
 {
-    uint8_t n_parts = 0;
-    int64_t left = make_exclusive(t, syncs, sync->exit_ticks);
-    uint32_t innermost = innermost_untouched(t);
+    int64_t sum = 0;
 
-    for (uint8_t i = 0; i < syncs->n_first; i++) {
-        struct ar_node *node = ar_live_ptr(syncs->first[i].node_ref);
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t flags = node_at(s, i)->flags, at = s->above[i];
 
-        if (node->epoch == t->epoch)
-            node->interval_ticks += (uint64_t)syncs->first[i].ticks;
-        else if (syncs->first[i].node_ref == innermost)
-            left += (int64_t)syncs->first[i].ticks;
-        else
-            offer(parts, &n_parts, syncs->first[i].node_ref, (int64_t)syncs->first[i].ticks);
+        if (flags & AR_NODE_SYNCS) {
+            s->own[i] = 0;
+        } else if (is_in_c(flags)) {
+            while (at != NONE && is_in_c(node_at(s, at)->flags))
+                at = s->above[at];
+            if (at == NONE)
+                s->left += s->own[i];
+            else
+                s->own[at] += s->own[i];
+            s->own[i] = 0;
+        }
     }
-    syncs->n_first = 0;
-    offer(parts, &n_parts, innermost, left);
-    for (uint32_t i = 0; i < n_touched(t); i++)
-        if (t->touched[i] != sync->node_ref)
-            offer(parts, &n_parts, t->touched[i], (int64_t)touched_node(t, i)->interval_ticks);
-    return n_parts;
+    for (uint32_t i = 0; i < s->n; i++)
+        sum += s->own[i];
+    return sum + s->left;
+}
+
+/* ---- small ones ------------------------------------------------------------------------------- */
+
+static uint32_t function_of(const struct ar_sync_scratch *s, uint32_t i)
+{
+    return (uint32_t)node_at(s, i)->key;
+}
+
+/* Each function's small nodes are added up in the one that is met first; `below` is which that is. */
+static void add_up_functions(struct ar_sync_scratch *s)
+{
+    uint32_t mask = 15;
+
+    while (mask < 2 * s->n)
+        mask = 2 * mask + 1;
+    memset(s->others, 0xff, ((size_t)mask + 1) * sizeof *s->others);
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t at = function_of(s, i) * 0x9e3779b1u >> 7 & mask;
+
+        if (s->own[i] <= 0)
+            continue;
+        while (s->others[at] != NONE && function_of(s, s->others[at]) != function_of(s, i))
+            at = (at + 1) & mask;
+        if (s->others[at] == NONE) {
+            s->others[at] = i;
+            s->whole[i] = 0; /* has served its purpose */
+        }
+        s->below[i] = s->others[at];
+        s->whole[s->others[at]] += s->own[i];
+    }
+}
+
+/* Functions that have a good part in all, though on no single path. */
+static void take_functions(struct ar_sync_scratch *s, int64_t least, struct ar_sync_parts *to)
+{
+    add_up_functions(s);
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t first = s->own[i] > 0 ? s->below[i] : NONE;
+
+        if (first == NONE || s->whole[first] < least)
+            continue;
+        add_part(to, s->refs[first], false, s->own[i]);
+        s->own[i] = 0;
+    }
+}
+
+/* From the leaves: who has a good part, with what it called, is where the rest is; who has less leaves it to its caller. */
+static void take_rests(struct ar_sync_scratch *s, int64_t least, uint32_t top_ref,
+                       struct ar_sync_parts *to)
+{
+    uint32_t n = 0;
+    int64_t left = s->left + s->small;
+
+    memset(s->below, 0, s->n * sizeof *s->below);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->above[i] != NONE)
+            s->below[s->above[i]]++;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (!s->below[i])
+            s->others[n++] = i;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = s->others[k], above = s->above[i];
+
+        if (s->own[i] >= least)
+            add_part(to, s->refs[i], true, s->own[i]);
+        else if (above == NONE)
+            left += s->own[i];
+        else
+            s->own[above] += s->own[i];
+        if (above != NONE && --s->below[above] == 0)
+            s->others[n++] = above;
+    }
+    add_part(to, top_ref, true, left);
+}
+
+/* The deepest function that contains nearly the whole interval: what is small anywhere is in that one. */
+static uint32_t find_top(const struct ar_sync_scratch *s, int64_t interval)
+{
+    int64_t smallest = INT64_MAX;
+    uint32_t top = s->outer_ref;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->whole[i] >= interval - interval / 64 && s->whole[i] < smallest &&
+            !is_in_c(node_at(s, i)->flags) && !(node_at(s, i)->flags & AR_NODE_SYNCS)) {
+            top = s->refs[i];
+            smallest = s->whole[i];
+        }
+    return top;
+}
+
+/* ---- an interval ------------------------------------------------------------------------------ */
+
+static void take_kept(struct ar_sync_scratch *s, const struct ar_sync_parts *kept, int64_t least,
+                      struct ar_sync_parts *to)
+{
+    s->small = 0;
+    for (uint32_t i = 0; i < kept->n; i++) {
+        bool is_rest = kept->items[i].ticks < 0;
+        int64_t ticks = (int64_t)(is_rest ? -kept->items[i].ticks : kept->items[i].ticks);
+
+        if (ticks >= least)
+            add_part(to, kept->items[i].node_ref, is_rest, ticks);
+        else
+            s->small += ticks;
+    }
+}
+
+/* Returns what is left, in pieces that are too small. */
+static int64_t take_large(struct ar_sync_scratch *s, int64_t least, struct ar_sync_parts *to)
+{
+    int64_t small = s->small;
+
+    if (s->left >= least) {
+        add_part(to, s->outer_ref, false, s->left);
+        s->left = 0;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->own[i] >= least) {
+            add_part(to, s->refs[i], false, s->own[i]);
+            s->own[i] = 0;
+        }
+        small += s->own[i];
+    }
+    return small + s->left;
+}
+
+/* All that the scratch has nodes of, and what was kept from before. */
+static void sum_up(const struct ar_thread *t, struct ar_syncs *syncs, struct ar_sync_scratch *s,
+                   uint64_t now, struct ar_sync_parts *to)
+{
+    const struct ar_sync_parts kept = syncs->kept;
+
+    s->outer_ref = find_outer(t);
+    measure(t, s, syncs->interval_start, now);
+
+    int64_t interval = (int64_t)(now - syncs->interval_start);
+    int64_t least = (leave_out(s) + kept.ticks) / AR_LEAST_PART + 1;
+    uint32_t top_ref = find_top(s, interval);
+
+    to->n = 0;
+    to->ticks = 0;
+    take_kept(s, &kept, least, to);
+
+    int64_t small = take_large(s, least, to);
+
+    if (small < least) {
+        add_part(to, top_ref, true, small);
+        return;
+    }
+    take_functions(s, least, to);
+    take_rests(s, least, top_ref, to);
 }
 
 static void new_interval(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
@@ -162,34 +289,121 @@ static void new_interval(struct ar_thread *t, struct ar_syncs *syncs, uint64_t n
     if (++t->epoch == 0)
         t->epoch = 1;
     syncs->interval_start = now;
+    syncs->in_calls = 0;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+static void sum_up_touched(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now,
+                           struct ar_sync_parts *to)
+{
+    syncs->scratch->n = t->n_touched;
+    syncs->scratch->refs = t->touched;
+    sum_up(t, syncs, syncs->scratch, now, to);
+    new_interval(t, syncs, now);
+}
+
+/* There is no room for one more: what was done up to the last event is summed up, for the next record. */
+static void touched_many(struct ar_thread *t)
+{
+    struct ar_sync_parts parts;
+
+    sum_up_touched(t, t->syncs, t->slot->latest_ticks, &parts);
+    t->syncs->kept = parts;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------- */
+
+static void free_scratch(struct ar_sync_scratch *s)
+{
+    if (!s)
+        return;
+    free(s->whole);
+    free(s->own);
+    free(s->above);
+    free(s->below);
+    free(s->others);
+    free(s);
+}
+
+static struct ar_sync_scratch *new_scratch(size_t n_nodes)
+{
+    struct ar_sync_scratch *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->whole = malloc(n_nodes * sizeof *s->whole);
+    s->own = malloc(n_nodes * sizeof *s->own);
+    s->above = malloc(n_nodes * sizeof *s->above);
+    s->below = malloc(n_nodes * sizeof *s->below);
+    s->others = malloc((4 * n_nodes + 16) * sizeof *s->others);
+    if (s->whole && s->own && s->above && s->below && s->others)
+        return s;
+    free_scratch(s);
+    return NULL;
+}
+
+/* A node that is found by several keys is in the table as often, and counts once. */
+static uint32_t *list_nodes(const struct ar_thread *t, uint32_t *n)
+{
+    const struct ar_node_table *all = &t->children;
+    uint32_t *refs = malloc((all->n_slots + 1) * sizeof *refs);
+
+    *n = 0;
+    for (size_t i = 0; refs && i < all->n_slots; i++) {
+        struct ar_node *node = all->slots[i].ref ? ar_live_ptr(all->slots[i].ref) : NULL;
+
+        if (!node || node->epoch == t->epoch)
+            continue;
+        node->epoch = t->epoch;
+        node->interval_ticks = 0;
+        refs[(*n)++] = all->slots[i].ref;
+    }
+    return refs;
+}
+
+/* All that the thread did before anybody asked. */
+static void keep_first(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
+{
+    uint32_t n;
+    uint32_t *refs = list_nodes(t, &n);
+    struct ar_sync_scratch *s = refs ? new_scratch(n + 1) : NULL;
+    struct ar_sync_parts parts;
+
+    syncs->interval_start = t->slot->start_ticks;
+    if (s) {
+        s->n = n;
+        s->refs = refs;
+        sum_up(t, syncs, s, now, &parts);
+        syncs->kept = parts;
+    }
+    free_scratch(s);
+    free(refs);
+}
 
 void ar_syncs_begin(struct ar_thread *t, struct ar_syncs *syncs, uint64_t now)
 {
     t->touched = malloc(AR_MAX_TOUCHED * sizeof *t->touched);
-    syncs->deltas = malloc(AR_MAX_TOUCHED * sizeof *syncs->deltas);
-    if (!t->touched || !syncs->deltas) {
+    syncs->scratch = new_scratch(AR_MAX_TOUCHED);
+    if (!t->touched || !syncs->scratch) {
         ar_syncs_end(t, syncs);
         return;
     }
-    sum_up_first(t, syncs, now);
-    syncs->interval_start = now;
-    t->n_touched = 0;
+    ar_tree_touched_many = touched_many;
+    t->syncs = syncs;
     t->epoch = 1;
+    keep_first(t, syncs, now);
+    new_interval(t, syncs, now);
 }
 
 void ar_syncs_end(struct ar_thread *t, struct ar_syncs *syncs)
 {
     t->epoch = 0;
     free(t->touched);
-    free(syncs->deltas);
+    free_scratch(syncs->scratch);
     t->touched = NULL;
-    syncs->deltas = NULL;
+    syncs->scratch = NULL;
 }
 
-/* ---- records --------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------------- */
 
 static bool may_add(size_t n_bytes)
 {
@@ -201,20 +415,31 @@ static bool may_add(size_t n_bytes)
     return true;
 }
 
+/* Is what was done between calls, since somebody last said so, worth saying? */
+static bool is_worth_it(const struct ar_syncs *syncs, uint64_t now)
+{
+    uint64_t ticks = now - syncs->interval_start + (uint64_t)syncs->kept.ticks;
+
+    return ticks >= AR_INTERVAL_TICKS + syncs->in_calls;
+}
+
 void ar_sync_add(struct ar_thread *t, struct ar_syncs *syncs, const struct ar_sync *sync)
 {
-    struct {
-        struct ar_sync sync;
-        struct ar_sync_part parts[AR_MAX_SYNC_PARTS];
-    } record = {.sync = *sync};
+    struct ar_node *node = ar_live_ptr(sync->node_ref);
+    struct ar_sync_parts parts = {.n = 0};
+    struct ar_sync head = *sync;
 
-    if (t->epoch && sync->exit_ticks - syncs->interval_start >= AR_INTERVAL_TICKS) {
-        record.sync.n_parts = sum_up(t, syncs, sync, record.parts);
-        new_interval(t, syncs, sync->exit_ticks);
+    node->flags |= AR_NODE_SYNCS;
+    syncs->in_calls += sync->exit_ticks - sync->enter_ticks;
+    if (t->epoch && is_worth_it(syncs, sync->exit_ticks)) {
+        sum_up_touched(t, syncs, sync->exit_ticks, &parts);
+        syncs->kept.n = 0;
+        syncs->kept.ticks = 0;
     }
+    head.n_parts = (uint8_t)parts.n;
 
-    size_t n_bytes = sizeof record.sync + record.sync.n_parts * sizeof *record.parts;
-    void *room = may_add(n_bytes)
+    size_t n_bytes = sizeof head + parts.n * sizeof *parts.items;
+    char *room = may_add(n_bytes)
                      ? ar_extent_take(&syncs->stream, AR_EXTENT_STREAM, t->slot->number, n_bytes)
                      : NULL;
 
@@ -222,6 +447,7 @@ void ar_sync_add(struct ar_thread *t, struct ar_syncs *syncs, const struct ar_sy
         ar_livemap_lost(AR_LOST_SYNCS, 1);
         return;
     }
-    memcpy(room, &record, n_bytes);
+    memcpy(room, &head, sizeof head);
+    memcpy(room + sizeof head, parts.items, parts.n * sizeof *parts.items);
     ar_extent_publish(syncs->stream, n_bytes);
 }

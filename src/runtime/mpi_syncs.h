@@ -4,9 +4,10 @@
  * had spent its time before.
  *
  * Who is late, and why, cannot be read from totals: an imbalance that wanders from rank to rank
- * leaves equal ones. So each record has its times, and at most every AR_INTERVAL_TICKS the few nodes
- * that did most since the last time. Which nodes ran at all is noted by the tree (ar_tree_touch), so
- * that summing up costs as much as there are of these, and nothing where nobody waits.
+ * leaves equal ones. So each record has its times, and what was done since the last one that said so, if
+ * that was AR_INTERVAL_TICKS or more: all functions that took a good part of it, and for what is smaller
+ * the function that contains it. Which nodes ran at all is noted by the tree (ar_tree_touch), so that summing up
+ * costs as much as there are of these, and nothing where nobody waits.
  *
  * Records go to the live file, up to a part of its limit; beyond that they are counted.
  *
@@ -21,16 +22,28 @@ struct ar_thread; /* tree.h */
 
 /* About 20 us: what is shorter is summed up with what follows. */
 #define AR_INTERVAL_TICKS 50000
-#define AR_MAX_SYNC_PARTS 4
+/* What has less than this part of an interval is no part of its own. */
+#define AR_LEAST_PART 32
+#define AR_MAX_SYNC_PARTS 36 /* one for each 32nd, and rests */
+
+struct ar_sync_parts {
+    struct ar_sync_part items[AR_MAX_SYNC_PARTS];
+    uint32_t n;
+    int64_t ticks; /* of all */
+};
+
+/* Room for what is found out of touched nodes, an array each. */
+struct ar_sync_scratch;
 
 /* Of a thread. */
 struct ar_syncs {
     struct ar_extent *stream;
     uint64_t interval_start;
-    int64_t *deltas; /* of the touched nodes, when they are summed up */
-    /* What the thread had done before anybody asked, until the first record that has parts. */
-    struct ar_sync_part first[AR_MAX_SYNC_PARTS];
-    uint8_t n_first;
+    uint64_t in_calls;  /* ticks, of the calls that were recorded since then */
+    uint64_t posted_at; /* where something was posted last that left a record */
+    struct ar_sync_scratch *scratch;
+    /* What the thread did before anybody asked, or before there were too many nodes: for the next record. */
+    struct ar_sync_parts kept;
 };
 
 /*

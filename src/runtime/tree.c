@@ -16,6 +16,7 @@
 bool ar_tree_has_holes;
 uint64_t ar_gap_ticks = UINT64_MAX;
 void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
+void (*ar_tree_touched_many)(struct ar_thread *t);
 uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
 void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 

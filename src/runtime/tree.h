@@ -94,7 +94,8 @@ struct ar_thread {
     struct ar_mpi_thread *mpi; /* what it knows of MPI; NULL: nothing yet */
     /* The nodes that ran since it last waited for another rank; see mpi_syncs.h. 0: nobody asks. */
     uint32_t epoch, n_touched;
-    uint32_t *touched; /* refs, as a ring of AR_MAX_TOUCHED */
+    uint32_t *touched;      /* refs, at most AR_MAX_TOUCHED */
+    struct ar_syncs *syncs; /* who asks */
 };
 
 #define AR_MAX_TOUCHED 4096u
@@ -305,13 +306,18 @@ static inline void ar_tree_look(struct ar_thread *t, uint64_t now)
         ar_tree_gap(t, now);
 }
 
+/* There is no room for one more that was touched: makes some. Set by mpi_syncs.c. */
+extern void (*ar_tree_touched_many)(struct ar_thread *t);
+
 /* Before its `ticks` change: what it has had so far is of earlier intervals. */
 static inline void ar_tree_touch(struct ar_thread *t, struct ar_node *node)
 {
     if (__builtin_expect(node->epoch != t->epoch, 0)) {
+        if (__builtin_expect(t->n_touched == AR_MAX_TOUCHED, 0))
+            ar_tree_touched_many(t);
         node->epoch = t->epoch;
         node->interval_ticks = (uint64_t)node->ticks;
-        t->touched[t->n_touched++ % AR_MAX_TOUCHED] = ar_live_ref(node);
+        t->touched[t->n_touched++] = ar_live_ref(node);
     }
 }
 

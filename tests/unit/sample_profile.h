@@ -224,6 +224,7 @@ static inline bool sample_values_are_sound(const struct ar_profile *p)
 static inline bool sample_stream_is_sound(const struct ar_profile *p,
                                           const struct ar_stream *stream)
 {
+    struct ar_profile_part parts[AR_MOST_PARTS];
     struct ar_stream_cursor c;
     bool sound = stream->location < p->n_locations;
 
@@ -231,8 +232,11 @@ static inline bool sample_stream_is_sound(const struct ar_profile *p,
     while (ar_stream_next(&c)) {
         sound = sound && c.sync.node < p->n_nodes && c.sync.posted <= p->n_nodes &&
                 c.sync.comm <= p->n_comms && c.sync.enter_ns <= c.sync.exit_ns;
+        if (c.sync.n_parts <= AR_MOST_PARTS)
+            ar_stream_parts(&c, parts);
         for (uint32_t i = 0; i < c.sync.n_parts; i++)
-            sound = sound && c.parts[i].node < p->n_nodes;
+            sound = sound && i < AR_MOST_PARTS &&
+                    (parts[i].node < p->n_nodes || parts[i].node == AR_NO_ID);
     }
     ar_stream_close(&c);
     return sound;

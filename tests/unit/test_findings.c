@@ -76,6 +76,7 @@ static void meet_some(uint32_t barrier, uint32_t comm, uint32_t first, uint32_t 
         struct ar_profile_sync sync = {.location = r,
                                        .kind = AR_SYNC_BARRIER,
                                        .comm = comm,
+                                       .rank = AR_OWN_RANK(r - first, 0),
                                        .sequence = sequence,
                                        .peer = AR_PEER_ALL,
                                        .node = barrier,

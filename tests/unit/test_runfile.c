@@ -54,10 +54,12 @@ static void add_messages(struct ar_profile *p, uint32_t step, uint32_t wait)
 
 static void add_waits(struct ar_profile *p, uint32_t step, uint32_t wait)
 {
-    struct ar_profile_part parts[] = {{.node = step, .ns = 900}, {.node = 0, .ns = 80}};
+    struct ar_profile_part parts[] = {{.node = step, .ns = 900},
+                                      {.node = AR_NO_ID, .is_rest = 1, .ns = 80}};
     struct ar_profile_sync sync = {.location = 1,
                                    .kind = AR_SYNC_ALL,
                                    .comm = 1,
+                                   .rank = AR_OWN_RANK(3, 1),
                                    .sequence = 5,
                                    .peer = AR_PEER_ALL,
                                    .node = wait,
@@ -162,13 +164,14 @@ static void add_random_waits(struct ar_profile *p, struct dice *d)
     for (uint32_t i = dice_below(d, 2000); i > 0; i--) {
         uint32_t n_nodes = (uint32_t)p->n_nodes;
         struct ar_profile_part parts[] = {
-            {.node = dice_below(d, n_nodes), .ns = dice_number(d)},
-            {.node = dice_below(d, n_nodes), .ns = dice_number(d)},
+            {.node = dice_below(d, n_nodes), .ns = dice_number(d) >> 2},
+            {.node = dice_below(d, n_nodes), .is_rest = dice_below(d, 2), .ns = dice_number(d) >> 2},
         };
         struct ar_profile_sync sync = {
             .location = dice_below(d, (uint32_t)p->n_locations),
             .kind = 1 + dice_below(d, AR_N_SYNC_KINDS - 1),
             .comm = dice_below(d, (uint32_t)p->n_comms + 1),
+            .rank = AR_NO_ID, /* it is the same in all calls of a communicator */
             .sequence = dice_below(d, 1000000),
             .peer = dice_below(d, 9) - 4,
             .node = dice_below(d, n_nodes),
@@ -292,15 +295,24 @@ static bool same_comms(const struct ar_profile *a, const struct ar_profile *b)
     return same;
 }
 
+static bool same_parts(const struct ar_stream_cursor *a, const struct ar_stream_cursor *b)
+{
+    struct ar_profile_part x[AR_MOST_PARTS], y[AR_MOST_PARTS];
+
+    ar_stream_parts(a, x);
+    ar_stream_parts(b, y);
+    return memcmp(x, y, a->sync.n_parts * sizeof *x) == 0;
+}
+
 static bool same_call(const struct ar_stream_cursor *a, const struct ar_stream_cursor *b)
 {
     const struct ar_profile_sync *x = &a->sync, *y = &b->sync;
 
-    return x->location == y->location && x->kind == y->kind && x->flags == y->flags &&
+    return x->rank == y->rank && x->location == y->location && x->kind == y->kind && x->flags == y->flags &&
            x->comm == y->comm && x->sequence == y->sequence && x->peer == y->peer &&
            x->node == y->node && x->posted == y->posted && x->enter_ns == y->enter_ns &&
            x->exit_ns == y->exit_ns && x->post_ns == y->post_ns && x->n_parts == y->n_parts &&
-           memcmp(a->parts, b->parts, x->n_parts * sizeof *a->parts) == 0;
+           same_parts(a, b);
 }
 
 static bool same_stream(const struct ar_stream *a, const struct ar_stream *b)
@@ -729,13 +741,14 @@ static void test_sections_that_cannot_be(void)
     tap_ok(JUDGE(14, "\x00") == REFUSED, "waits twice");
 }
 
-/* Another section of that kind instead of the file's own; it comes last. */
+/* Another section of that kind instead of the file's own, which an older version has in another form; it comes last. */
 static void replace_section(struct ar_bytes *file, uint32_t kind, const void *section, size_t n)
 {
     for (uint32_t i = 0; i < file->data[12]; i++) {
         unsigned char *entry = file->data + HEAD_BYTES + (size_t)i * ENTRY_BYTES;
 
-        if (get_number(entry, 4) == kind) {
+        if (get_number(entry, 4) == (kind == 14 ? 15 : kind)) {
+            put_number(entry, 4, kind);
             put_number(entry + 8, 8, file->n);
             put_number(entry + 16, 8, n);
             put_number(entry + 24, 8, n);
@@ -771,6 +784,10 @@ static const struct {
      {1, 1, 2, 1, 2, 2, 0,  2, 0,  2, 2, 1, 0, 0, 4, 0,  0,
       7, 1, 1, 5, 0, 2, 10, 2, 90, 9, 1, 1, 7, 4, 0, 80, 90},
      34},
+    {15, /* the same with ranks, and patterns after the shapes */
+     {1, 1, 2, 1, 2, 2, 0, 2, 0, 0, 2, 5,  2, 1,  0, 0, 4,   0, 0,
+      7, 1, 1, 5, 0, 2, 1, 1, 4, 9, 2, 90, 9, 0, 255, 4, 0, 80, 90},
+     38},
 };
 
 /* One byte that makes no sense; or more than one, so that two rows are the same. */
@@ -806,7 +823,30 @@ static const struct {
     {14, "a wait at none of its nodes", {{15, 2}}},
     {14, "a wait that none of its nodes posted", {{22, 3}}},
     {14, "a stream that goes on", {{23, 11}}},
+    {15, "waits of no thread", {{1, 2}}},
+    {15, "more waits than bytes", {{2, 9}}},
+    {15, "more parts than bytes", {{3, 10}}},
+    {15, "a wait at no node", {{5, 3}}},
+    {15, "a wait on no communicator", {{10, 3}}},
+    {15, "a wait of no kind", {{13, 0}}},
+    {15, "a wait of a kind that there is not", {{19, AR_N_SYNC_KINDS}}},
+    {15, "a wait on none of its communicators", {{15, 2}}},
+    {15, "a wait at none of its nodes", {{17, 2}}},
+    {15, "a wait that none of its nodes posted", {{24, 3}}},
+    {15, "a part that is none of its nodes", {{27, 6}}},
+    {15, "a part that is a rest of nothing", {{27, 1}}},
+    {15, "more parts than there can be", {{26, 41}}},
+    {15, "a stream that goes on", {{28, 10}}},
 };
+
+static size_t by_hand_of(uint32_t kind)
+{
+    size_t i = 0;
+
+    while (by_hand[i].kind != kind)
+        i++;
+    return i;
+}
 
 static void test_messages_by_hand(void)
 {
@@ -814,26 +854,26 @@ static void test_messages_by_hand(void)
         tap_ok(judge_replaced(by_hand[i].kind, by_hand[i].bytes, by_hand[i].n) == ACCEPTED,
                "section %u by hand: %s", by_hand[i].kind, error.text);
     for (size_t i = 0; i < N_ITEMS(nonsense); i++) {
-        size_t which = nonsense[i].kind == 14 ? N_ITEMS(by_hand) - 1 : nonsense[i].kind - 8;
+        size_t which = by_hand_of(nonsense[i].kind);
         unsigned char bytes[sizeof by_hand[0].bytes];
 
         memcpy(bytes, by_hand[which].bytes, sizeof bytes);
         for (size_t k = 0; k < N_ITEMS(nonsense[i].changes); k++)
             if (nonsense[i].changes[k].at)
                 bytes[nonsense[i].changes[k].at] = nonsense[i].changes[k].byte;
-        tap_ok(judge_replaced(nonsense[i].kind, bytes, by_hand[which].n) == REFUSED, "refused, %s",
-               nonsense[i].what);
+        tap_ok(judge_replaced(nonsense[i].kind, bytes, by_hand[which].n) == REFUSED,
+               "section %u, refused, %s", nonsense[i].kind, nonsense[i].what);
     }
 }
 
-static uint64_t count_waits(const unsigned char *section, size_t n)
+static uint64_t count_waits(uint32_t kind, const unsigned char *section, size_t n)
 {
     struct ar_bytes file = small_file();
     struct ar_stream_cursor c;
     struct ar_profile p;
     uint64_t n_waits = 0;
 
-    replace_section(&file, 14, section, n);
+    replace_section(&file, kind, section, n);
     sample_must(ar_run_decode(&p, file.data, file.n, "x.allranks", &error));
     sample_must(ar_stream_open(&c, &p.streams[0]));
     while (ar_stream_next(&c))
@@ -848,31 +888,63 @@ static uint64_t count_waits(const unsigned char *section, size_t n)
 static void test_damaged_streams(void)
 {
     static const struct {
-        unsigned char at, byte, n_waits;
+        unsigned char kind, at, byte, n_waits;
         const char *what;
     } cases[] = {
-        {24, 2, 2, "nothing is wrong"},
-        {24, 14, 0, "a call of no shape"},
-        {26, 91, 0, "a call that began before all"},
-        {27, 255, 0, "more parts than there can be"},
-        {28, 2, 0, "a part of none of its nodes"},
-        {30, 8, 1, "the second of no shape"},
-        {32, 91, 1, "the second began before all"},
-        {33, 91, 1, "the second was posted before all"},
-        {31, 128, 1, "the second is cut off"},
+        {14, 24, 2, 2, "nothing is wrong"},
+        {14, 24, 14, 0, "a call of no shape"},
+        {14, 26, 91, 0, "a call that began before all"},
+        {14, 27, 255, 0, "more parts than there can be"},
+        {14, 28, 2, 0, "a part of none of its nodes"},
+        {14, 30, 8, 1, "the second of no shape"},
+        {14, 32, 91, 1, "the second began before all"},
+        {14, 33, 91, 1, "the second was posted before all"},
+        {14, 31, 128, 1, "the second is cut off"},
+        {15, 29, 2, 2, "nothing is wrong"},
+        {15, 29, 14, 0, "a call of no shape"},
+        {15, 31, 91, 0, "a call that began before all"},
+        {15, 32, 1, 0, "a pattern that there is not"},
+        {15, 33, 0, 2, "a part without a share"},
+        {15, 34, 8, 1, "the second of no shape"},
+        {15, 36, 91, 1, "the second began before all"},
+        {15, 37, 91, 1, "the second was posted before all"},
+        {15, 35, 128, 1, "the second is cut off"},
     };
-    size_t which = N_ITEMS(by_hand) - 1;
 
     for (size_t i = 0; i < N_ITEMS(cases); i++) {
+        size_t which = by_hand_of(cases[i].kind);
         unsigned char bytes[sizeof by_hand[0].bytes];
 
         memcpy(bytes, by_hand[which].bytes, sizeof bytes);
         bytes[cases[i].at] = cases[i].byte;
 
-        uint64_t n = count_waits(bytes, by_hand[which].n);
+        uint64_t n = count_waits(cases[i].kind, bytes, by_hand[which].n);
 
-        tap_ok(n == cases[i].n_waits, "%s: %zu waits", cases[i].what, (size_t)n);
+        tap_ok(n == cases[i].n_waits, "section %u, %s: %zu waits", cases[i].kind, cases[i].what,
+               (size_t)n);
     }
+}
+
+/* Of 81 ns before the first call 7 are known. */
+static void test_old_parts(void)
+{
+    struct ar_profile_part parts[AR_MOST_PARTS] = {{0}};
+    struct ar_bytes file = small_file();
+    struct ar_stream_cursor c;
+    struct ar_profile p;
+    size_t which = by_hand_of(14);
+
+    replace_section(&file, 14, by_hand[which].bytes, by_hand[which].n);
+    sample_must(ar_run_decode(&p, file.data, file.n, "x.allranks", &error));
+    sample_must(ar_stream_open(&c, &p.streams[0]));
+    tap_ok(ar_stream_next(&c) && c.sync.n_parts == 2 && c.sync.rank == AR_NO_ID, "parts of old");
+    ar_stream_parts(&c, parts);
+    tap_ok(parts[0].node == AR_NO_ID && parts[0].is_rest && parts[0].ns == 74 &&
+               parts[1].node == 0 && !parts[1].is_rest && parts[1].ns == 7,
+           "what was not kept is not known: %u %u", (unsigned)parts[0].ns, (unsigned)parts[1].ns);
+    ar_stream_close(&c);
+    ar_profile_free(&p);
+    ar_bytes_free(&file);
 }
 
 /* No processes, but four thousand million kinds of losses of theirs. */
@@ -993,6 +1065,7 @@ int main(void)
     test_sections_that_cannot_be();
     test_messages_by_hand();
     test_damaged_streams();
+    test_old_parts();
     test_losses_of_nobody();
     test_sections_that_overlap();
     test_heads();

@@ -216,7 +216,7 @@ WRONG(parent_wild, image_node_at(at.first)->parent_ref = 1)
 WRONG(two_roots, image_node_at(at.first)->parent_ref = 0)
 WRONG(function_none, image_node_at(at.first)->key = 0)
 WRONG(function_beyond, image_node_at(at.first)->key = 4)
-WRONG(flags, image_node_at(at.first)->flags = AR_NODE_RETURNED << 1)
+WRONG(flags, image_node_at(at.first)->flags = AR_NODE_SYNCS << 1)
 WRONG(values_wild, image_node_at(at.first)->values_ref = at.current)
 WRONG(values_twice, ((struct ar_values *)image_node_at(image_node_at(at.first)->values_ref))->kind =
                         AR_VALUES_MPI)
@@ -257,7 +257,7 @@ WRONG(wait_owner_wild, image_at(at.stream)->owner = UINT32_MAX)
 WRONG(wait_other, image_at(at.stream)->owner = 1)
 WRONG(wait_kind_none, at.wait->kind = AR_SYNC_NONE)
 WRONG(wait_kind, at.wait->kind = AR_N_SYNC_KINDS)
-WRONG(wait_flags, at.wait->flags = 2)
+WRONG(wait_flags, at.wait->flags = 4)
 WRONG(wait_comm, at.wait->comm = 2)
 WRONG(wait_node, at.wait->node_ref = at.wait->node_ref + 100)
 WRONG(wait_python, at.wait->node_ref = at.main_ref)
@@ -275,9 +275,10 @@ WRONG(post_late, at.second_wait->post_ticks = 2001)
 WRONG(post_of_blocking, at.second_wait->flags = 0)
 WRONG(part_too_long, *part_ticks(at.second_wait, 0) = 401)
 WRONG(part_too_long_first, *part_ticks(at.wait, 0) = 601)
-WRONG(part_negative, *part_ticks(at.second_wait, 1) = -1)
+WRONG(part_none, *part_ticks(at.second_wait, 1) = 0)
+WRONG(part_rest_too_long, *part_ticks(at.second_wait, 1) = -401)
 WRONG(part_no_number, *part_ticks(at.second_wait, 1) = __builtin_nanf(""))
-WRONG(part_order, *part_ticks(at.second_wait, 1) = 301)
+WRONG(parts_too_many, at.second_wait->n_parts = 41)
 WRONG(part_elsewhere, ((struct ar_sync_part *)(at.wait + 1))->node_ref = at.other)
 WRONG(parts_cut_off, at.second_wait->n_parts = 3)
 WRONG(parts_too_few, at.wait->n_parts = 0)
@@ -358,9 +359,10 @@ static void test_wrong(void)
         CASE(post_of_blocking),
         CASE(part_too_long),
         CASE(part_too_long_first),
-        CASE(part_negative),
+        CASE(part_none),
+        CASE(part_rest_too_long),
         CASE(part_no_number),
-        CASE(part_order),
+        CASE(parts_too_many),
         CASE(part_elsewhere),
         CASE(parts_cut_off),
         CASE(parts_too_few),
