@@ -36,7 +36,7 @@ PY_DIRS = $(wildcard python tools tests bench)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup build demo test test-all test-next test-aarch64 test-unit test-threads test-e2e bench-next check-mpi4py check-cpython lint lint-c lint-tidy lint-python \
+.PHONY: help setup build demo test test-all test-next test-aarch64 test-unit test-threads test-causes test-e2e bench-next check-mpi4py check-cpython lint lint-c lint-tidy lint-python \
         bench fuzz model clean system-demo system-test system-bench system-lint system-fuzz system-model system-aarch64
 
 help: ## this list
@@ -53,7 +53,7 @@ build: $(INSTALLED) ## compile and install into .venv
 demo: system-demo $(INSTALLED) $(VENV)/.pip-demo ## profile a small MPI program on 4 ranks and show the report
 	@tools/demo.sh $(VENV)
 
-test: test-unit model test-e2e ## C unit tests under ASan and UBSan, the model, then the end-to-end tests
+test: test-unit model test-causes test-e2e ## C unit tests under ASan and UBSan, the model, wait causes, then the end-to-end tests
 
 test-all: export ALLRANKS_TEST_ALL = 1
 test-all: test test-aarch64 ## the same, with every stack and every slow case, and on aarch64
@@ -100,6 +100,10 @@ test-unit: system-test test-threads $(SANITIZE)/build.ninja
 test-threads: system-test $(SANITIZE_THREADS)/build.ninja
 	@echo "test: threads under TSan"
 	@$(IN_VENV) meson test -C $(SANITIZE_THREADS) --print-errorlogs threads livemap spawning
+
+test-causes: $(VENV)/.pip-test
+	@echo "test: causes of waits in simulated programs"
+	@$(VENV)/bin/python -m pytest -q -n $(TESTS_AT_ONCE) tests/causes $(ARGS) || [ $$? -eq 5 ]
 
 test-e2e: system-test $(INSTALLED) $(VENV)/.pip-test
 	@$(VENV)/bin/python tools/stacks.py
