@@ -101,9 +101,10 @@ test-threads: system-test $(SANITIZE_THREADS)/build.ninja
 	@echo "test: threads under TSan"
 	@$(IN_VENV) meson test -C $(SANITIZE_THREADS) --print-errorlogs threads livemap spawning
 
-test-causes: $(VENV)/.pip-test
+test-causes: system-test $(SANITIZE)/build.ninja $(VENV)/.pip-test
 	@echo "test: causes of waits in simulated programs"
-	@$(VENV)/bin/python -m pytest -q -n $(TESTS_AT_ONCE) tests/causes $(ARGS) || [ $$? -eq 5 ]
+	@$(IN_VENV) meson compile -C $(SANITIZE) waits_of >$(SANITIZE).log || { cat $(SANITIZE).log; exit 1; }
+	@ALLRANKS_WAITS_OF=$(SANITIZE)/tests/unit/waits_of $(VENV)/bin/python -m pytest -q tests/causes $(ARGS) || [ $$? -eq 5 ]
 
 test-e2e: system-test $(INSTALLED) $(VENV)/.pip-test
 	@$(VENV)/bin/python tools/stacks.py

@@ -54,6 +54,7 @@ class Record:
     path: Path
     point: Point
     calls: list[Call] = field(default_factory=list)  # that were entered; empty: a receive was posted
+    receive: Call | None = None  # which one
     gap: Gap = field(default_factory=lambda: Gap(0.0))
 
 
@@ -175,7 +176,9 @@ class ThreadRecords:
 
     def add(self, call: Call) -> None:
         if call.kind == "recv" and call.post is not None:
-            self.points[id(call)] = self.record_at(call.post, call.post + CALL_S, call.post_path).point
+            posting = self.record_at(call.post, call.post + CALL_S, call.post_path)
+            posting.receive = call
+            self.points[id(call)] = posting.point
         record = self.record_at(call.enter, call.exit, call.path)
         record.calls.append(call)
         if call.post is None:
