@@ -52,7 +52,8 @@ class Planted:
 class Plan:
     """What was rolled for one program."""
 
-    def __init__(self, seed: int, n_delays: int, is_even: bool, most_ranks: int) -> None:
+    def __init__(self, seed: int, n_delays: int, is_even: bool, most_ranks: int, meetings: tuple[str, ...]) -> None:
+        self.meetings = meetings
         self.dice = dice = random.Random(seed)
         self.n = n = dice.randint(2, most_ranks)
         self.comms = {"all": tuple(dice.sample(range(n), n))}
@@ -79,7 +80,7 @@ class Plan:
     def random_meeting(self) -> Meeting:
         dice, comm = self.dice, self.dice.choice(["world", *self.comms])
         size = len(self.comms.get(comm, range(self.n)))
-        kind = dice.choice(MEETINGS)
+        kind = dice.choice(self.meetings)
         return Meeting(kind, comm, dice.randrange(size), dice.randrange(size), dice.random() < 0.5, dice.randint(2, 30))
 
     def random_delay(self, number: int, works: list[int]) -> Delay:
@@ -148,7 +149,8 @@ def send_one(me: Rank, step: Meeting, comm: Comm, top: str) -> Steps:
         yield me.recv(step.a, comm, at=top)
 
 
-def random_program(seed: int, n_delays: int, is_even: bool = True, most_ranks: int = 8) -> Planted:
+def random_program(seed: int, n_delays: int, is_even: bool = True, most_ranks: int = 8,
+                   meetings: tuple[str, ...] = MEETINGS) -> Planted:  # fmt: skip
     """If it is not even, some ranks do work that others do not, so that ranks wait without any delay."""
-    plan = Plan(seed, n_delays, is_even, most_ranks)
+    plan = Plan(seed, n_delays, is_even, most_ranks, meetings)
     return Planted(Program(f"random {seed}", plan.n, plan.body, comms=plan.comms), plan.delays)

@@ -6,6 +6,7 @@ Threads take turns in the order of time. A call completes when the ranks that MP
     run = simulate(program)                      with its planted delays
     run = simulate(program, delays=set())        without any
     run = simulate(program, noise=0.01)          every piece of work varies by up to 1 %
+    run = simulate(program, ends=logged)         every operation ends when it did in a real run
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from operations import COLLECTIVES, Comm, Location, Op, Path, Program, Rank, Steps, function_of
+
+Ends = Mapping[Location, Iterable[float]]  # of all operations of a thread, one after the other
 
 CALL_S = 2e-6  # what a call takes beyond waiting
 TAKEN_S = 1e-5  # a completed send leaves a record only if it was waited for this long
@@ -82,6 +85,7 @@ class Thread:
     steps: Steps
     random: random.Random
     now: float = 0.0
+    end: float = 0.0  # of its operation, if that was logged in a real run
     log: list[Stretch] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     blocked: Blocked | None = None
@@ -127,8 +131,10 @@ class Run:
 
 
 class Simulator:
-    def __init__(self, program: Program, delays: set[int] | None, noise: float, seed: int) -> None:
+    def __init__(self, program: Program, delays: set[int] | None, noise: float, seed: int,
+                 ends: Ends | None) -> None:  # fmt: skip
         self.program, self.delays, self.noise = program, delays, noise
+        self.ends = {location: iter(times) for location, times in (ends or {}).items()}
         world, comms = Comm("world", tuple(range(program.n_ranks)), True), program.made_comms()
         bodies = {(rank, 0): program.body for rank in range(program.n_ranks)} | dict(program.threads)
         self.threads = {}
@@ -166,6 +172,8 @@ class Simulator:
         heapq.heappush(self.turns, (at, self.n_turns, thread))
 
     def do(self, thread: Thread, op: Op) -> Request | None:
+        if self.ends:
+            thread.end = next(self.ends[thread.location])
         if op.what == "work":
             self.work(thread, op)
         elif op.what == "join":
@@ -187,6 +195,8 @@ class Simulator:
             self.planted[function_of(op.path)].add(thread.location[0])
         elif self.noise:
             seconds *= 1 + self.noise * thread.random.uniform(-1, 1)
+        if self.ends:
+            seconds = max(0.0, thread.end - thread.now)
         if seconds > 0:
             thread.log.append(Stretch(thread.now, thread.now + seconds, op.path))
         self.schedule(thread, thread.now + seconds)
@@ -217,7 +227,7 @@ class Simulator:
             assert request.sequence is not None
             thread.calls.append(Call(thread.location, op.kind, op.comm, request.sequence, request.peer, op.path, thread.now,
                                      thread.now + CALL_S, is_post=True, message=request.message))  # fmt: skip
-        self.schedule(thread, thread.now + CALL_S)
+        self.schedule(thread, max(thread.now + CALL_S, thread.end))
         return request
 
     def post(self, thread: Thread, op: Op) -> Request:
@@ -288,8 +298,9 @@ class Simulator:
         thread.blocked = None
         last = max(blocked.requests, key=ready_of)
         until = max(blocked.enter, ready_of(last))
+        exit = max(until + CALL_S, thread.end)
         for request in blocked.requests:
-            call = completed_call(request, blocked, until)
+            call = completed_call(request, blocked, exit)
             if request is last and request.by != thread.location:
                 call.true_wait, call.true_late = until - blocked.enter, request.by
             if request.kind == "send" and blocked.is_posted:
@@ -297,7 +308,7 @@ class Simulator:
                     continue
                 call.kind = "taken"
             thread.calls.append(call)
-        self.schedule(thread, until + CALL_S)
+        self.schedule(thread, exit)
 
 
 def ready_of(request: Request) -> float:
@@ -331,12 +342,13 @@ def last_moved(group: dict[int, Request], ranks: Iterable[int]) -> Request | Non
     return late
 
 
-def completed_call(request: Request, blocked: Blocked, until: float) -> Call:
+def completed_call(request: Request, blocked: Blocked, exit: float) -> Call:
     assert request.sequence is not None
     return Call(request.thread.location, request.kind, request.comm, request.sequence, request.peer, blocked.path, blocked.enter,
-                until + CALL_S, request.posted if blocked.is_posted else None, request.path, message=request.message)  # fmt: skip
+                exit, request.posted if blocked.is_posted else None, request.path, message=request.message)  # fmt: skip
 
 
-def simulate(program: Program, delays: set[int] | None = None, noise: float = 0.0, seed: int = 1) -> Run:
+def simulate(program: Program, delays: set[int] | None = None, noise: float = 0.0, seed: int = 1,
+             ends: Ends | None = None) -> Run:  # fmt: skip
     """`delays`: the numbers of the planted ones that happen; None: all."""
-    return Simulator(program, delays, noise, seed).run()
+    return Simulator(program, delays, noise, seed, ends).run()
