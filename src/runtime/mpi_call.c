@@ -270,6 +270,11 @@ void ar_mpi_all_have_come(struct ar_mpi_call *call, enum ar_sync_kind kind)
 
 /* ---- what wrappers tell ---------------------------------------------------------------------- */
 
+/*
+ * MPI_PROC_NULL is no peer, and what is passed to it is no message: the call keeps its time, and
+ * nothing is counted. As a root it says on which side of an intercommunicator this process is: such a
+ * collective call is counted like any other.
+ */
 void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uint64_t n_bytes)
 {
     if (!call->thread)
@@ -278,6 +283,8 @@ void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, ui
     struct ar_mpi_comm *comm = comm_of(call, handle);
     struct ar_message message = {comm, peer_of(call->abi, peer), n_bytes};
 
+    if (message.peer == AR_PEER_NULL)
+        return;
     count(call->thread, call->node, &message,
           &(struct amounts){.n_out = 1, .bytes_out = n_bytes, .ticks = take_time(call)});
     if (classes[call->id] == CLASS_p2p)
@@ -292,6 +299,8 @@ void ar_mpi_in(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uin
     struct ar_mpi_comm *comm = comm_of(call, handle);
     struct ar_message message = {comm, peer_of(call->abi, peer), n_bytes};
 
+    if (message.peer == AR_PEER_NULL)
+        return;
     count(call->thread, call->node, &message,
           &(struct amounts){.n_in = 1, .bytes_in = n_bytes, .ticks = take_time(call)});
     if (classes[call->id] == CLASS_p2p)
@@ -343,14 +352,20 @@ static bool tells_later(const struct ar_request *r)
 static void note_post(struct ar_mpi_call *call, const struct ar_request *r)
 {
     struct ar_syncs *own = &call->thread->mpi->syncs;
-    bool is_waited_for = r->kind == AR_REQUEST_RECEIVE ? may_wait(r->comm, peer_of(call->abi, r->peer))
-                                                       : r->kind == AR_REQUEST_COLLECTIVE &&
-                                                             r->comm->size + r->comm->remote_size > 1;
+    bool is_waited_for = r->kind == AR_REQUEST_COLLECTIVE
+                             ? r->comm->size + r->comm->remote_size > 1
+                             : r->kind == AR_REQUEST_RECEIVE &&
+                                   may_wait(r->comm, peer_of(call->abi, r->peer));
 
     if (is_waited_for && call->end - own->posted_at >= AR_INTERVAL_TICKS)
         note_sync(call, r->comm, (struct ar_sync){.kind = AR_SYNC_POST, .peer = AR_PEER_ALL});
     if (is_waited_for || r->kind == AR_REQUEST_SEND)
         own->posted_at = call->end;
+}
+
+static bool is_without_peer(const struct ar_mpi_abi *abi, const struct ar_request *r)
+{
+    return r->kind != AR_REQUEST_COLLECTIVE && peer_of(abi, r->peer) == AR_PEER_NULL;
 }
 
 /* What is known when it is posted, or started. */
@@ -360,7 +375,7 @@ static void count_posted(struct ar_mpi_call *call, const struct ar_request *r)
     struct ar_message message = {r->comm, peer_of(call->abi, r->peer), n_bytes};
 
     note_post(call, r);
-    if (tells_later(r))
+    if (tells_later(r) || is_without_peer(call->abi, r))
         return;
     count(call->thread, call->node, &message,
           &(struct amounts){.n_out = r->kind == AR_REQUEST_SEND || r->n_out,
@@ -498,7 +513,7 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
     bool told = r.kind == AR_REQUEST_RECEIVE;
     uint32_t peer = peer_of(call->abi, told ? done->source : r.peer);
 
-    if (tells_later(&r))
+    if (tells_later(&r) && !is_without_peer(call->abi, &r))
         count_received(call, &r, peer, done->n_bytes);
     sync_completed(call, &r, peer, done->tag);
 }

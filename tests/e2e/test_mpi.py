@@ -199,6 +199,21 @@ def test_every_kind_of_call_through_open_mpi_with_the_standards_abi(mpiabi: Sand
     assert re.search(r"^mpi +Open MPI v\S+ \(MPI-5 ABI\)$", said, re.MULTILINE), said
 
 
+@pytest.mark.every_stack
+def test_nobody_is_no_peer(mpi: Sandbox):
+    n_ranks = 3
+    done = mpi.recorded_ranks(n_ranks, workload("open_chain.py"))
+    assert done.code == 0, done
+    told = json.loads(mpi.answer("mpi", "--json", "open_chain.allranks"))
+    assert {row["kind"] for row in told["by_peer"]} == {"rank", "all"}
+    sent: Counter = Counter()
+    for row in told["paths"]:
+        sent.update({(row["caller"], "out"): row["messages_out"], (row["caller"], "in"): row["messages_in"]})
+        assert row["calls"] == 0 or row["time_ns"]["sum"] > 0
+    for way in ("blocking", "nonblocking", "persistent", "both_ways", "objects", "objects_later", "objects_both_ways"):
+        assert (sent[way, "out"], sent[way, "in"]) == (2 * (n_ranks - 1), 2 * (n_ranks - 1)), way
+
+
 def test_what_is_completed_in_a_pause_is_not_taken_for_the_next_one(mpi: Sandbox):
     done = mpi.recorded_ranks(1, workload("requests_in_pauses.py"))
     assert done.code == 0, done
