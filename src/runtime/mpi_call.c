@@ -435,6 +435,16 @@ void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t handle)
         ar_request_forget(handle);
 }
 
+/* No other process has a part in it, so that there is no communication that computing could hide. */
+static bool is_local(const struct ar_mpi_abi *abi, const struct ar_request *r)
+{
+    bool is_communication =
+        r->kind != AR_REQUEST_READ && r->kind != AR_REQUEST_WRITE && r->kind != AR_REQUEST_OTHER;
+
+    return is_communication &&
+           (r->comm->size + r->comm->remote_size == 1 || is_without_peer(abi, r));
+}
+
 /* How long it took, and where: at the node that completed it. */
 static void count_completed(struct ar_mpi_call *call, const struct ar_request *r,
                             uint32_t n_together)
@@ -506,7 +516,8 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
 
     if (call->is_nested || !ar_request_end(handle, &r) || !call->thread)
         return;
-    count_completed(call, &r, n_together ? n_together : 1);
+    if (!is_local(call->abi, &r))
+        count_completed(call, &r, n_together ? n_together : 1);
     if (done->is_cancelled && (r.kind == AR_REQUEST_SEND || r.kind == AR_REQUEST_RECEIVE))
         return;
 

@@ -214,8 +214,18 @@ def test_nobody_is_no_peer(mpi: Sandbox):
         assert (sent[way, "out"], sent[way, "in"]) == (2 * (n_ranks - 1), 2 * (n_ranks - 1)), way
 
 
+def test_what_concerns_no_other_rank_is_no_communication_to_hide(mpi: Sandbox):
+    done = mpi.recorded_ranks(3, workload("open_chain.py"))
+    assert done.code == 0, done
+    followed: Counter = Counter()
+    for row in json.loads(mpi.answer("mpi", "--requests", "--json", "open_chain.allranks"))["requests"]:
+        followed[row["posted"]["caller"]] += row["n"]
+    assert followed["nonblocking"] == followed["persistent"] == followed["objects_later"] == 2 * 2 * 2
+    assert followed["with_itself"] == 0
+
+
 def test_what_is_completed_in_a_pause_is_not_taken_for_the_next_one(mpi: Sandbox):
-    done = mpi.recorded_ranks(1, workload("requests_in_pauses.py"))
+    done = mpi.recorded_ranks(2, workload("requests_in_pauses.py"))
     assert done.code == 0, done
     noted = json.loads(done.out)
     rows = json.loads(mpi.answer("mpi", "--requests", "--json", "requests_in_pauses.allranks"))["requests"]

@@ -30,8 +30,8 @@ def lost_of(mpi: Sandbox, run: str) -> Counter:
 
 def test_full_tables(mpi: Sandbox):
     program = (workload("full_tables.py"), "100000", "20000")
-    plain = mpi.plain_ranks(1, *program)
-    done = mpi.recorded_ranks(1, *program)
+    plain = mpi.plain_ranks(2, *program)
+    done = mpi.recorded_ranks(2, *program)
     assert (plain.code, done.code) == (0, 0), (plain, done)
     without, noted = json.loads(plain.out), json.loads(done.out)
     print("processor's time without and with:", without["user_s"], noted["user_s"])
@@ -70,8 +70,8 @@ def test_a_stream_that_is_full(mpi: Sandbox):
 
 
 def test_requests_in_error(mpi: Sandbox):
-    plain = mpi.plain_ranks(1, workload("requests_in_error.py"))
-    done = mpi.recorded_ranks(1, workload("requests_in_error.py"))
+    plain = mpi.plain_ranks(2, workload("requests_in_error.py"))
+    done = mpi.recorded_ranks(2, workload("requests_in_error.py"))
     assert (plain.code, done.code) == (0, 0), (plain, done)
     assert done.out == plain.out
     noted = json.loads(done.out)
