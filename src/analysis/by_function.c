@@ -43,7 +43,8 @@ static void group_nodes(struct ar_by_function *b, const uint32_t *group_of)
 
 /*
  * Depth first, with a counter for each function that says how many of its nodes the walk is in: no
- * node has to look at its ancestors, of which recursion makes hundreds of thousands.
+ * node has to look at its ancestors, of which recursion makes hundreds of thousands. An inherited call
+ * is not the child's, so a call of the same function below it is outermost.
  */
 static void find_outermost(const struct ar_profile *p, const struct ar_totals *t,
                            uint32_t *n_active, bool *outermost)
@@ -52,17 +53,18 @@ static void find_outermost(const struct ar_profile *p, const struct ar_totals *t
     uint32_t node = 0;
 
     for (;;) {
-        outermost[node] = n_active[nodes[node].function]++ == 0;
+        outermost[node] = n_active[nodes[node].function] == 0;
+        n_active[nodes[node].function] += !t->is_inherited[node];
         if (t->first_child[node] != AR_NO_ID) {
             node = t->first_child[node];
             continue;
         }
-        n_active[nodes[node].function]--;
+        n_active[nodes[node].function] -= !t->is_inherited[node];
         while (t->next_sibling[node] == AR_NO_ID) {
             node = nodes[node].parent;
             if (node == AR_NO_ID)
                 return;
-            n_active[nodes[node].function]--;
+            n_active[nodes[node].function] -= !t->is_inherited[node];
         }
         node = t->next_sibling[node];
     }
@@ -134,7 +136,7 @@ static void add_node(struct ar_shares *s, uint32_t node, struct ar_share *shares
     struct ar_row times = {0}, selves = ar_selves_get(&s->selves, node);
 
     if (s->b->outermost[node])
-        times = ar_rows_get(&s->times, node);
+        times = s->b->t->is_inherited[node] ? selves : ar_rows_get(&s->times, node);
     for (size_t i = 0; i < calls.n; i++)
         share_of(s, &calls.values[i], shares)->n_calls += calls.values[i].value;
     for (size_t i = 0; i < times.n; i++)

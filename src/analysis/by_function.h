@@ -4,7 +4,9 @@
  *
  * Calls and self time are sums over a function's nodes. Time is the sum over those nodes that have
  * no node of the same function above them: what a recursive function spends in itself counts once,
- * as in pstats. In a profile of caller pairs all of it is the figures of the function's one node.
+ * as in pstats. A forked child starts inside calls of its parent. Of the child's time in such a call
+ * only the self time counts: the call is the parent's, and what the child calls counts by itself. In a
+ * profile of caller pairs all of it is the figures of the function's one node.
  *
  * Life cycle: built from a profile and its totals, which must outlive it and stay as they are.
  * Threads: read-only once built. Cost: linear in nodes and values, plus functions times processes.

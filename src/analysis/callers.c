@@ -5,6 +5,7 @@
 
 struct grouping {
     const struct ar_profile *p;
+    const struct ar_totals *t;
     bool of_pairs;
     uint32_t function;
     uint32_t *group_of;
@@ -18,6 +19,12 @@ static bool is_it(const struct grouping *g, uint32_t node)
     return g->p->nodes[node].function == g->function;
 }
 
+/* What a forked child calls inside an inherited call is no part of the time of that call. */
+static bool is_call_of_it(const struct grouping *g, uint32_t node)
+{
+    return is_it(g, node) && !g->t->is_inherited[node];
+}
+
 /* Parents come first. */
 static void group_callers(struct grouping *g)
 {
@@ -26,7 +33,7 @@ static void group_callers(struct grouping *g)
 
         if (g->of_pairs && !ar_node_is_pair(g->p, i))
             continue;
-        g->is_within[i] = !g->of_pairs && (g->is_within[parent] || is_it(g, parent));
+        g->is_within[i] = !g->of_pairs && (g->is_within[parent] || is_call_of_it(g, parent));
         if (is_it(g, i)) {
             g->group_of[i] = g->p->nodes[parent].function;
             g->counts_time[i] = !g->is_within[i];
@@ -44,7 +51,7 @@ static void group_callees(struct grouping *g)
         g->is_within[i] = !g->of_pairs && (g->is_within[parent] || g->counts_time[parent]);
         if (is_it(g, i) && !is_pair && !g->is_within[i]) {
             g->group_of[i] = (uint32_t)g->p->n_functions;
-        } else if (is_it(g, parent) && (is_pair || !g->of_pairs) && !is_it(g, i)) {
+        } else if (is_call_of_it(g, parent) && (is_pair || !g->of_pairs) && !is_it(g, i)) {
             g->group_of[i] = g->p->nodes[i].function;
             g->counts_time[i] = !g->is_within[i];
         }
@@ -56,6 +63,7 @@ static enum ar_status build(struct ar_by_function *out, const struct ar_profile 
 {
     struct grouping g = {
         .p = p,
+        .t = t,
         .of_pairs = t->of_pairs,
         .function = function,
         .group_of = malloc((p->n_nodes + 1) * sizeof *g.group_of),

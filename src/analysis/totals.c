@@ -370,6 +370,24 @@ static enum ar_status build_doubts(struct ar_totals *t, const struct ar_profile 
     return AR_OK;
 }
 
+/* Parents come first: below a child process, all of it is the child's. */
+static enum ar_status find_inherited(struct ar_totals *t, const struct ar_profile *p)
+{
+    bool *is_in_child = calloc(p->n_nodes + 1, sizeof *is_in_child);
+
+    if (!is_in_child)
+        return AR_NOMEM;
+    for (uint32_t node = 1; node < p->n_nodes; node++) {
+        uint32_t kind = p->functions[p->nodes[node].function].kind;
+
+        is_in_child[node] = kind == AR_FUNCTION_PROCESS || is_in_child[p->nodes[node].parent];
+        t->is_inherited[node] = is_in_child[node] && !t->n_calls[node] &&
+                                kind != AR_FUNCTION_PROCESS && kind != AR_FUNCTION_THREAD;
+    }
+    free(is_in_child);
+    return AR_OK;
+}
+
 static enum ar_status build_sums(struct ar_totals *t, const struct ar_profile *p)
 {
     const struct {
@@ -384,7 +402,7 @@ static enum ar_status build_sums(struct ar_totals *t, const struct ar_profile *p
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (sum_over_ranks(p, sums[i].metric, sums[i].to) < 0)
             return AR_NOMEM;
-    return build_doubts(t, p);
+    return find_inherited(t, p) < 0 ? AR_NOMEM : build_doubts(t, p);
 }
 
 const char *const ar_overhead_names[AR_N_OVERHEADS] = {
@@ -429,11 +447,12 @@ static bool allocate(struct ar_totals *t, size_t n)
     t->bytes_out = calloc(n, sizeof *t->bytes_out);
     t->bytes_in = calloc(n, sizeof *t->bytes_in);
     t->awaited_ns = calloc(n, sizeof *t->awaited_ns);
+    t->is_inherited = calloc(n, sizeof *t->is_inherited);
     t->n_primitive = calloc(n, sizeof *t->n_primitive);
     t->first_child = calloc(n, sizeof *t->first_child);
     t->next_sibling = calloc(n, sizeof *t->next_sibling);
     return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->awaited_ns &&
-           t->n_primitive && t->first_child && t->next_sibling;
+           t->is_inherited && t->n_primitive && t->first_child && t->next_sibling;
 }
 
 enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
@@ -465,6 +484,7 @@ void ar_totals_free(struct ar_totals *t)
     free(t->bytes_out);
     free(t->bytes_in);
     free(t->awaited_ns);
+    free(t->is_inherited);
     free(t->n_primitive);
     free(t->first_child);
     free(t->next_sibling);

@@ -7,7 +7,8 @@
  * estimated they may come to more than the whole. The sum of all self times is the time of the root
  * and of the threads if nothing is estimated (but for rounding to nanoseconds), and no less if
  * something is. Where a child's time is estimated, so is the self time of its parent. In a profile of caller pairs self times are given, and it is those of functions,
- * without pairs, that add up. Built in time linear in nodes and values, row by row: see format/rows.h.
+ * without pairs, that add up. A forked child begins inside calls of its parent: these have time in the child, and
+ * no call. Built in time linear in nodes and values, row by row: see format/rows.h.
  *
  *     struct ar_totals t;
  *     if (ar_totals_build(&t, &profile) < 0) ...
@@ -57,7 +58,8 @@ struct ar_totals {
     uint64_t *n_calls;             /* by node, over all ranks */
     uint64_t *n_primitive;         /* likewise, of caller pairs */
     uint64_t *bytes_out, *bytes_in;
-    uint64_t *awaited_ns;                 /* by node of a task, over all ranks */
+    uint64_t *awaited_ns; /* by node of a task, over all ranks */
+    bool *is_inherited;   /* by node: a call that was open when a child was forked */
     uint32_t *first_child, *next_sibling; /* AR_NO_ID ends a list; the longest time comes first */
     double mean_wall_ns;                  /* of the ranks */
     double mpi_ns;                        /* mean over ranks of the time in MPI calls */

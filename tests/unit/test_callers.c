@@ -225,6 +225,50 @@ static enum ar_status try_all(void)
     return status;
 }
 
+/* main calls f, which forks: the child goes on in the parent's calls, works in f itself and calls g. */
+static void test_forked(void)
+{
+    struct ar_profile forked;
+    struct ar_totals totals;
+    struct ar_by_function by, callees, callers;
+
+    sample_start(&forked);
+
+    uint32_t here = sample_thread(&forked, sample_rank(&forked, 0), 0);
+    uint32_t functions[] = {sample_function(&forked, AR_FUNCTION_PROCESS, "a.py", 0),
+                            sample_function(&forked, AR_FUNCTION_PYTHON, "main", 1),
+                            sample_function(&forked, AR_FUNCTION_PYTHON, "f", 2),
+                            sample_function(&forked, AR_FUNCTION_PYTHON, "g", 3)};
+    const struct {
+        uint32_t parent, function, n_calls, ns;
+    } nodes[] = {{0, 1, 1, 100}, {1, 2, 1, 40},  {2, 3, 1, 30}, /* the parent's */
+                 {0, 0, 0, 500}, {4, 1, 0, 500}, {5, 2, 0, 500}, {6, 3, 2, 480}};
+
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        uint32_t node = sample_node(&forked, nodes[i].parent, functions[nodes[i].function], 1);
+
+        sample_value(&forked, AR_METRIC_TIME, node, here, nodes[i].ns);
+        if (nodes[i].n_calls)
+            sample_value(&forked, AR_METRIC_CALLS, node, here, nodes[i].n_calls);
+    }
+    sample_must(ar_totals_build(&totals, &forked));
+    sample_must(ar_by_function_build(&by, &forked, &totals));
+    sample_must(ar_callees_build(&callees, &forked, &totals, functions[2]));
+    sample_must(ar_callers_build(&callers, &forked, &totals, functions[3]));
+    tap_ok(has(&by.sums[functions[1]], 1, 100) && has(&by.sums[functions[2]], 1, 40 + 20) &&
+               by.sums[functions[2]].self.mean == 10 + 20 && has(&by.sums[functions[3]], 3, 510),
+           "what a forked child calls is no part of the calls that it was born in");
+    tap_ok(has(&callees.sums[functions[3]], 1, 30) &&
+               callees.sums[forked.n_functions].self.mean == 10 + 20 &&
+               has(&callers.sums[functions[2]], 3, 510),
+           "nor is it among what these call, and yet its callers are known");
+    ar_by_function_free(&by);
+    ar_by_function_free(&callees);
+    ar_by_function_free(&callers);
+    ar_totals_free(&totals);
+    ar_profile_free(&forked);
+}
+
 static void test_no_memory(void)
 {
     enum ar_status status = AR_NOMEM;
@@ -246,6 +290,7 @@ int main(void)
     test_hot_path();
     test_bottom_up();
     test_pairs();
+    test_forked();
     test_no_memory();
     ar_totals_free(&t);
     ar_profile_free(&p);
