@@ -97,22 +97,22 @@ enum ar_status ar_callees_build(struct ar_by_function *out, const struct ar_prof
     return build(out, p, t, function, true);
 }
 
-static uint32_t longest_child(const struct ar_totals *t, uint32_t node)
+static uint32_t longest_child(const struct ar_profile *p, const struct ar_totals *t, uint32_t node)
 {
     uint32_t longest = t->first_child[node];
 
     for (uint32_t c = longest; c != AR_NO_ID; c = t->next_sibling[c])
-        if (t->time[c].sum > t->time[longest].sum)
+        if (ar_totals_rank(t, p, c) > ar_totals_rank(t, p, longest))
             longest = c;
     return longest;
 }
 
 void ar_mark_hot_path(const struct ar_profile *p, const struct ar_totals *t, bool *is_hot)
 {
-    uint32_t node = t->of_pairs || p->n_nodes < 2 ? AR_NO_ID : longest_child(t, 0);
+    uint32_t node = t->of_pairs || p->n_nodes < 2 ? AR_NO_ID : longest_child(p, t, 0);
 
     while (node != AR_NO_ID && t->time[node].sum > 0) {
-        uint32_t next = longest_child(t, node);
+        uint32_t next = longest_child(p, t, node);
 
         is_hot[node] = true;
         node = next == AR_NO_ID || t->time[next].sum <= t->self[node].sum ? AR_NO_ID : next;

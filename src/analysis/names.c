@@ -2,6 +2,7 @@
 #include "analysis/names.h"
 
 #include "analysis/mpi_class.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,45 @@ static const char *name_of_builtin(const char *name, char *room)
     return room;
 }
 
+/* Where a dotted name begins: behind the directory that modules are installed in. */
+static const char *outermost_package(const char *file, const char *last)
+{
+    static const char *const homes[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+        const char *home = strstr(file, homes[i]);
+        const char *inside = home ? strchr(home + strlen(homes[i]) - 1, '/') : NULL;
+
+        if (inside && inside + 1 <= last)
+            return inside + 1;
+    }
+    return last;
+}
+
+/*
+ * "numpy.linalg" of "…/site-packages/numpy/linalg/__init__.py". Outside of such directories it is not
+ * recorded which directories above a package are packages: only the last one is named.
+ */
+static const char *name_of_package(const char *file, char *room)
+{
+    const char *end = strrchr(file, '/'), *last = end;
+
+    while (last > file && last[-1] != '/')
+        last--;
+    snprintf(room, AR_NAME_BYTES, "%.*s", (int)(end - outermost_package(file, last)),
+             outermost_package(file, last));
+    for (char *at = room; (at = strchr(at, '/'));)
+        *at = '.';
+    return room;
+}
+
+static bool is_package(const struct ar_profile *p, const struct ar_function *f)
+{
+    return f->kind == AR_FUNCTION_PYTHON &&
+           strcmp(ar_strtab_text(&p->strings, f->name), "<module>") == 0 &&
+           ar_ends_with(ar_strtab_text(&p->strings, f->file), "/__init__.py");
+}
+
 /* Of a list of functions that is longer the first ones. */
 #define MOST_UNASSIGNED (AR_NAME_BYTES - 20)
 
@@ -49,6 +89,8 @@ const char *ar_plain_name(const struct ar_profile *p, uint32_t function, char *r
 {
     const char *name = ar_strtab_text(&p->strings, p->functions[function].name);
 
+    if (is_package(p, &p->functions[function]))
+        return name_of_package(ar_strtab_text(&p->strings, p->functions[function].file), room);
     if (p->functions[function].kind == AR_FUNCTION_MPI)
         return ar_mpi_class_of(name).function;
     if (p->functions[function].kind == AR_FUNCTION_UNASSIGNED) {

@@ -4,7 +4,7 @@
  *
  * cProfile knows functions in C by long names: here "len" is "built-in method builtins.len", and
  * "list.append" is "method 'append' of 'list' objects". MPI functions are known without the ending of
- * their large-count forms.
+ * their large-count forms. The code of a package, `<module>` in `__init__.py`, has the package's name.
  *
  *     char room[AR_NAME_BYTES];
  *     puts(ar_plain_name(&profile, function, room));

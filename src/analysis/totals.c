@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/totals.h"
 
+#include "base/text.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +218,33 @@ static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* Parents come first, so that going backwards each has its children's before it is asked for. */
+static void find_mpi_below(struct ar_totals *t, const struct ar_profile *p)
+{
+    for (size_t node = p->n_nodes; node-- > 1;) {
+        uint32_t parent = p->nodes[node].parent;
+
+        if (ar_totals_is_mpi(t, p, (uint32_t)node))
+            t->mpi_below_ns[node] = t->time[node].sum;
+        t->mpi_below_ns[parent] += t->mpi_below_ns[node];
+    }
+}
+
+/* "from package import module" calls `__import__`, which imports the module. */
+static bool is_import(const struct ar_profile *p, uint32_t node)
+{
+    const struct ar_function *f = &p->functions[p->nodes[node].function];
+
+    return f->kind == AR_FUNCTION_IMPORT ||
+           (f->kind == AR_FUNCTION_BUILTIN &&
+            ar_ends_with(ar_strtab_text(&p->strings, f->name), "__import__"));
+}
+
+double ar_totals_rank(const struct ar_totals *t, const struct ar_profile *p, uint32_t node)
+{
+    return t->time[node].sum - (is_import(p, node) ? t->mpi_below_ns[node] : 0);
+}
+
 struct ordered {
     double key;
     uint32_t node;
@@ -238,7 +267,7 @@ enum ar_status ar_totals_order(struct ar_totals *t, const struct ar_profile *p, 
     if (!order)
         return AR_NOMEM;
     for (uint32_t i = 0; i < p->n_nodes; i++) {
-        order[i] = (struct ordered){keys ? keys[i] : t->time[i].sum, i};
+        order[i] = (struct ordered){keys ? keys[i] : ar_totals_rank(t, p, i), i};
         t->first_child[i] = t->next_sibling[i] = AR_NO_ID;
     }
     qsort(order, p->n_nodes, sizeof *order, smaller_first);
@@ -447,12 +476,14 @@ static bool allocate(struct ar_totals *t, size_t n)
     t->bytes_out = calloc(n, sizeof *t->bytes_out);
     t->bytes_in = calloc(n, sizeof *t->bytes_in);
     t->awaited_ns = calloc(n, sizeof *t->awaited_ns);
+    t->mpi_below_ns = calloc(n, sizeof *t->mpi_below_ns);
     t->is_inherited = calloc(n, sizeof *t->is_inherited);
     t->n_primitive = calloc(n, sizeof *t->n_primitive);
     t->first_child = calloc(n, sizeof *t->first_child);
     t->next_sibling = calloc(n, sizeof *t->next_sibling);
     return t->time && t->self && t->n_calls && t->bytes_out && t->bytes_in && t->awaited_ns &&
-           t->is_inherited && t->n_primitive && t->first_child && t->next_sibling;
+           t->mpi_below_ns && t->is_inherited && t->n_primitive && t->first_child &&
+           t->next_sibling;
 }
 
 enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
@@ -463,8 +494,10 @@ enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
     status = allocate(out, p->n_nodes) ? ar_profile_sort(p) : AR_NOMEM;
     if (status == AR_OK)
         status = build_time(out, p);
-    if (status == AR_OK)
+    if (status == AR_OK) {
+        find_mpi_below(out, p);
         status = ar_totals_order(out, p, NULL);
+    }
     if (status == AR_OK)
         status = build_self(out, p);
     if (status == AR_OK)
@@ -484,6 +517,7 @@ void ar_totals_free(struct ar_totals *t)
     free(t->bytes_out);
     free(t->bytes_in);
     free(t->awaited_ns);
+    free(t->mpi_below_ns);
     free(t->is_inherited);
     free(t->n_primitive);
     free(t->first_child);

@@ -59,6 +59,7 @@ struct ar_totals {
     uint64_t *n_primitive;         /* likewise, of caller pairs */
     uint64_t *bytes_out, *bytes_in;
     uint64_t *awaited_ns; /* by node of a task, over all ranks */
+    double *mpi_below_ns; /* by node: in MPI calls, of all ranks */
     bool *is_inherited;   /* by node: a call that was open when a child was forked */
     uint32_t *first_child, *next_sibling; /* AR_NO_ID ends a list; the longest time comes first */
     double mean_wall_ns;                  /* of the ranks */
@@ -70,10 +71,15 @@ struct ar_totals {
 };
 
 AR_MUST_CHECK enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p);
-/* Puts children in another order: the largest key, by node, comes first; NULL: the longest
- * time, as it is built. */
+/* Puts children in another order: the largest key, by node, comes first; NULL: what ar_totals_rank
+ * says, as it is built. */
 AR_MUST_CHECK enum ar_status ar_totals_order(struct ar_totals *t, const struct ar_profile *p,
                                              const double *keys);
+/*
+ * The time by which siblings are sorted, summed over all ranks. `import mpi4py.MPI` calls MPI_Init, which
+ * is no importing: an import ranks without the time of MPI calls below it.
+ */
+double ar_totals_rank(const struct ar_totals *t, const struct ar_profile *p, uint32_t node);
 void ar_totals_free(struct ar_totals *t);
 
 /*

@@ -106,7 +106,7 @@ static enum ar_status sort_children(struct ar_report *r)
 
     for (uint32_t i = 0; i < r->p->n_nodes && status == AR_OK; i++)
         keys[i] = names ? names[r->p->nodes[i].function]
-                        : ar_sort_key((enum ar_report_sort)r->sort, r->t.time[i].sum,
+                        : ar_sort_key((enum ar_report_sort)r->sort, ar_totals_rank(&r->t, r->p, i),
                                       r->t.self[i].sum, r->t.n_calls[i], &r->t.time[i]);
     if (status == AR_OK)
         status = ar_totals_order(&r->t, r->p, keys);

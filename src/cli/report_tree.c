@@ -27,43 +27,88 @@ static bool is_opened(const struct ar_report *r, uint32_t node, size_t depth, si
            (n_rows == 0 || asked || !ar_is_kind(r->p, node, AR_FUNCTION_IMPORT));
 }
 
+struct walking {
+    const struct ar_report *r;
+    size_t n_rows;
+    void (*row)(const struct ar_report *r, uint32_t node, size_t depth, void *context);
+    void *context;
+    struct ar_tree_rows rows;
+};
+
+/* Whether the node is worth a row, for which there may be no room. */
+static bool visit(struct walking *w, uint32_t node, size_t depth)
+{
+    const struct ar_report *r = w->r;
+    bool there = is_there(r, node), worth = there && (r->is_hot[node] || is_worth_a_row(r, node));
+
+    if (!worth || (w->n_rows && w->rows.n_shown >= w->n_rows)) {
+        w->rows.n_cut += there;
+        return worth;
+    }
+    if (w->row)
+        w->row(r, node, depth, w->context);
+    w->rows.n_shown++;
+    ar_mark_shown(&w->rows.marks, r->t.time[node].doubt, r->p->n_roots);
+    ar_mark_shown(&w->rows.marks, r->t.self[node].doubt, r->p->n_roots);
+    w->rows.has_hot |= r->is_hot[node];
+    return true;
+}
+
+/* The next node after all that is below this one, within `top`; `top`: there is none. */
+static uint32_t next_within(const struct ar_report *r, uint32_t node, uint32_t top, size_t *depth)
+{
+    while (node != top && r->t.next_sibling[node] == AR_NO_ID) {
+        node = r->p->nodes[node].parent;
+        --*depth;
+    }
+    return node == top ? top : r->t.next_sibling[node];
+}
+
+/*
+ * `import mpi4py.MPI` calls MPI_Init, which loads no modules: it is shown below an import even though
+ * the rest of the import is not.
+ */
+static void visit_mpi_below(struct walking *w, uint32_t import, size_t depth)
+{
+    const struct ar_report *r = w->r;
+    uint32_t node = r->t.first_child[import];
+    size_t below = depth + 1;
+
+    while (node != AR_NO_ID && node != import && r->t.mpi_below_ns[import] > 0) {
+        bool is_mpi = ar_is_kind(r->p, node, AR_FUNCTION_MPI);
+
+        if (is_mpi && is_worth_a_row(r, node))
+            visit(w, node, depth + 1);
+        if (!is_mpi && r->t.mpi_below_ns[node] > 0 && r->t.first_child[node] != AR_NO_ID)
+            node = r->t.first_child[node];
+        else
+            node = next_within(r, node, import, &below);
+    }
+}
+
 /* Depth first, without recursion: trees are as deep as programs recurse. */
 struct ar_tree_rows ar_report_walk(const struct ar_report *r, size_t n_rows,
                                    void (*row)(const struct ar_report *r, uint32_t node,
                                                size_t depth, void *context),
                                    void *context)
 {
-    struct ar_tree_rows rows = {0};
+    struct walking w = {.r = r, .n_rows = n_rows, .row = row, .context = context};
     uint32_t node = r->t.first_child[0];
     size_t depth = 0;
 
     while (node != AR_NO_ID && node != 0) {
-        bool there = is_there(r, node),
-             worth = there && (r->is_hot[node] || is_worth_a_row(r, node));
+        bool worth = visit(&w, node, depth);
 
-        if (worth && (n_rows == 0 || rows.n_shown < n_rows)) {
-            if (row)
-                row(r, node, depth, context);
-            rows.n_shown++;
-            ar_mark_shown(&rows.marks, r->t.time[node].doubt, r->p->n_roots);
-            ar_mark_shown(&rows.marks, r->t.self[node].doubt, r->p->n_roots);
-            rows.has_hot |= r->is_hot[node];
-        } else {
-            rows.n_cut += there;
-        }
         if (worth && is_opened(r, node, depth, n_rows)) {
             node = r->t.first_child[node];
             depth++;
             continue;
         }
-        while (node != 0 && r->t.next_sibling[node] == AR_NO_ID) {
-            node = r->p->nodes[node].parent;
-            depth--;
-        }
-        if (node != 0)
-            node = r->t.next_sibling[node];
+        if (worth && r->n_levels == SIZE_MAX && ar_is_kind(r->p, node, AR_FUNCTION_IMPORT))
+            visit_mpi_below(&w, node, depth);
+        node = next_within(r, node, 0, &depth);
     }
-    return rows;
+    return w.rows;
 }
 
 static void print_row(const struct ar_report *r, uint32_t node, size_t depth, void *context)

@@ -126,11 +126,13 @@ const char *ar_show_name(const struct ar_profile *p, uint32_t node, size_t n_col
 const char *ar_show_function(const struct ar_profile *p, uint32_t id, size_t n_columns)
 {
     const struct ar_function *function = &p->functions[id];
-    const char *name = ar_strtab_text(&p->strings, function->name);
+    const char *full = ar_strtab_text(&p->strings, function->name), *name;
 
-    if (function->kind != AR_FUNCTION_BUILTIN && function->kind != AR_FUNCTION_UNASSIGNED)
-        return name;
+    if (function->kind == AR_FUNCTION_MPI)
+        return full;
     name = ar_plain_name(p, id, ar_text_buffer());
+    if (name == full && function->kind != AR_FUNCTION_BUILTIN)
+        return full;
     for (const char *dot;
          ar_count_columns(name, n_columns + 1) > n_columns && (dot = strchr(name, '.'));)
         name = dot + 1;

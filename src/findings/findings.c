@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/findings.h"
 
+#include "analysis/names.h"
 #include "findings/wait_words.h"
 #include "findings/words.h"
 
@@ -138,6 +139,8 @@ bool ar_is_code(const struct ar_profile *p, uint32_t function)
 
 const char *ar_function_name(const struct ar_profile *p, uint32_t function)
 {
+    if (p->functions[function].kind == AR_FUNCTION_PYTHON)
+        return ar_plain_name(p, function, ar_text_buffer());
     return ar_strtab_text(&p->strings, p->functions[function].name);
 }
 

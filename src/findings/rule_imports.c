@@ -16,6 +16,12 @@
 #define LEAST_SHARE 0.33
 #define LEAST_NS 0.5e9
 
+/* MPI_Init, which `import mpi4py.MPI` calls, is no importing. */
+static double importing_ns(const struct ar_evidence *e, uint32_t node)
+{
+    return e->t->time[node].sum - e->t->mpi_below_ns[node];
+}
+
 /* The longest of those that hang below imports. */
 static uint32_t longest_import(const struct ar_evidence *e)
 {
@@ -23,16 +29,16 @@ static uint32_t longest_import(const struct ar_evidence *e)
 
     for (uint32_t node = 1; node < e->p->n_nodes; node++)
         if (ar_is_outer_import(e->p, node) &&
-            (longest == AR_NO_ID || e->t->time[node].sum > e->t->time[longest].sum))
+            (longest == AR_NO_ID || importing_ns(e, node) > importing_ns(e, longest)))
             longest = node;
     return longest;
 }
 
-/* "numpy" of "…/numpy/__init__.py", "solver" of "…/solver.py"; "" where it is no file of Python. */
+/* "solver" of "…/solver.py"; "" where it is no file of Python. */
 static const char *module_name(const char *file)
 {
     char *name = ar_text_buffer();
-    const char *end = ar_ends_with(file, "/__init__.py") ? strrchr(file, '/') : strrchr(file, '.');
+    const char *end = strrchr(file, '.');
     const char *start = end;
 
     if (!ar_ends_with(file, ".py"))
@@ -64,10 +70,15 @@ static const char *imported(const struct ar_evidence *e, uint32_t import)
 
     for (uint32_t node = import + 1; node < e->p->n_nodes; node++)
         if (function_of(e, node)->kind == AR_FUNCTION_PYTHON && is_run_by(e, node, import) &&
-            (longest == AR_NO_ID || e->t->time[node].sum > e->t->time[longest].sum))
+            (longest == AR_NO_ID || importing_ns(e, node) > importing_ns(e, longest)))
             longest = node;
     if (longest == AR_NO_ID)
         return "";
+
+    const char *name = ar_function_name(e->p, e->p->nodes[longest].function);
+
+    if (strcmp(name, "<module>") != 0)
+        return name; /* a package */
     return module_name(ar_strtab_text(&e->p->strings, function_of(e, longest)->file));
 }
 

@@ -238,3 +238,18 @@ def test_a_communicator_that_is_freed_is_not_asked_about(mpi: Sandbox):
     assert (done.code, done.out) == (0, "True\n" * 2), done
     report = mpi.report("freed_communicators.allranks")
     assert sum(node["bytes_out"] for name in ("MPI_Put", "MPI_Put_c", "MPI_Isend", "MPI_Isend_c") for node in report.named(name)) == 2 * 2 * 8
+
+
+def test_starting_mpi_is_no_importing(mpi: Sandbox):
+    """`from mpi4py import MPI` calls MPI_Init: it is shown below the import, of which nothing else is."""
+    done = mpi.recorded_ranks(2, workload("open_chain.py"))
+    assert done.code == 0, done
+    text = mpi.answer("report", "--rows", "200", "--min", "0", "open_chain.allranks").decode()
+    lines = text.partition("Where the time goes")[2].partition("\nMPI ")[0].splitlines()
+    depth = [len(line) - len(line.lstrip(" *")) for line in lines]
+    (init,) = (i for i, line in enumerate(lines) if line.lstrip(" *").startswith("MPI_Init"))
+    assert "(import)" in lines[init - 1] and depth[init] == depth[init - 1] + 1
+    assert not any("__init__.py" in line for line in lines)
+    whole = mpi.answer("report", "--rows", "0", "--min", "0", "open_chain.allranks").decode()
+    assert re.search(r"^[ *]+numpy +__init__\.py:1 ", whole, re.MULTILINE)
+    assert not re.search(r"<module> +__init__\.py:1 ", whole)

@@ -267,6 +267,39 @@ static void test_doubts(void)
     ar_profile_free(&p);
 }
 
+/* The import of 100 has MPI_Init of 90 in it, beside one of 50 and a function of 95. */
+static void test_imports_rank_without_mpi(void)
+{
+    struct ar_profile p;
+    struct ar_totals t;
+
+    sample_start(&p);
+
+    uint32_t here = sample_thread(&p, sample_rank(&p, 0), 0);
+    uint32_t import = sample_function(&p, AR_FUNCTION_IMPORT, "(import)", 0);
+    uint32_t by_c =
+        sample_function(&p, AR_FUNCTION_BUILTIN, "built-in method builtins.__import__", 0);
+    uint32_t nodes[] = {sample_node(&p, 0, by_c, 1), sample_node(&p, 0, import, 2),
+                        sample_node(&p, 0, sample_function(&p, AR_FUNCTION_PYTHON, "f", 1), 3)};
+    uint32_t inner = sample_node(&p, nodes[0], import, 1);
+    uint32_t init = sample_node(&p, inner, sample_function(&p, AR_FUNCTION_MPI, "MPI_Init", 0), 1);
+    const uint64_t times[] = {100, 50, 95};
+
+    for (int i = 0; i < 3; i++)
+        sample_value(&p, AR_METRIC_TIME, nodes[i], here, times[i]);
+    sample_value(&p, AR_METRIC_TIME, inner, here, 100);
+    sample_value(&p, AR_METRIC_TIME, init, here, 90);
+    sample_must(ar_totals_build(&t, &p));
+    tap_ok(t.time[nodes[0]].sum == 100 && t.mpi_below_ns[nodes[0]] == 90 &&
+               ar_totals_rank(&t, &p, nodes[0]) == 10,
+           "MPI in an import is in its time, and not in its rank");
+    tap_ok(t.first_child[0] == nodes[2] && t.next_sibling[nodes[2]] == nodes[1] &&
+               t.next_sibling[nodes[1]] == nodes[0],
+           "so that it comes last");
+    ar_totals_free(&t);
+    ar_profile_free(&p);
+}
+
 static void test_empty(void)
 {
     struct ar_profile p;
@@ -405,6 +438,7 @@ int main(void)
     test_marks();
     test_doubts();
     test_empty();
+    test_imports_rank_without_mpi();
     for (uint64_t seed = 1; seed <= 20; seed++)
         test_against_table(seed);
     return tap_done();
