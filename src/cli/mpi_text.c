@@ -47,6 +47,8 @@ const char *ar_show_peer(const struct ar_profile *p, const struct ar_mpi_row *ro
         snprintf(text, BUFFER_BYTES, "all of them");
     else if (peer == AR_PEER_OTHERS)
         snprintf(text, BUFFER_BYTES, "several: no room");
+    else if (peer == AR_PEER_NULL) /* as root of a collective call on an intercommunicator */
+        snprintf(text, BUFFER_BYTES, "MPI_PROC_NULL");
     else if (peer == AR_PEER_UNKNOWN)
         snprintf(text, BUFFER_BYTES, "not known");
     else
