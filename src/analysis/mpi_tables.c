@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/mpi_tables.h"
 
+#include "analysis/picklers.h"
 #include "analysis/place.h"
 
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static bool is_program(uint32_t kind)
 }
 
 /*
- * What is done within a method of mpi4py is shown as that, or else as itself. Parents come first, so
+ * What is done within a method of mpi4py is shown as that, or else as itself. A pickler that the program
+ * has set is a part of the method, although it is code of the program. Parents come first, so
  * that each finds its parent's answer; what is no MPI and in no method is not shown.
  */
 static void find_shown(struct ar_mpi *m)
@@ -44,8 +46,8 @@ static void find_shown(struct ar_mpi *m)
     m->shown[0] = AR_NO_ID;
     for (uint32_t i = 1; i < m->p->n_nodes; i++) {
         uint32_t kind = kind_of(m->p, i), above = m->shown[m->p->nodes[i].parent];
-        bool within =
-            !is_program(kind) && above != AR_NO_ID && kind_of(m->p, above) == AR_FUNCTION_OPERATION;
+        bool is_part = !is_program(kind) || ar_pickler_of(m->p, m->picklers, i) != AR_NO_PICKLER;
+        bool within = is_part && above != AR_NO_ID && kind_of(m->p, above) == AR_FUNCTION_OPERATION;
 
         if (within)
             m->shown[i] = above;
@@ -75,6 +77,10 @@ static bool ends_in(const char *text, const char *end)
 
 static uint64_t *kind_of_part(const struct ar_mpi *m, uint32_t node, struct ar_mpi_parts *parts)
 {
+    enum ar_pickler pickler = ar_pickler_of(m->p, m->picklers, node);
+
+    if (pickler != AR_NO_PICKLER)
+        return pickler == AR_PICKLES ? &parts->pickling_ns : &parts->unpickling_ns;
     if (is_mpi(m, node))
         return ar_mpi_class_waits(class_of(m, node)->name) ? &parts->waiting_ns
                                                            : &parts->transferring_ns;
@@ -609,6 +615,8 @@ enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p, 
     *out = (struct ar_mpi){.p = p, .t = *t};
     *t = (struct ar_totals){0};
     status = find_classes(out);
+    if (status == AR_OK)
+        status = ar_picklers_find(&out->picklers, p);
     out->shown = malloc((p->n_nodes + 1) * sizeof *out->shown);
     out->is_chosen = malloc((p->n_nodes + 1) * sizeof *out->is_chosen);
     if (status == AR_OK && out->shown && out->is_chosen) {
@@ -627,6 +635,7 @@ void ar_mpi_close(struct ar_mpi *m)
 {
     ar_totals_free(&m->t);
     free(m->functions);
+    free(m->picklers);
     free(m->shown);
     free(m->is_chosen);
     *m = (struct ar_mpi){0};

@@ -75,6 +75,7 @@ struct ar_mpi {
     const struct ar_profile *p;
     struct ar_totals t;
     struct ar_mpi_class *functions; /* by function; where `name` is NULL it is none of MPI */
+    uint8_t *picklers;              /* by function, see picklers.h */
     uint32_t *shown;                /* by node: as what it is shown; AR_NO_ID: not at all */
     bool *is_chosen;                /* by node of MPI, or within a method of mpi4py */
     size_t n_ranks;

@@ -15,7 +15,8 @@
  *
  * How they are seen: by a stub each (c_stubs.h), made at the end of the module's own initialisation, and so
  * are pickle.dumps and pickle.loads, the very functions that mpi4py calls. What the program has
- * set with MPI.pickle.__init__ is a Python function, as a rule, and seen as one.
+ * set with MPI.pickle.__init__ is a Python function, as a rule, and seen as one, below the method:
+ * analysis/picklers.h tells it from others.
  *
  * Life cycle: stays until the process ends. Threads: methods are called under the GIL, and write to
  * their own thread's tree; MPI calls are made without it.

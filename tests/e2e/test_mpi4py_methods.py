@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -121,3 +122,26 @@ def check_tree(report: Report, lines: dict[str, int]) -> None:
     assert len({n.path[0] for n in threads}) == 3
     assert not [n for n in report.named("Comm.Allreduce") if n["line"] == lines["while paused"]]
     assert children("Comm.allreduce", "resumes")["pauses"] == 1
+
+
+@pytest.mark.every_stack
+def test_pickling_by_functions_of_the_program_is_pickling(mpi: Sandbox):
+    assert not settled(lambda: pickling_unlike(mpi))
+
+
+def pickling_unlike(mpi: Sandbox) -> dict[str, str]:
+    """`to_bytes` and `of_bytes` are named as no pickler is; the time of `joined`, the operation, is none."""
+    (mpi.cwd / "own_pickle.allranks").unlink(missing_ok=True)
+    done = mpi.recorded_ranks(2, workload("own_pickle.py"))
+    assert done.code == 0, done
+    logged: Counter = Counter()
+    for rank in range(2):
+        for caller, times in mpi.read_json(f"pickled-{rank}.json").items():
+            logged.update({f"{caller} {what}": seconds for what, seconds in times.items()})
+    found: Counter = Counter({key: 0.0 for key in logged})
+    for row in json.loads(mpi.answer("mpi", "--json", "own_pickle.allranks"))["paths"]:
+        for what in ("pickling", "unpickling"):
+            if f"{row['caller']} {what}" in found:
+                found[f"{row['caller']} {what}"] += row[f"{what}_ns"] / 1e9
+    assert logged["messages pickling"] > 0.05 and logged["reductions unpickling"] > 0.05
+    return times_unlike(dict(found), dict(logged), abs_s=0.005)

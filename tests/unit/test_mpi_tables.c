@@ -111,6 +111,43 @@ static struct ar_mpi_row find(enum ar_mpi_by by, const char *name, size_t *n)
     return found;
 }
 
+/* `talks` is the operation of a reduction; "pack" is set by MPI.pickle.__init__, and calls dumps in turn. */
+static void test_own_picklers(void)
+{
+    struct ar_mpi_row row;
+    size_t n;
+
+    sample_start(&p);
+
+    uint32_t here = sample_thread(&p, sample_rank(&p, 0), 0);
+    uint32_t sends = call(0, AR_FUNCTION_OPERATION, "Comm.send", 5);
+    uint32_t reduces = call(0, AR_FUNCTION_OPERATION, "Comm.allreduce", 6);
+    uint32_t casts = call(0, AR_FUNCTION_OPERATION, "Comm.bcast", 7);
+    uint32_t pack = call(sends, AR_FUNCTION_PYTHON, "to_bytes", 0);
+
+    add(sends, here, 1, 100);
+    add(pack, here, 1, 80);
+    add(call(pack, AR_FUNCTION_BUILTIN, "built-in method _pickle.dumps", 0), here, 1, 70);
+    add(reduces, here, 1, 200);
+    add(call(reduces, AR_FUNCTION_PYTHON, "to_bytes", 0), here, 1, 30);
+    add(call(reduces, AR_FUNCTION_PYTHON, "my_loads", 0), here, 1, 20);
+    add(call(reduces, AR_FUNCTION_PYTHON, "talks", 0), here, 1, 90);
+    add(casts, here, 1, 50);
+    add(call(casts, AR_FUNCTION_PYTHON, "my_loads", 0), here, 1, 15);
+    add(call(casts, AR_FUNCTION_BUILTIN, "msgpack.packb", 0), here, 1, 5);
+    sample_must(ar_mpi_open(&m, &p));
+    row = find(AR_MPI_BY_PATH, "Comm.send", &n);
+    tap_ok(row.parts.pickling_ns == 80 && row.parts.unpickling_ns == 0 && row.time.sum == 100,
+           "what a method that sends calls is pickling, whatever its name");
+    row = find(AR_MPI_BY_PATH, "Comm.allreduce", &n);
+    tap_ok(row.parts.pickling_ns == 30 && row.parts.unpickling_ns == 20,
+           "in a reduction only what pickles elsewhere, or is named so");
+    row = find(AR_MPI_BY_PATH, "Comm.bcast", &n);
+    tap_ok(row.parts.pickling_ns == 5 && row.parts.unpickling_ns == 15, "both ways");
+    ar_mpi_close(&m);
+    ar_profile_free(&p);
+}
+
 /* MPI below a function in C is called where that is, and what pickling calls is pickling already. */
 static void test_below_functions_in_c(void)
 {
@@ -335,5 +372,6 @@ int main(void)
     test_classes();
     finish();
     test_below_functions_in_c();
+    test_own_picklers();
     return tap_done();
 }
