@@ -29,4 +29,6 @@ struct ar_jobs {
 
 /* On failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_jobs_find(struct ar_jobs *out);
+/* In a directory that the user has named: that one, if it holds live files, and those below it. */
+AR_MUST_CHECK enum ar_status ar_jobs_find_in(struct ar_jobs *out, const char *directory);
 void ar_jobs_free(struct ar_jobs *jobs);

@@ -66,6 +66,22 @@ static int choose(const struct ar_jobs *jobs, const char *command, char *path, s
     return AR_EXIT_BAD;
 }
 
+int ar_refuse_several_jobs(const char *command, const char *path)
+{
+    struct ar_jobs jobs;
+    int status = -1;
+
+    if (ar_jobs_find_in(&jobs, path) < 0)
+        return ar_complain("out of memory");
+    if (jobs.n > 1) {
+        status = ar_complain("%s: live files of %zu jobs are in it (say which one):", path, jobs.n);
+        list(command, &jobs, true);
+        list(command, &jobs, false);
+    }
+    ar_jobs_free(&jobs);
+    return status;
+}
+
 int ar_choose_job(const char *command, char *path, size_t n_path)
 {
     struct ar_jobs jobs;

@@ -6,6 +6,7 @@
 #include "analysis/fold.h"
 #include "analysis/mpi_tables.h"
 #include "analysis/place.h"
+#include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/mpi_json.h"
 #include "cli/mpi_matrix.h"
@@ -741,7 +742,7 @@ static int parse(int argc, char **argv, struct command *c)
         return ar_complain_runs(argc - optind, "mpi RUN [FILE:LINE|FUNCTION]");
     c->path = argv[optind];
     c->wanted = ar_wanted_parse(argc - optind == 2 ? argv[optind + 1] : NULL);
-    return -1;
+    return ar_refuse_several_jobs("mpi", c->path);
 }
 
 int ar_command_mpi(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include "analysis/match.h"
 #include "analysis/mpi_class.h"
 #include "analysis/place.h"
+#include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/doubt_text.h"
 #include "cli/efficiency_text.h"
@@ -716,7 +717,7 @@ static int parse(int argc, char **argv, struct command *c)
         c->n_rows = 0;
     c->path = argv[optind];
     c->wanted = ar_wanted_parse(argc - optind == 2 ? argv[optind + 1] : NULL);
-    return -1;
+    return ar_refuse_several_jobs("ranks", c->path);
 }
 
 int ar_command_ranks(int argc, char **argv)

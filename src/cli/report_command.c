@@ -5,6 +5,7 @@
  */
 #include "analysis/callers.h"
 #include "analysis/fold.h"
+#include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/findings_text.h"
 #include "cli/options.h"
@@ -95,7 +96,7 @@ static int parse(int argc, char **argv, struct ar_report *r)
     if (argc - optind != 1)
         return ar_complain_runs(argc - optind, "report RUN");
     r->path = argv[optind];
-    return -1;
+    return ar_refuse_several_jobs("report", r->path);
 }
 
 static enum ar_status sort_children(struct ar_report *r)

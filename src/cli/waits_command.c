@@ -6,6 +6,7 @@
 #include "analysis/fold.h"
 #include "analysis/load.h"
 #include "analysis/select.h"
+#include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/findings_text.h"
 #include "cli/options.h"
@@ -297,6 +298,9 @@ int ar_command_waits(int argc, char **argv)
         return ar_complain_runs(argc - optind, "waits RUN [NUMBER]");
     c.path = argv[optind];
     c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
+    status = ar_refuse_several_jobs("waits", c.path);
+    if (status >= 0)
+        return status;
     if (ar_load_packed(&c.whole, c.path, &err) < 0)
         return ar_complain("%s", err.text);
     if (ar_fold(&c.p, &c.whole) < 0) {

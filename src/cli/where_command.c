@@ -454,7 +454,7 @@ static int parse(int argc, char **argv, struct where *w)
     if (argc == optind)
         return ar_choose_job("where", w->path, sizeof w->path);
     snprintf(w->path, sizeof w->path, "%s", argv[optind]);
-    return -1;
+    return ar_refuse_several_jobs("where", w->path);
 }
 
 static bool is_of_live_files(const char *path)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from harness import Running, Sandbox, workload
+from live_writing import write_ring
 
 PROGRAM = workload("stands_still.py")
 
@@ -281,6 +282,21 @@ def test_a_job_in_the_default_directory_is_found(python: Sandbox):
     running.kill()
     done = python.allranks("where", env=default_directory(python))
     assert done.code == 0 or str(place) in done.err or "older ones" in done.err
+
+
+def test_a_directory_of_several_jobs_is_no_run(python: Sandbox):
+    place = python.cwd / "jobs"
+    write_ring(place / "first", 2)
+    for words in (("where",), ("report",), ("mpi",), ("ranks",), ("waits",)):
+        assert python.allranks(*words, place).code == 0  # of one job
+    write_ring(place / "second", 3)
+    for command in ("where", "report", "mpi", "ranks", "waits"):
+        done = python.allranks(command, place)
+        assert (done.code, done.out) == (2, ""), done
+        assert f"{place}: live files of 2 jobs are in it (say which one):\n" in done.err
+        assert f"  allranks {command} {place}/first\n      2 processes" in done.err
+        assert f"  allranks {command} {place}/second\n      3 processes" in done.err
+        assert python.allranks(command, place / "second").code == 0
 
 
 NOBODY = 65534
