@@ -7,8 +7,10 @@
 
 #define LEAST_OF_WALL 0.001 /* that a change has to be */
 #define LEAST_OF_ITSELF 0.02
-#define SMALL_RANK 0.1   /* of the mean: what a rank with less did is not worth a ratio */
-#define MAD_TO_SD 1.4826 /* of the normal distribution */
+#define LARGE 0.5 /* of the larger side: too much to be called noise where that is hardly known */
+#define ENOUGH_FOR_NOISE 3 /* runs a side, or ranks */
+#define SMALL_RANK 0.1     /* of the mean: what a rank with less did is not worth a ratio */
+#define MAD_TO_SD 1.4826   /* of the normal distribution */
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
@@ -228,12 +230,20 @@ static double noise_of_estimates(const struct ar_change *change)
     return isnan(error) ? 0 : 2 * error;
 }
 
+static bool is_large(const struct ar_change *change, double least)
+{
+    double ns = fabs(ar_change_ns(change));
+
+    return ns > least && ns > LARGE * fmax(change->base, change->now);
+}
+
 static void decide(const struct building *m, struct ar_change *change, double noise)
 {
     double least = fmax(least_noise(m, change), noise_of_estimates(change));
 
     change->noise = noise > least ? noise : least;
     change->counts = fabs(ar_change_ns(change)) > change->noise;
+    change->is_undecided = m->d->has_few && !change->counts && is_large(change, least);
 }
 
 /* From the means of all runs. */
@@ -424,12 +434,17 @@ static enum ar_status compare_rows(struct building *m, struct ar_diff_table *tab
     return AR_OK;
 }
 
+static int level_of(const struct ar_change *x)
+{
+    return x->counts ? 2 : x->is_undecided;
+}
+
 static int in_order(const struct ar_change *x, const struct ar_change *y)
 {
     double dx = fabs(ar_change_ns(x)), dy = fabs(ar_change_ns(y));
 
-    if (x->counts != y->counts)
-        return x->counts ? -1 : 1;
+    if (level_of(x) != level_of(y))
+        return level_of(y) - level_of(x);
     return dx == dy ? 0 : dx > dy ? -1 : 1;
 }
 
@@ -471,6 +486,19 @@ static enum ar_diff_noise kind_of_noise(const struct ar_diff *d)
     if (n_base < 2 || n_now < 2)
         return AR_NOISE_UNKNOWN;
     return n_base == n_now ? AR_NOISE_OF_PAIRS : AR_NOISE_OF_RANKS;
+}
+
+static bool has_few(const struct ar_diff *d)
+{
+    size_t n_base = d->runs[0].p.n_roots, n_now = d->runs[d->n_base].p.n_roots;
+
+    if (d->noise == AR_NOISE_UNKNOWN)
+        return false; /* then no change is called noise for being unlike others */
+    if (d->noise == AR_NOISE_OF_RUNS) {
+        n_base = d->n_base;
+        n_now = d->n_runs - d->n_base;
+    }
+    return n_base < ENOUGH_FOR_NOISE || n_now < ENOUGH_FOR_NOISE;
 }
 
 static enum ar_status match(struct ar_diff *d, bool with_paths)
@@ -528,6 +556,7 @@ enum ar_status ar_diff_build(struct ar_diff *out, const struct ar_summary *runs,
 
     *out = (struct ar_diff){.runs = runs, .n_base = n_base, .n_runs = n_runs};
     out->noise = kind_of_noise(out);
+    out->has_few = has_few(out);
     status = match(out, with_paths);
     if (status == AR_OK)
         status = start(&m);

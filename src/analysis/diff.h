@@ -20,6 +20,9 @@
  * but it is never less than 0.1 % of the run's time, and with one run a side never less than 2 % of
  * the time itself; nor, where times are estimated, than twice the standard error of the change.
  *
+ * Fewer than three runs per side, or ranks, say little about noise: then a change by more than half that
+ * does not count is undecided, and is not called noise.
+ *
  * Life cycle: built from summaries, which must outlive it, base first; where there is one run a
  * side these must still have their values. Threads: read-only once built. Cost: rows times ranks.
  *
@@ -34,9 +37,10 @@
 #include "analysis/summary.h"
 
 struct ar_change {
-    double base, now; /* nanoseconds: mean over ranks, and then over runs */
-    double noise;     /* a change has to be larger */
-    bool counts;      /* it is */
+    double base, now;  /* nanoseconds: mean over ranks, and then over runs */
+    double noise;      /* a change has to be larger */
+    bool counts;       /* it is */
+    bool is_undecided; /* it is not, but is large, and there is too little to tell noise by */
     /* How far the means are to be believed: `variance` is that of the mean over ranks and runs. */
     struct ar_doubt base_doubt, now_doubt;
 };
@@ -61,6 +65,7 @@ struct ar_diff {
     const struct ar_summary *runs;
     size_t n_base, n_runs;
     enum ar_diff_noise noise;
+    bool has_few;           /* runs, or ranks, to tell noise by */
     struct ar_change total; /* wall time */
     struct ar_change mpi;   /* time in MPI, of main threads */
     struct ar_diff_table functions;

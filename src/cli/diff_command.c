@@ -8,6 +8,7 @@
 #include "cli/diff_json.h"
 #include "cli/doubt_text.h"
 #include "cli/options.h"
+#include "cli/program_names.h"
 #include "cli/screen.h"
 
 #include <getopt.h>
@@ -40,7 +41,8 @@ static const char usage[] =
     "\n"
     "A change counts if it is more than noise: of several runs by Student's t (95 %), of one\n"
     "a side by how unlike the changes of its ranks are, and then 2 % at least; always 0.1 %\n"
-    "of the run. What does not count makes no condition hold.\n"
+    "of the run. What does not count makes no condition hold. Fewer than three runs per side,\n"
+    "or ranks, cannot tell: then ? marks changes by more than half.\n"
     "\n"
     "    allranks diff --fail-if 'total > 5%' --fail-if 'self of solve > 0.2s' \\\n"
     "                  base-*.allranks -- new-*.allranks\n";
@@ -157,13 +159,21 @@ static void print_side(struct command *c, const char *name, size_t first, size_t
     c->n_lines++;
 }
 
+/* Why a change does not count; "" if it does, or if there is none. */
+static const char *show_doubt(const struct ar_change *change)
+{
+    if (change->counts || ar_change_ns(change) == 0)
+        return "";
+    return change->is_undecided ? "?" : ", within noise";
+}
+
 static void print_total(const struct command *c, const char *what, const struct ar_change *change)
 {
     ar_print("%s %s%s%s", what, change->counts ? ar_bold() : "",
              show_signed(c, ar_change_ns(change)), change->counts ? ar_plain() : "");
     ar_print(" %s", c->unit_ns == 1e9 ? "s" : "ms");
     if (change->base > 0)
-        ar_print(" (%s%s)", show_ratio(change), change->counts ? "" : ", within noise");
+        ar_print(" (%s%s)", show_ratio(change), show_doubt(change));
 }
 
 /* What is not recorded on one side is not 0 there. */
@@ -186,11 +196,16 @@ static void print_noise(struct command *c)
                                         "noise: by how unlike ranks are",
                                         "noise is not known with one process a side"};
 
-    if (texts[c->d.noise]) {
+    if (c->d.has_few) {
+        ar_print("fewer than 3 %s cannot tell a change from noise: ? marks large ones\n",
+                 c->d.noise == AR_NOISE_OF_RUNS ? "runs per side" : "ranks");
+        c->n_lines++;
+    } else if (texts[c->d.noise]) {
         ar_print("%s%s; several runs tell more (--help)%s\n", ar_dim(), texts[c->d.noise],
                  ar_plain());
         c->n_lines++;
     }
+    c->n_lines += ar_print_programs(c->runs, c->n_runs);
     if (!ranks_are_equal(c)) {
         ar_print("different numbers of ranks: all times are means per rank\n");
         c->n_lines++;
@@ -284,13 +299,20 @@ static const char *show_calls(const struct ar_diff_row *row)
     return text;
 }
 
+static bool is_change(const struct ar_change *change)
+{
+    return change->counts || change->is_undecided;
+}
+
 static const char *show_note(const struct ar_diff_row *row, const struct ar_change *change)
 {
-    if (!change->counts)
-        return "noise";
-    if (!row->has_now)
-        return "gone";
-    return row->has_base ? show_ratio(change) : "new";
+    char *text = ar_text_buffer();
+    const char *note = !row->has_now ? "gone" : row->has_base ? show_ratio(change) : "new";
+
+    if (!is_change(change))
+        return ar_change_ns(change) == 0 ? "=" : "noise";
+    snprintf(text, AR_TEXT_BYTES, "%s%s", note, change->is_undecided ? "?" : "");
+    return text;
 }
 
 static size_t label_columns(const struct command *c)
@@ -312,7 +334,7 @@ static void print_row(struct command *c, const struct ar_diff_row *row, bool by_
     const struct ar_change *change = inclusive ? &row->time : &row->self;
     const struct ar_change *other = inclusive ? &row->self : &row->time;
 
-    ar_print("%s ", change->counts ? "" : ar_dim());
+    ar_print("%s ", is_change(change) ? "" : ar_dim());
     if (by_path)
         print_path_label(c, row, label_columns(c) - 1);
     else
@@ -322,7 +344,7 @@ static void print_row(struct command *c, const struct ar_diff_row *row, bool by_
              show_note(row, change));
     if (!c->paths)
         ar_print(" %8s %8s", show_change(c, other), show_calls(row));
-    ar_print("%s\n", change->counts ? "" : ar_plain());
+    ar_print("%s\n", is_change(change) ? "" : ar_plain());
     c->n_lines++;
 }
 
@@ -346,9 +368,20 @@ static size_t count_changes(const struct command *c, const struct ar_diff_table 
 {
     size_t n = 0;
 
-    while (n < table->n_rows && change_of(c, &table->rows[n])->counts)
+    while (n < table->n_rows && is_change(change_of(c, &table->rows[n])))
         n++;
     return n;
+}
+
+/* As of two copies of a run. */
+static bool are_same(const struct command *c, const struct ar_diff_table *table)
+{
+    bool same = ar_change_ns(&c->d.total) == 0;
+
+    for (size_t i = 0; i < table->n_rows && same; i++)
+        same = ar_change_ns(&table->rows[i].time) == 0 && ar_change_ns(&table->rows[i].self) == 0 &&
+               table->rows[i].base_calls == table->rows[i].now_calls;
+    return same;
 }
 
 static void print_rest(const struct command *c, size_t n_more, size_t n_noise)
@@ -398,9 +431,10 @@ static void print_table(struct command *c)
         if (!c->paths || table->rows[i].id != 0)
             print_row(c, &table->rows[i], c->paths, c->inclusive);
     if (n_changes == 0 && c->n_rows == DEFAULT_ROWS)
-        ar_print(" nothing has changed by more than noise\n");
-    print_rest(c, n < n_changes ? n_changes - n : 0,
-               table->n_rows - (n > n_changes ? n : n_changes));
+        ar_print(" nothing has changed%s\n", are_same(c, table) ? "" : " by more than noise");
+    if (!are_same(c, table))
+        print_rest(c, n < n_changes ? n_changes - n : 0,
+                   table->n_rows - (n > n_changes ? n : n_changes));
     ar_print_marks(&c->marks);
 }
 
@@ -409,8 +443,8 @@ static int region_order(const void *a, const void *b)
     const struct ar_diff_row *const *x = a, *const *y = b;
     double dx = fabs(ar_change_ns(&(*x)->time)), dy = fabs(ar_change_ns(&(*y)->time));
 
-    if ((*x)->time.counts != (*y)->time.counts)
-        return (*x)->time.counts ? -1 : 1;
+    if (is_change(&(*x)->time) != is_change(&(*y)->time))
+        return is_change(&(*x)->time) ? -1 : 1;
     return dx == dy ? 0 : dx > dy ? -1 : 1;
 }
 
@@ -459,7 +493,10 @@ static void tell_condition(const struct command *c, size_t i)
              c->conditions[i].text, c->conditions[i].self ? "self of " : "", name_of(c, i),
              ar_show_duration(ar_change_ns(&v->change)),
              v->change.base > 0 ? show_ratio(&v->change) : "new", ar_show_duration(v->change.base),
-             ar_show_duration(v->change.now), v->holds ? "" : ": within noise, does not count");
+             ar_show_duration(v->change.now),
+             v->holds                 ? ""
+             : v->change.is_undecided ? ": too few runs to tell noise, does not count"
+                                      : ": within noise, does not count");
     ar_note("allranks: %s\n", text);
 }
 

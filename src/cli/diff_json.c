@@ -66,6 +66,7 @@ static void put_change(struct ar_json *j, const char *key, const struct ar_chang
     ar_json_number(j, "change", ar_change_ns(change));
     ar_json_number(j, "noise", change->noise);
     ar_json_bool(j, "counts", change->counts);
+    ar_json_bool(j, "undecided", change->is_undecided);
     ar_json_doubt(j, "base_estimated", "base_error", change->base_doubt);
     ar_json_doubt(j, "now_estimated", "now_error", change->now_doubt);
     ar_json_close(j, '}');

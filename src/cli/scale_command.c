@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/doubt_text.h"
 #include "cli/options.h"
+#include "cli/program_names.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
 #include "cli/sheet.h"
@@ -49,6 +50,7 @@ struct command {
     struct ar_scaling s;
     bool weak, functions, csv, json;
     size_t n_rows, n_columns;
+    size_t n_lines; /* between head and tables */
     double unit_ns;
     const char *unit;
     struct ar_marks_shown marks;
@@ -210,7 +212,8 @@ static bool has_marks(const struct command *c)
 static void print_functions(struct command *c)
 {
     size_t n_times = count_times(c), i = 0;
-    size_t n_numbers = TIME_COLUMNS * n_times + LAST_COLUMNS, n_head = 3 + c->s.n_points + 2;
+    size_t n_numbers = TIME_COLUMNS * n_times + LAST_COLUMNS;
+    size_t n_head = 3 + c->n_lines + c->s.n_points + 2;
     size_t n_label = c->n_columns > n_numbers + 20 ? c->n_columns - n_numbers : 20;
     size_t n_fits = SCREEN_ROWS > n_head + 4 ? SCREEN_ROWS - n_head - 1 : 3;
     size_t n_most = c->n_rows == DEFAULT_ROWS ? n_fits - has_marks(c) : c->n_rows;
@@ -399,6 +402,7 @@ static int show(struct command *c)
     if (c->csv)
         return c->functions ? print_functions_sheet(c) : print_points_sheet(c);
     print_head(c);
+    c->n_lines = ar_print_programs(c->runs, c->n_runs);
     print_points(c);
     print_functions(c);
     return AR_EXIT_OK;

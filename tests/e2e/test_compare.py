@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import marshal
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,10 @@ def test_what_got_slower(python: Sandbox, base: Path):
 
 def test_noise_and_what_fails(python: Sandbox, base: Path):
     same = check_screen(python.allranks("diff", base, base))
-    assert "nothing has changed by more than noise" in same and "total +0.000 ms (+0.0 %, within noise)" in same
+    assert same.endswith("\n nothing has changed\n") and "noise" not in same.partition("total +0.000 ms (+0.0 %)\n")[2][80:]
+    shutil.copytree(base, python.cwd / "copy")
+    for way in ("--paths", "--inclusive"):
+        assert check_screen(python.allranks("diff", way, base, "copy")).endswith("\n nothing has changed\n")
 
     jitter = {0: 1.3, 1: 0.8, 2: 1.2, 3: 0.75}
     noisy = write_heat(python.cwd / "noisy", 4, jitter=jitter)
@@ -97,6 +101,31 @@ def test_noise_and_what_fails(python: Sandbox, base: Path):
         done = python.allranks("diff", "--fail-if", "relax > 3%", base, more[0], "--", *runs)
         assert done.code == code and "and 1 more" in check_screen(done, code), str(done)
         assert ("within noise, does not count" in done.err) is not bool(code)
+
+
+def test_two_runs_a_side_are_too_few(python: Sandbox):
+    """The mean goes from 97 to 632 ms, and runs are so unlike that Student's t calls it noise."""
+    runs = [write_heat(python.cwd / f"ms{ms}", 4, work_ms=4 * ms) for ms in (40, 154, 400, 864)]
+    done = python.allranks("diff", "--fail-if", "relax > 3%", *runs[:2], "--", *runs[2:])
+    text = check_screen(done)
+    assert "\nfewer than 3 runs per side cannot tell a change from noise: ? marks large ones\n" in text
+    assert "\n relax         solver.py:20    97.00    632.0   +535.0 +552 %?" in text, text
+    assert "too few runs to tell noise, does not count" in done.err
+    relax = named(json.loads(python.answer("diff", "--json", *runs[:2], "--", *runs[2:]))["functions"], "relax")
+    assert (relax["self_ns"]["counts"], relax["self_ns"]["undecided"]) == (False, True)
+
+
+def test_other_programs_are_said_to_differ(python: Sandbox, base: Path):
+    eight = write_heat(python.cwd / "eight", 8)
+    assert "programs differ" not in check_screen(python.allranks("diff", base, base))
+    for name in ("first.py", "second.py"):
+        (python.cwd / name).write_text("sum(range(1000))\n")
+        assert python.recorded(name).code == 0
+    line = "\nthe programs differ: first.py and second.py\n"
+    assert line in check_screen(python.allranks("diff", "first.allranks", "second.allranks"))
+    both = ("first.allranks", "first.allranks", "--", "second.allranks")
+    assert line in check_screen(python.allranks("diff", *both))
+    assert "\nthe programs differ: first.py and heat.py\n" in check_screen(python.allranks("scale", "first.allranks", eight))
 
 
 def test_different_numbers_of_ranks(python: Sandbox, base: Path):

@@ -190,6 +190,27 @@ static void test_several_runs(void)
     end();
 }
 
+/* Means 97 and 632, with 2 degrees t = 4.30: the noise is more than 1000. */
+static void test_few_runs(void)
+{
+    const uint64_t times[] = {40, 154, 400, 864}, near[] = {40, 154, 100, 190};
+    const struct ar_change *change;
+
+    for (size_t i = 0; i < 4; i++)
+        add_run(&times[i], 1);
+    sample_must(ar_diff_build(&diff, runs, 2, 4, false));
+    change = &row_of(&diff.functions, SAMPLE_SOLVE)->self;
+    tap_ok(diff.has_few && change->noise > 1000 && !change->counts && change->is_undecided,
+           "two runs a side cannot call a large change noise");
+    tap_ok(diff.functions.rows[0].self.is_undecided, "which comes before what is noise");
+    end();
+    for (size_t i = 0; i < 4; i++)
+        add_run(&near[i], 1);
+    sample_must(ar_diff_build(&diff, runs, 2, 4, false));
+    tap_ok(!row_of(&diff.functions, SAMPLE_SOLVE)->self.is_undecided, "but one of a third");
+    end();
+}
+
 static void test_new_and_gone(void)
 {
     struct ar_profile *p = start_run();
@@ -237,6 +258,7 @@ int main(void)
     test_noise_of_ranks();
     test_one_process();
     test_several_runs();
+    test_few_runs();
     test_new_and_gone();
     test_no_memory();
     return tap_done();
