@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/load.h"
 
+#include "analysis/last_sign.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -99,9 +100,12 @@ static void stamp_now(struct ar_live *live)
         header->latest = now;
 }
 
-/* With a `find` what can be read is taken, and it says what that was. */
+/*
+ * With a `find` what can be read is taken, and it says what that was. `signs` are of all processes of the job; NULL: they are
+ * not known.
+ */
 static enum ar_status load_live(struct ar_profile *p, const char *path, struct ar_find *find,
-                                struct ar_error *err)
+                                const struct ar_signs *signs, struct ar_error *err)
 {
     struct ar_live live;
     size_t n_before = p->n_processes;
@@ -119,7 +123,7 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
     }
     if (live.was_running && live.header->state == AR_LIVE_RUNNING)
         stamp_now(&live);
-    status = ar_profile_add_live(p, &live, 0, err);
+    status = ar_profile_add_live(p, &live, signs ? ar_signs_ticks(signs, live.header) : 0, err);
     if (find && status == AR_OK && p->n_processes > n_before)
         find->n_paths_left_out = p->processes[p->n_processes - 1].n_lost[AR_LOST_NODES] -
                                  live.header->n_lost[AR_LOST_NODES];
@@ -133,7 +137,7 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
 
 enum ar_status ar_load_live(struct ar_profile *p, const char *path, struct ar_error *err)
 {
-    return load_live(p, path, NULL, err);
+    return load_live(p, path, NULL, NULL, err);
 }
 
 /* Of a child that has ended: nothing is open in it, and its process is nobody's concern. */
@@ -149,7 +153,8 @@ static enum ar_status find_run(struct ar_profile *p, const char *path, struct ar
 
 /* The process is looked for before its file is read: of one that has ended nothing is missed. */
 static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_run,
-                                struct ar_finds *finds, struct ar_error *err)
+                                struct ar_finds *finds, const struct ar_signs *signs,
+                                struct ar_error *err)
 {
     struct ar_find find = {.path = strdup(path)};
     enum ar_status status = AR_OK;
@@ -162,7 +167,7 @@ static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_
     if (!ar_left_look(AT_FDCWD, path, &find.file))
         status = ar_fail(err, AR_IO, "%s: not a regular file that can be read", path);
     else
-        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, err);
+        status = is_run ? find_run(p, path, &find, err) : load_live(p, path, &find, signs, err);
     find.is_taken = status == AR_OK;
     if (status < 0)
         snprintf(find.why, sizeof find.why, "%.255s", err->text);
@@ -193,13 +198,13 @@ static bool is_there(const char *path)
 
 /* A file that lies in a directory, not one that the user has named: no link is followed. */
 static enum ar_status load_found(struct ar_profile *p, const char *path, bool is_run,
-                                 struct ar_error *err)
+                                 const struct ar_signs *signs, struct ar_error *err)
 {
     enum ar_status status = ar_file_check_found(path, err);
 
     if (status < 0)
         return status;
-    return is_run ? load_run(p, path, err) : load_live(p, path, NULL, err);
+    return is_run ? load_run(p, path, err) : load_live(p, path, NULL, signs, err);
 }
 
 /*
@@ -207,18 +212,32 @@ static enum ar_status load_found(struct ar_profile *p, const char *path, bool is
  * begins between two looks, it is looked at once more.
  */
 static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is_run,
-                                 struct ar_finds *finds, struct ar_error *err)
+                                 struct ar_finds *finds, const struct ar_signs *signs,
+                                 struct ar_error *err)
 {
     enum ar_status status;
 
     if (finds)
-        return find_file(p, path, is_run, finds, err);
-    status = load_found(p, path, is_run, err);
+        return find_file(p, path, is_run, finds, signs, err);
+    status = load_found(p, path, is_run, signs, err);
     if (status == AR_OK || !is_there(path))
         return AR_OK;
     if (is_run)
         return status;
-    return ar_live_has_begun(path) ? load_found(p, path, false, err) : AR_OK;
+    return ar_live_has_begun(path) ? load_found(p, path, false, signs, err) : AR_OK;
+}
+
+static enum ar_status find_signs(struct ar_signs *signs, const char *path, struct dirent **entries,
+                                 int n, struct ar_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        char full[8192];
+
+        snprintf(full, sizeof full, "%s/%s", path, entries[i]->d_name);
+        if (ar_ends_with(full, ".live") && !is_directory(full) && ar_signs_add(signs, full) < 0)
+            return ar_fail(err, AR_NOMEM, "%s: out of memory", path);
+    }
+    return AR_OK;
 }
 
 /* Live files in it, and in the directories of jobs below it; `n_files` counts them. */
@@ -227,12 +246,14 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
 {
     struct dirent **entries;
     int n = scandir(path, &entries, NULL, versionsort);
-    enum ar_status status = AR_OK;
+    struct ar_signs signs = {0};
+    enum ar_status status;
 
     if (n < 0 && depth > 0 && !is_there(path))
         return AR_OK;
     if (n < 0)
         return ar_fail(err, AR_IO, "%s: %s", path, strerror(errno));
+    status = find_signs(&signs, path, entries, n, err);
     for (int i = 0; i < n; i++) {
         char *name = entries[i]->d_name, full[8192];
 
@@ -244,12 +265,13 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
             if (depth == 0)
                 status = load_directory(p, full, depth + 1, finds, n_files, err);
         } else if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name))) {
-            status = load_entry(p, full, is_ended_child(name), finds, err);
+            status = load_entry(p, full, is_ended_child(name), finds, &signs, err);
             ++*n_files;
         }
         free(entries[i]);
     }
     free(entries);
+    ar_signs_free(&signs);
     p->n_to_come = 0;
     tell((size_t)n, (size_t)n);
     return status;
@@ -454,7 +476,7 @@ static enum ar_status load_other(struct ar_profile *p, const char *path, struct 
     case IS_DIRECTORY:
         return load_jobs(p, path, err);
     case IS_LIVE:
-        return load_live(p, path, NULL, err);
+        return load_live(p, path, NULL, NULL, err);
     case IS_RUN:
         return load_run(p, path, err);
     case IS_SPECIAL:
@@ -581,7 +603,7 @@ enum ar_status ar_load_what_is_left(struct ar_profile *p, const char *path, stru
     case IS_RUN:
         return load_run(p, path, err);
     default:
-        return find_file(p, path, false, finds, err);
+        return find_file(p, path, false, finds, NULL, err);
     }
 }
 

@@ -5,7 +5,8 @@
  * A run file, a live file of a process that runs or was killed, or a directory of such files (and
  * directories of jobs in it); a pstats file, or a pattern ("cpu_*.prof") for the pstats files of
  * all ranks. What the user names on the command line. What a file is, is told by its contents. In a
- * directory, a live file that goes away meanwhile, or has nothing in it yet, is not there.
+ * directory, a live file that goes away meanwhile, or has nothing in it yet, is not there. Calls that were open
+ * when a job was killed last until the last sign of life of any of its processes: see last_sign.h.
  *
  *     struct ar_profile p;
  *     if (ar_load(&p, "heat.allranks", &err) < 0) ...

@@ -221,7 +221,8 @@ static bool tell(const struct ar_finds *finds)
     bool is_missing = tell_of_ranks(finds);
 
     tell_of_state(finds, AR_LEFT_SILENT,
-                  "ended without a word: what was open then lasts until the last event");
+                  "ended without a word: what was open then lasts until the last event of "
+                  "the job");
     tell_of_state(finds, AR_LEFT_RUNNING, "still running: all until now is in the run");
     tell_of_state(finds, AR_LEFT_ELSEWHERE,
                   "of another host, running still or ended without a word");

@@ -605,6 +605,62 @@ bool ar_live_read_header(const char *path, struct ar_live_header *out)
     return has_header;
 }
 
+static uint64_t newest_of_slots(const struct source *from, size_t at, size_t n_bytes)
+{
+    struct ar_live_thread slot;
+    struct ar_error err;
+    uint64_t newest = 0;
+
+    for (size_t end = at + n_bytes; end - at >= sizeof slot; at += sizeof slot) {
+        memset(&slot, 0, sizeof slot);
+        if (fetch(from, &slot, at, sizeof slot, &err) < 0 || !slot.root_ref)
+            break; /* slots are used one after the other */
+        newest = slot.latest_ticks > newest ? slot.latest_ticks : newest;
+        newest = slot.end_ticks > newest ? slot.end_ticks : newest;
+    }
+    return newest;
+}
+
+/* Extents are listed, but only those of threads are read. */
+static uint64_t newest_of_threads(const struct source *from, size_t n_used)
+{
+    struct extent_list list = {.salvages = true};
+    struct ar_error err;
+    uint64_t newest = 0;
+
+    if (n_used <= from->n_bytes &&
+        list_extents(from, AR_LIVE_HEADER_BYTES, n_used, &list, &err) == AR_OK)
+        for (size_t i = 0; i < list.n; i++) {
+            const struct listed *item = &list.items[i];
+            uint64_t ticks = item->kind != AR_EXTENT_THREADS
+                                 ? 0
+                                 : newest_of_slots(from, item->offset + sizeof(struct ar_extent),
+                                                   item->n_bytes - sizeof(struct ar_extent));
+
+            newest = ticks > newest ? ticks : newest;
+        }
+    free(list.items);
+    return newest;
+}
+
+bool ar_live_read_newest(const char *path, struct ar_live_header *out, uint64_t *newest_ticks)
+{
+    struct stat st;
+    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st);
+    bool has_header = fd >= 0 && get_header(fd, out) && out->version == AR_LIVE_VERSION;
+
+    if (has_header) {
+        struct source from = {
+            .fd = fd, .n_bytes = (size_t)st.st_size, .is_written = true, .name = path};
+        uint64_t ticks = newest_of_threads(&from, out->n_bytes_used);
+
+        *newest_ticks = ticks > out->latest.ticks ? ticks : out->latest.ticks;
+    }
+    if (fd >= 0)
+        close(fd);
+    return has_header;
+}
+
 bool ar_live_is_running(const struct ar_live_header *header)
 {
     char host[sizeof header->host] = "";

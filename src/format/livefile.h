@@ -463,6 +463,8 @@ AR_MUST_CHECK enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, 
                                               const char *name, struct ar_error *err);
 /* A quick look: false if it is no live file. Its version is not looked at. */
 bool ar_live_read_header(const char *path, struct ar_live_header *out);
+/* A quick look as well, at the threads, too: the newest stamp of the file. */
+bool ar_live_read_newest(const char *path, struct ar_live_header *out, uint64_t *newest_ticks);
 /* Does the process that writes it run, on this machine? */
 bool ar_live_is_running(const struct ar_live_header *header);
 void ar_live_close(struct ar_live *live);

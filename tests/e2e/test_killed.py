@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is left when a process is killed: all that it had done, by its own log."""
 
+from __future__ import annotations
+
+import json
 import re
 from pathlib import Path
 
+import pytest
 from harness import Sandbox, workload
 
 PROGRAM = workload("steps_until_killed.py")
@@ -86,3 +90,21 @@ def assert_ranks_are_there(mpi: Sandbox, n_ranks: int) -> None:
         stats = mpi.pstats("merged.allranks", "--rank", str(rank))
         (step,) = [calls for key, calls in stats.items() if key[2] == "step"]
         assert 500 <= n_done <= step.calls <= n_begun
+
+
+def test_a_wait_that_a_kill_ended_lasts_until_the_kill(one_mpi: Sandbox):
+    """Whoever waits leaves no sign meanwhile: the last one of another rank says that the job still ran."""
+    one_mpi.recorded_ranks(3, workload("killed_while_waiting.py"), "log")
+    at = [float((one_mpi.cwd / f"log-{rank}").read_text()) for rank in range(3)]
+    recovered = one_mpi.allranks("recover", one_mpi.live, "-o", "recovered.allranks")
+    assert recovered.code == 0, recovered
+    for run in (one_mpi.live, "recovered.allranks"):
+        for rank in (1, 2):
+            waited_ns = in_allreduce_ns(one_mpi, run, rank)
+            assert waited_ns == pytest.approx((at[0] - at[rank]) * 1e9, rel=0.05), recovered
+
+
+def in_allreduce_ns(mpi: Sandbox, run: Path | str, rank: int) -> float:
+    data = json.loads(mpi.answer("mpi", "--json", "--ranks", str(rank), run))
+    (row,) = [each for each in data["by_function"] if each["name"] == "MPI_Allreduce"]
+    return row["time_ns"]["mean"]
