@@ -9,6 +9,11 @@
 #define CLEAR_TIMES 3    /* as wide as any gap that is no cut */
 #define SMALL_SHARE 0.01 /* of the largest value: ranks that differ by so little are equal */
 
+bool ar_is_uneven(const struct ar_spread *s)
+{
+    return (double)s->max >= AR_UNEVEN_FACTOR * s->mean && (double)s->max - s->mean >= AR_UNEVEN_NS;
+}
+
 struct ranked {
     uint64_t value;
     uint32_t rank;

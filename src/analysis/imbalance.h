@@ -17,9 +17,17 @@
  */
 #pragma once
 
-#include "format/rows.h"
+#include "analysis/totals.h"
 
 #define AR_MOST_CLASSES 4
+
+/* Ranks that do the same differ by less than that: by a tenth of the mean, as machines and processors do, … */
+#define AR_UNEVEN_FACTOR 1.1
+/* … or by what they are apart when they start, which is much of a run that is short. */
+#define AR_UNEVEN_NS 20e6
+
+/* Does the slowest rank have so much more than the mean that this is no noise? */
+bool ar_is_uneven(const struct ar_spread *s);
 
 struct ar_rank_class {
     uint64_t least, most;

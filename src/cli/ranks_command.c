@@ -8,6 +8,7 @@
 #include "analysis/imbalance.h"
 #include "analysis/match.h"
 #include "analysis/mpi_class.h"
+#include "analysis/own_time.h"
 #include "analysis/place.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
@@ -33,7 +34,8 @@ static const char usage[] =
     "or FILE:LINE, where it begins or, of MPI, is called. Then each rank is shown, too.\n"
     "\n"
     "options:\n"
-    "      --self         time without what it calls (default)\n"
+    "      --self         time without what it calls (default); ranks of one function are\n"
+    "                     compared by its time with what it calls in C, unless this is given\n"
     "      --inclusive    time with what it calls\n"
     "      --sort WHAT    spread (most less least; default), sd, time, calls or name\n"
     "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
@@ -67,6 +69,7 @@ struct command {
     size_t n_functions;
     struct ar_shares reading;
     struct ar_share *shares; /* by root */
+    struct ar_own_time own;
     double unit_ns;
     const char *unit;
     struct ar_marks_shown marks; /* since the last table */
@@ -77,6 +80,18 @@ struct command {
 static bool is_called_by_line(const struct ar_function *f)
 {
     return f->kind == AR_FUNCTION_MPI || f->kind == AR_FUNCTION_OPERATION;
+}
+
+/*
+ * Ranks are compared as in findings and in the report: by the time with what a function calls in C. What is called by its
+ * line has none of these, nor has a function in C.
+ */
+static bool has_own_time(const struct command *c, uint32_t function)
+{
+    const struct ar_function *f = &c->p.functions[function];
+
+    return !c->self && !c->inclusive && !c->t.of_pairs && !is_called_by_line(f) &&
+           f->kind != AR_FUNCTION_BUILTIN && f->kind != AR_FUNCTION_UNASSIGNED;
 }
 
 static const char *full_name(const struct command *c, uint32_t function)
@@ -160,7 +175,7 @@ static enum ar_status find_functions(struct command *c)
     for (uint32_t i = 0; i < c->p.n_nodes; i++)
         c->only[i] = ar_wanted_node(&c->wanted, &c->p, i);
     if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 || find_efficiencies(c) < 0 ||
-        ar_shares_open(&c->reading, &c->f) < 0)
+        ar_shares_open(&c->reading, &c->f) < 0 || ar_own_time_open(&c->own, &c->p, &c->t) < 0)
         return AR_NOMEM;
     list_functions(c);
     return AR_OK;
@@ -368,13 +383,14 @@ static int print_shares(struct command *c, size_t n_most)
 
 /* ---- classes of ranks ------------------------------------------------------------------------- */
 
-static enum ar_status find_classes(const struct command *c, struct ar_imbalance *im)
+static enum ar_status find_classes(const struct command *c, uint32_t function,
+                                   struct ar_imbalance *im)
 {
     uint64_t *values = malloc((c->p.n_roots + 1) * sizeof *values);
     enum ar_status status = AR_NOMEM;
 
     for (uint32_t i = 0; i < c->p.n_roots && values; i++)
-        values[i] = share_ns(c, i);
+        values[i] = has_own_time(c, function) ? c->own.by_root[i] : share_ns(c, i);
     if (values)
         status = ar_imbalance_build(im, values, c->p.n_roots);
     free(values);
@@ -467,14 +483,17 @@ static enum ar_status print_class_texts(const struct command *c, const struct ar
     return AR_OK;
 }
 
-static enum ar_status print_classes(const struct command *c)
+static enum ar_status print_classes(const struct command *c, uint32_t function)
 {
     struct ar_imbalance im = {0};
     uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
-    enum ar_status status = ranks ? find_classes(c, &im) : AR_NOMEM;
+    enum ar_status status = ranks ? find_classes(c, function, &im) : AR_NOMEM;
 
     if (status == AR_OK) {
-        int n = ar_print(" %-20s most/mean %.2f", c->inclusive ? "total, ranks" : "self, ranks",
+        int n = ar_print(" %-20s most/mean %.2f",
+                         c->inclusive                ? "total, ranks"
+                         : has_own_time(c, function) ? "self with C, ranks"
+                                                     : "self, ranks",
                          im.max_over_mean);
 
         if (im.n_classes > 1)
@@ -490,6 +509,7 @@ static enum ar_status print_classes(const struct command *c)
 static int print_function(struct command *c, uint32_t function, size_t n_most)
 {
     const struct ar_function_sums *sums = sums_of(c, function);
+    struct ar_spread own = ar_own_time_get(&c->own, function);
 
     ar_shares_get(&c->reading, function, c->shares);
     ar_print("\n%s", ar_bold());
@@ -498,7 +518,9 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
     print_calls(c, &sums->calls);
     print_spread(c, c->unit_ns == 1e9 ? "total, seconds" : "total, milliseconds", &sums->time);
     print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
-    if (c->p.n_roots > 1 && print_classes(c) < 0)
+    if (has_own_time(c, function) && own.sum > sums->self.sum)
+        print_spread(c, c->unit_ns == 1e9 ? "self with C, sec" : "self with C, ms", &own);
+    if (c->p.n_roots > 1 && print_classes(c, function) < 0)
         return ar_complain("out of memory");
     if (c->p.n_roots > 1 && c->e.functions[function].wall_ns > 0 &&
         c->p.functions[function].kind != AR_FUNCTION_MPI)
@@ -555,12 +577,12 @@ static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
 }
 
 /* Of the time that was asked about, as on the screen. */
-static void put_classes(struct ar_json *j, const struct command *c)
+static void put_classes(struct ar_json *j, const struct command *c, uint32_t function)
 {
     struct ar_imbalance im;
     uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
 
-    if (!ranks || find_classes(c, &im) < 0) {
+    if (!ranks || find_classes(c, function, &im) < 0) {
         j->out->bad = true;
         free(ranks);
         return;
@@ -599,10 +621,15 @@ static void put_function(struct ar_json *j, struct command *c, uint32_t function
     ar_json_spread(j, "calls", &c->p, &sums->calls);
     ar_json_spread(j, "time_ns", &c->p, &sums->time);
     ar_json_spread(j, "self_ns", &c->p, &sums->self);
+    if (c->wanted.text && has_own_time(c, function)) {
+        struct ar_spread own = ar_own_time_get(&c->own, function);
+
+        ar_json_spread(j, "self_with_c_ns", &c->p, &own);
+    }
     ar_json_efficiency(j, "efficiency", &c->e.functions[function]);
     if (c->wanted.text) {
         put_shares(j, c, function);
-        put_classes(j, c);
+        put_classes(j, c, function);
     }
     ar_json_close(j, '}');
 }
@@ -735,6 +762,7 @@ int ar_command_ranks(int argc, char **argv)
     else
         status = show(&c);
     ar_shares_close(&c.reading);
+    ar_own_time_close(&c.own);
     ar_efficiencies_free(&c.e);
     ar_by_function_free(&c.f);
     ar_totals_free(&c.t);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/imbalance.h"
 #include "cli/layout.h"
 #include "cli/mpi_text.h"
 #include "cli/report.h"
@@ -158,7 +159,7 @@ static size_t next_worst(const struct list *l, double below)
     size_t worst = l->n;
 
     for (size_t i = 0; i < l->n; i++)
-        if (gain_ns(l, i) < below && gain_ns(l, i) > 0 &&
+        if (gain_ns(l, i) < below && ar_is_uneven(&sums_of(l, i)->self) && gain_ns(l, i) > 0 &&
             gain_ns(l, i) >= l->r->min_share * l->r->t.mean_wall_ns &&
             (worst == l->n || gain_ns(l, i) > gain_ns(l, worst)))
             worst = i;

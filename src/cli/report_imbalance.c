@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/imbalance.h"
+#include "analysis/own_time.h"
 #include "cli/report.h"
 #include "cli/screen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST_ROWS 8
 
-/*
- * A function with what it calls in C, which has no line of its own: this says where. The time of both together was
- * measured, even where it is not known how much of it is whose.
- */
+/* A function, over all of its call paths: see analysis/own_time.h. */
 struct uneven {
-    struct ar_spread self;
-    uint32_t node;
+    struct ar_spread own;
+    uint32_t function;
 };
 
 /* What the run would win if the slowest rank were an average one. */
@@ -21,6 +19,14 @@ static double gain_ns(const struct ar_spread *s)
 {
     return (double)s->max - s->mean;
 }
+
+struct search {
+    const struct ar_report *r;
+    struct uneven *rows;
+    size_t n, most;
+    double least_ns;
+    struct ar_own_time own;
+};
 
 /* Below an import nothing is said: loading differs from rank to rank as disks do. */
 static bool is_below_import(const struct ar_profile *p, uint32_t node)
@@ -30,145 +36,113 @@ static bool is_below_import(const struct ar_profile *p, uint32_t node)
     return node != AR_NO_ID;
 }
 
-static bool is_in_c(const struct ar_profile *p, uint32_t node)
-{
-    return ar_is_kind(p, node, AR_FUNCTION_BUILTIN) || ar_is_kind(p, node, AR_FUNCTION_UNASSIGNED);
-}
-
 /* MPI time is left out: waiting is the effect. */
-static bool is_candidate(const struct ar_report *r, uint32_t node)
+static bool is_candidate(const struct ar_profile *p, uint32_t node)
 {
-    return !ar_is_kind(r->p, node, AR_FUNCTION_MPI) && !is_in_c(r->p, node) &&
-           !is_below_import(r->p, node);
+    return node != 0 && !ar_is_kind(p, node, AR_FUNCTION_MPI) && !is_below_import(p, node);
 }
 
-static uint32_t next_in_c(const struct ar_report *r, uint32_t node)
+/* Call paths together win no more than each for itself. */
+static double most_gain_ns(const struct search *s, uint32_t function)
 {
-    while (node != AR_NO_ID && !is_in_c(r->p, node))
-        node = r->t.next_sibling[node];
-    return node;
-}
+    double ns = 0;
 
-/* Together they win no more than each for itself. */
-static double most_gain_ns(const struct ar_report *r, uint32_t node)
-{
-    double ns = gain_ns(&r->t.self[node]);
-
-    for (uint32_t child = next_in_c(r, r->t.first_child[node]); child != AR_NO_ID;
-         child = next_in_c(r, r->t.next_sibling[child]))
-        ns += most_gain_ns(r, child);
+    for (uint32_t node = s->own.first[function]; node != AR_NO_ID; node = s->own.next[node])
+        ns += gain_ns(&s->r->t.self[node]);
     return ns;
 }
 
-static void add_up(const struct ar_report *r, struct ar_selves *selves, uint32_t node,
-                   uint64_t *by_root)
+static bool has_candidate(const struct search *s, uint32_t function)
 {
-    struct ar_row row = ar_selves_get(selves, node);
-
-    for (size_t i = 0; i < row.n; i++)
-        by_root[ar_profile_root(r->p, row.values[i].location)] += row.values[i].value;
-    for (uint32_t child = next_in_c(r, r->t.first_child[node]); child != AR_NO_ID;
-         child = next_in_c(r, r->t.next_sibling[child]))
-        add_up(r, selves, child, by_root);
-}
-
-static struct uneven look_at(const struct ar_report *r, struct ar_selves *selves, uint32_t node,
-                             uint64_t *by_root)
-{
-    struct uneven u = {.node = node};
-    struct ar_spreading spreading = {0};
-
-    memset(by_root, 0, r->p->n_roots * sizeof *by_root);
-    add_up(r, selves, node, by_root);
-    for (uint32_t i = 0; i < r->p->n_roots; i++)
-        ar_spread_add(&spreading, by_root[i], i);
-    u.self = ar_spread_end(&spreading);
-    u.self.doubt = r->t.time[node].doubt; /* what is taken off for C is added again */
-    return u;
+    for (uint32_t node = s->own.first[function]; node != AR_NO_ID; node = s->own.next[node])
+        if (is_candidate(s->r->p, s->own.owner[node]))
+            return true;
+    return false;
 }
 
 /* Among those that win most; the last of them makes room. */
-static size_t insert(struct uneven *rows, size_t n, size_t most, struct uneven row)
+static void insert(struct search *s, struct uneven row)
 {
-    size_t at = n;
+    size_t at = s->n;
 
-    while (at && gain_ns(&rows[at - 1].self) < gain_ns(&row.self))
+    while (at && gain_ns(&s->rows[at - 1].own) < gain_ns(&row.own))
         at--;
-    if (at == most)
-        return n;
-    n += n < most;
-    memmove(rows + at + 1, rows + at, (n - at - 1) * sizeof *rows);
-    rows[at] = row;
-    return n;
-}
-
-struct search {
-    const struct ar_report *r;
-    struct uneven *rows;
-    size_t n, most;
-    double least_ns;
-    struct ar_selves selves;
-    uint64_t *by_root;
-};
-
-static void consider(struct search *s, const struct uneven *row)
-{
-    if (gain_ns(&row->self) >= s->least_ns && gain_ns(&row->self) > 0)
-        s->n = insert(s->rows, s->n, s->most, *row);
-}
-
-/* What cannot be among the first is not read: it takes a row of values a function. */
-static void consider_node(struct search *s, uint32_t node)
-{
-    double most_ns = most_gain_ns(s->r, node);
-    struct uneven row = {.node = node, .self = s->r->t.self[node]};
-
-    if (most_ns < s->least_ns || !is_candidate(s->r, node) ||
-        (s->n == s->most && most_ns <= gain_ns(&s->rows[s->n - 1].self)))
+    if (at == s->most)
         return;
-    if (next_in_c(s->r, s->r->t.first_child[node]) != AR_NO_ID)
-        row = look_at(s->r, &s->selves, node, s->by_root);
-    consider(s, &row);
+    s->n += s->n < s->most;
+    memmove(s->rows + at + 1, s->rows + at, (s->n - at - 1) * sizeof *s->rows);
+    s->rows[at] = row;
 }
 
-/* Those that are worth a row; where there is no memory for it there are none. */
-static size_t find(const struct ar_report *r, struct uneven *rows, size_t most)
+/* A function that cannot be among the first is not read: it takes a row of values a node. */
+static void consider(struct search *s, uint32_t function)
 {
-    struct search s = {
-        .r = r, .rows = rows, .most = most, .least_ns = r->min_share * r->t.mean_wall_ns};
+    double most_ns = most_gain_ns(s, function);
 
-    if (most == 0 || r->p->n_roots < 2)
-        return 0;
-    s.by_root = calloc(r->p->n_roots + 1, sizeof *s.by_root);
-    if (s.by_root && ar_selves_open(&s.selves, &r->t, r->p) == AR_OK) {
-        for (uint32_t node = 1; node < r->p->n_nodes; node++)
-            consider_node(&s, node);
-        ar_selves_close(&s.selves);
-    }
-    free(s.by_root);
-    return s.n;
+    if (most_ns < s->least_ns || !has_candidate(s, function) ||
+        (s->n == s->most && most_ns <= gain_ns(&s->rows[s->n - 1].own)))
+        return;
+
+    struct uneven row = {ar_own_time_get(&s->own, function), function};
+
+    if (gain_ns(&row.own) >= s->least_ns && ar_is_uneven(&row.own))
+        insert(s, row);
+}
+
+/* Closed by the caller; where there is no memory for it there are no rows. */
+static struct search find(const struct ar_report *r, struct uneven *rows, size_t most)
+{
+    struct search s = {.r = r,
+                       .rows = rows,
+                       .most = most < MOST_ROWS ? most : MOST_ROWS,
+                       .least_ns = r->min_share * r->t.mean_wall_ns};
+
+    if (most == 0 || r->p->n_roots < 2 || ar_own_time_open(&s.own, r->p, &r->t) < 0)
+        return s;
+    for (uint32_t f = 0; f < r->p->n_functions; f++)
+        consider(&s, f);
+    return s;
 }
 
 size_t ar_report_count_imbalance(const struct ar_report *r, size_t most)
 {
     struct uneven rows[MOST_ROWS];
+    struct search s = find(r, rows, most);
 
-    return find(r, rows, most < MOST_ROWS ? most : MOST_ROWS);
+    ar_own_time_close(&s.own);
+    return s.n;
+}
+
+/* Of several call paths one, and its place where it is that of all of them. */
+static void print_label(const struct search *s, struct ar_label_columns columns, uint32_t function)
+{
+    const struct ar_profile *p = s->r->p;
+    uint32_t one = AR_NO_ID;
+    bool is_one_place = true;
+
+    for (uint32_t node = s->own.first[function]; node != AR_NO_ID; node = s->own.next[node])
+        if (s->own.owner[node] == node) {
+            is_one_place = is_one_place && (one == AR_NO_ID || ar_have_one_place(p, one, node));
+            one = node;
+        }
+    ar_print_label_at(s->r, columns, one, 0, ' ',
+                      is_one_place ? ar_show_place(p, one) : AR_SEVERAL_PLACES);
 }
 
 void ar_report_imbalance(const struct ar_report *r, size_t n_rows)
 {
     struct ar_label_columns columns = ar_tree_columns(r);
     struct uneven rows[MOST_ROWS];
-    size_t n = n_rows ? find(r, rows, n_rows < MOST_ROWS ? n_rows : MOST_ROWS) : 0;
+    struct search s = find(r, rows, n_rows);
 
-    if (n)
+    if (s.n)
         ar_print_title(columns, "Imbalance", r->unit, " max-mean     self   min-max (rank)");
-    for (size_t i = 0; i < n; i++) {
-        ar_print_label(r, columns, rows[i].node, 0, ' ');
-        ar_print(" %8s", ar_show_time(gain_ns(&rows[i].self), r->unit_ns));
-        ar_print_mean(r, &rows[i].self);
-        ar_print_range(r->p, &rows[i].self, r->unit_ns);
+    for (size_t i = 0; i < s.n; i++) {
+        print_label(&s, columns, rows[i].function);
+        ar_print(" %8s", ar_show_time(gain_ns(&rows[i].own), r->unit_ns));
+        ar_print_mean(r, &rows[i].own);
+        ar_print_range(r->p, &rows[i].own, r->unit_ns);
         ar_print("\n");
     }
+    ar_own_time_close(&s.own);
 }

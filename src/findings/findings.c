@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/findings.h"
 
+#include "analysis/imbalance.h"
 #include "analysis/names.h"
 #include "findings/wait_words.h"
 #include "findings/words.h"
@@ -152,12 +153,10 @@ bool ar_is_point_to_point(const struct ar_story *story)
 }
 
 #define MOST_OF_IT 0.5
-/* A rank: they are some ten milliseconds apart when they start, which is much of a run that is short. */
-#define LEAST_WAIT_NS 20e6
 
 static bool is_worth_telling(const struct ar_evidence *e, double waited_ns)
 {
-    return ar_is_worth_saying(e, waited_ns) && waited_ns >= LEAST_WAIT_NS * (double)e->p->n_roots;
+    return ar_is_worth_saying(e, waited_ns) && waited_ns >= AR_UNEVEN_NS * (double)e->p->n_roots;
 }
 
 /* What a line has of a story. */
@@ -446,18 +445,13 @@ struct ar_busy_time *ar_times_in(struct ar_evidence *e, uint32_t function)
         e->bad = true;
         return NULL;
     }
-    for (uint32_t node = 1; node < p->n_nodes; node++) {
-        if (p->nodes[ar_to_blame(p, node)].function != function)
-            continue;
+    ar_own_time_get(&e->own, function);
+    for (size_t i = 0; i < p->n_roots; i++)
+        times[i].ns = (double)e->own.by_root[i];
+    for (uint32_t node = e->own.first[function]; node != AR_NO_ID; node = e->own.next[node]) {
+        struct ar_row row = ar_rows_get(&calls, node);
 
-        struct ar_row row = ar_selves_get(&e->selves, node);
-
-        for (size_t i = 0; i < row.n; i++)
-            times[ar_profile_root(p, row.values[i].location)].ns += (double)row.values[i].value;
-        if (p->nodes[node].function != function)
-            continue;
-        row = ar_rows_get(&calls, node);
-        for (size_t i = 0; i < row.n; i++)
+        for (size_t i = 0; i < row.n && e->own.owner[node] == node; i++)
             times[ar_profile_root(p, row.values[i].location)].n_calls += row.values[i].value;
     }
     ar_rows_close(&calls);
@@ -519,7 +513,7 @@ static enum ar_status find_imports(struct ar_evidence *e)
         if (!is_mpi && !ar_is_outer_import(p, node))
             continue;
 
-        struct ar_row row = ar_rows_get(&e->selves.times, node);
+        struct ar_row row = ar_rows_get(&e->own.selves.times, node);
 
         for (size_t i = 0; i < row.n; i++)
             e->importing_ns[ar_profile_root(p, row.values[i].location)] +=
@@ -571,7 +565,7 @@ static void keep_the_first(struct ar_findings *f)
 
 static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 {
-    if (ar_selves_open(&e->selves, e->t, e->p) < 0 ||
+    if (ar_own_time_open(&e->own, e->p, e->t) < 0 ||
         ar_waits_build_with(&e->w, e->p, e->t, NULL) < 0 ||
         ar_mpi_table(m, AR_MPI_BY_PATH, &e->out->calls, &e->out->n_calls) < 0 ||
         ar_mpi_requests(m, &e->requests, &e->n_requests) < 0)
@@ -625,7 +619,7 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
     else
         ar_findings_free(out);
     ar_waits_free(&e.w);
-    ar_selves_close(&e.selves);
+    ar_own_time_close(&e.own);
     for (size_t i = 0; i < e.n_reasons; i++)
         ar_reasons_free(&e.reasons[i]);
     free(e.reasons);

@@ -22,6 +22,7 @@
 
 #include "analysis/efficiency.h"
 #include "analysis/mpi_tables.h"
+#include "analysis/own_time.h"
 #include "findings/wait_words.h"
 
 #define AR_MOST_FINDINGS 7
@@ -78,7 +79,7 @@ struct ar_evidence {
     size_t n_stories;
     struct ar_mpi_request_row *requests;
     size_t n_requests;
-    struct ar_selves selves;
+    struct ar_own_time own;
     double *importing_ns; /* by root: in imports, but for what MPI did meanwhile */
     struct ar_findings *out;
     bool bad; /* no memory */
@@ -135,8 +136,8 @@ bool ar_do_ranks_share(struct ar_evidence *e);
 /* Messages between two ranks, by themselves: no method of many. */
 bool ar_is_message(const struct ar_evidence *e, const struct ar_mpi_row *row);
 /*
- * Seconds that each root spent in a function itself, with what it called in C, and calls of it; one for each
- * root. To be freed; NULL: no memory, and the evidence is bad.
+ * The own time of a function on each root (analysis/own_time.h), and calls of it. To be freed; NULL: no memory, and the
+ * evidence is bad.
  */
 struct ar_busy_time {
     double ns;

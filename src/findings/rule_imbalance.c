@@ -7,13 +7,13 @@
  * noise. Where ranks are late in turns, and in all take the same time, it is none.
  * Says how long the slowest rank takes and the mean, and who waited for that.
  */
+#include "analysis/imbalance.h"
 #include "findings/findings.h"
 #include "findings/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LEAST_FACTOR 1.1
 #define ALL_OF_IT 0.9
 
 struct uneven {
@@ -84,7 +84,7 @@ void ar_rule_imbalance(struct ar_evidence *e)
 
         struct uneven u = look_at(e, story->function);
 
-        if (u.n_ranks > 1 && u.max_ns >= LEAST_FACTOR * u.mean_ns &&
+        if (u.n_ranks > 1 && u.max_ns >= AR_UNEVEN_FACTOR * u.mean_ns &&
             ar_is_worth_saying(e, (u.max_ns - u.mean_ns) * (double)e->p->n_roots))
             tell(e, story, &u);
     }

@@ -90,7 +90,7 @@ static void take_off_sleep(struct ar_evidence *e, struct host *hosts)
         if (!is_asleep(ar_function_name(e->p, e->p->nodes[node].function)))
             continue;
 
-        struct ar_row row = ar_selves_get(&e->selves, node);
+        struct ar_row row = ar_selves_get(&e->own.selves, node);
 
         for (size_t i = 0; i < row.n; i++) {
             const struct ar_location *location = &e->p->locations[row.values[i].location];

@@ -194,6 +194,18 @@ def test_equal_ranks_are_no_finding(one_mpi: Sandbox, program: str):
     assert_silence(one_mpi, program)
 
 
+@HAS_TWO
+def test_noise_is_no_imbalance(one_mpi: Sandbox):
+    def look() -> dict[str, str]:
+        (one_mpi.cwd / "not_held_back.allranks").unlink(missing_ok=True)
+        done = one_mpi.recorded_ranks(4, workload("not_held_back.py"), "noisy")
+        assert done.code == 0, done
+        screen = one_mpi.answer("report", "not_held_back.allranks").decode()
+        return {"imbalance": screen} if "Imbalance" in screen else {}
+
+    assert not settled(look)
+
+
 @HAS_HOSTS
 @HAS_TWO
 def test_equal_nodes_are_no_finding(one_mpi: Sandbox):

@@ -32,6 +32,28 @@ def balanced():
     world.gather(rank, root=0)
 
 
+def kernel(seconds):
+    time.sleep(seconds)
+
+
+def first_half(seconds):
+    kernel(seconds)
+
+
+def second_half(seconds):
+    kernel(seconds)
+
+
+def noisy():
+    """The same work on all ranks, but for 3 % of noise: one function on two call paths, whose time passes in sleeps."""
+    world.Barrier()
+    for step in range(10):
+        noise = 1 + 0.03 * ((rank + step) % size) / size
+        first_half(0.03 * noise)
+        second_half(0.06 * noise)
+        world.Allreduce(one, other)
+
+
 def meets_at_its_end():
     """Several functions, none of which all ranks call, but all ranks are equally busy."""
     world.Barrier()
