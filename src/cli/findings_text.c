@@ -61,7 +61,8 @@ size_t ar_print_findings(const struct ar_findings *f, const char *path, size_t n
 
     if (f->n == 0)
         return 0;
-    ar_print("\n%sWhat holds it back%s\n", ar_bold(), ar_plain());
+    ar_print("\n%sWhat holds it back%s   waits are sums over ranks, %% is of all ranks' time\n",
+             ar_bold(), ar_plain());
     for (; i < f->n; i++) {
         size_t n_next = lines_of(&f->items[i], n_columns);
         bool is_last = i + 1 == f->n;

@@ -65,10 +65,11 @@ static void print_head(const struct command *c)
     ar_print("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
-    ar_print("%s   %s on %s   %s   waiting %s\n", ar_plain(),
+    ar_print("%s   %s on %s   %s   waiting %s in all (%s)\n", ar_plain(),
              ar_show_items(c->p.n_roots, "rank", "ranks"),
              ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
              ar_show_duration(c->p.n_roots ? c->all_ns / (double)c->p.n_roots : 0),
+             ar_show_duration(c->w.waited_ns),
              ar_show_share(c->all_ns > 0 ? c->w.waited_ns / c->all_ns : 0));
 }
 
@@ -101,7 +102,9 @@ static void print_waits(const struct command *c)
     else if (n == 0)
         ar_print("\nNobody waited for anybody.\n");
     else
-        ar_print("\n%sWho waited for whom%s   share of all ranks' time\n", ar_bold(), ar_plain());
+        ar_print(
+            "\n%sWho waited for whom%s   sums over ranks, and their share of all ranks' time\n",
+            ar_bold(), ar_plain());
     for (; i < n; i++) {
         struct ar_bytes text = {0};
 

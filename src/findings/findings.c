@@ -388,6 +388,15 @@ static void put_story(struct ar_bytes *text, const struct ar_evidence *e,
                             story->reason.n_late ? &story->reason : NULL, e->all_ns);
     else
         ar_put_wait_for(text, e->p, story->site, story->here_ns, &story->reason, e->all_ns);
+}
+
+/* The command shows all waits of the line: where the sentence is about a part of them, it names both. */
+static void put_more(struct ar_bytes *text, const struct ar_story *story)
+{
+    if (story->here_ns < AR_MOST_LATE * story->site->waited_ns) {
+        ar_put_words(text, "; all waits at this line: ");
+        ar_put_words(text, ar_show_duration(story->site->waited_ns));
+    }
     if (story->n_sites > 1) {
         ar_put_words(text, "; ");
         ar_put_words(text, ar_show_duration(story->waited_ns - story->here_ns));
@@ -419,10 +428,12 @@ void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *ru
     for (size_t i = 0; i < n_late && late; i++)
         late[i] = shares[i].process;
     put_story(&text, e, story);
+    ar_put_words(&text, more);
+    put_more(&text, story);
     ar_bytes_u8(&text, 0);
     snprintf(number, sizeof number, "%zu", story->number);
     if (f && late && !text.bad) {
-        ar_finding_say(e, f, "%s%s", (const char *)text.data, more);
+        ar_finding_say(e, f, "%s", (const char *)text.data);
         ar_finding_show(e, f, "waits", number);
         ar_finding_about(e, f, late, n_late);
         f->place = place;

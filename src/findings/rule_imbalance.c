@@ -39,7 +39,7 @@ static struct uneven look_at(struct ar_evidence *e, uint32_t function)
     return u;
 }
 
-/* "for that at a.py:5 Barrier"; "at a.py:5 Barrier, 40.0 % of it for that", where the rank was late for other reasons, too. */
+/* "for it at a.py:5 Barrier"; "at a.py:5 Barrier, 40.0 % of that for it", where the rank was late for other reasons, too. */
 static const char *show_where(const struct ar_evidence *e, const struct ar_story *story)
 {
     char *text = ar_text_buffer();
@@ -49,9 +49,9 @@ static const char *show_where(const struct ar_evidence *e, const struct ar_story
     double share = story->reason.ns / story->here_ns;
 
     if (share >= ALL_OF_IT)
-        snprintf(text, AR_TEXT_BYTES, "for that at %s %s%s", line, operation, more);
+        snprintf(text, AR_TEXT_BYTES, "for it at %s %s%s", line, operation, more);
     else
-        snprintf(text, AR_TEXT_BYTES, "at %s %s%s, %s of it for that", line, operation, more,
+        snprintf(text, AR_TEXT_BYTES, "at %s %s%s, %s of that for it", line, operation, more,
                  ar_show_share(share));
     return text;
 }
@@ -63,7 +63,8 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct une
     if (!f)
         return;
     f->place = ar_place_of_function(e->p, story->function);
-    ar_finding_say(e, f, "%s takes %s on %s and %s in the mean: others waited %s (%s) %s",
+    ar_finding_say(e, f,
+                   "%s takes %s on %s and %s on average; the other ranks waited %s in all (%s) %s",
                    ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
                    ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns),
                    ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns),

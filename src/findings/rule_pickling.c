@@ -67,11 +67,12 @@ static void tell(struct ar_evidence *e, const struct ar_mpi_row *row, double ns)
     if (!f)
         return;
     f->place = ar_place_of_call(e->p, row->node);
-    ar_finding_say(e, f, "%s at %s spends %s of its %s %s objects%s; %s, with buffers, would not",
-                   method, ar_show_line(e->p, f->place), ar_show_share(ns / row->time.sum),
-                   ar_show_duration(row->time.sum),
-                   row->parts.unpickling_ns > row->parts.pickling_ns ? "unpickling" : "pickling",
-                   show_size(row), with_buffers(method));
+    ar_finding_say(
+        e, f, "%s at %s spends %s of its %s per rank %s objects%s; %s, with buffers, would not",
+        method, ar_show_line(e->p, f->place), ar_show_share(ns / row->time.sum),
+        ar_show_duration(row->time.mean),
+        row->parts.unpickling_ns > row->parts.pickling_ns ? "unpickling" : "pickling",
+        show_size(row), with_buffers(method));
     ar_finding_show(e, f, "mpi", ar_show_line(e->p, f->place));
 }
 

@@ -98,12 +98,14 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct hos
         return;
     be_about(e, f, host->name);
     f->place = ar_place_of_function(e->p, story->function);
-    ar_finding_say(
-        e, f, "%s takes %s on %s (%s) and %s elsewhere, with as many calls: others waited %s (%s)",
-        ar_show_culprit(e->p, story->function), ar_show_duration(host->ns / (double)host->n),
-        ar_strtab_text(&e->p->strings, host->name),
-        ar_show_ranks(e->p, f->processes, f->n_processes), ar_show_duration(others_ns),
-        ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns));
+    ar_finding_say(e, f,
+                   "%s takes %s on %s (%s) and %s elsewhere, with as many calls; the other ranks "
+                   "waited %s in all (%s)",
+                   ar_show_culprit(e->p, story->function),
+                   ar_show_duration(host->ns / (double)host->n),
+                   ar_strtab_text(&e->p->strings, host->name),
+                   ar_show_ranks(e->p, f->processes, f->n_processes), ar_show_duration(others_ns),
+                   ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
     story->is_told = true;
 }

@@ -215,7 +215,7 @@ static void test_imbalance(void)
     }
     end("run");
     tap_ok(found.n == 1 &&
-               says(0, "imbalance", 360, "takes 480.0 ms on rank 3 and 390.0 ms in the mean"),
+               says(0, "imbalance", 360, "takes 480.0 ms on rank 3 and 390.0 ms on average"),
            "more work on some ranks");
     tap_ok(strcmp(found.items[0].command, "allranks ranks run a.py:10") == 0, "the command");
     finish();
@@ -278,7 +278,7 @@ static void test_two_reasons(void)
     tap_ok(found.n == 2 && says(0, "serial_phase", 750, "ranks 1-3 waited 750.0 ms") &&
                says(0, "serial_phase", 750, "for rank 0, which spent it in a.py:20 output"),
            "one of two reasons at a line");
-    tap_ok(says(1, "imbalance", 450, "others waited 450.0 ms"), "and the other");
+    tap_ok(says(1, "imbalance", 450, "other ranks waited 450.0 ms"), "and the other");
     finish();
 }
 
@@ -374,9 +374,38 @@ static void test_idle(void)
         spend(r, work, 500);
     meet(barrier);
     end("run");
-    tap_ok(found.n == 1 && says(0, "idle_ranks", 1000, "ranks 2,3 did nothing") &&
+    tap_ok(found.n == 1 && says(0, "idle_ranks", 1000, "only 2 of 4 ranks do") &&
+               strstr(found.items[0].text, "work; ranks 2,3 did nothing") &&
+               strstr(found.items[0].text, "others worked 500.0 ms on average") &&
                is_about(0, 2, 2),
            "ranks that never work, and nothing else about them");
+    finish();
+}
+
+/* They also wait for one rank, which prepares something: that is a cause of its own, and counts once. */
+static void test_idle_with_another_cause(void)
+{
+    double won_ns = 0;
+
+    start();
+
+    uint32_t bcast = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 4);
+    uint32_t barrier = below(program, AR_FUNCTION_MPI, "MPI_Barrier", 5);
+    uint32_t prepare = below(program, AR_FUNCTION_PYTHON, "prepare", 20);
+    uint32_t work = below(program, AR_FUNCTION_PYTHON, "work", 10);
+
+    spend(0, prepare, 300);
+    meet(bcast);
+    for (uint32_t r = 0; r < 2; r++)
+        spend(r, work, 500);
+    meet(barrier);
+    end("run");
+    for (size_t i = 0; i < found.n; i++)
+        won_ns += found.items[i].won_ns;
+    tap_ok(found.n == 2 && says(0, "idle_ranks", 1000, "only 2 of 4 ranks do") &&
+               says(1, "serial_phase", 900, "prepare"),
+           "both are said: %s", found.n > 1 ? found.items[1].text : "nothing");
+    tap_ok(won_ns < 1901e6, "and no second is counted twice");
     finish();
 }
 
@@ -771,6 +800,7 @@ int main(void)
     test_no_place();
     test_not_known();
     test_idle();
+    test_idle_with_another_cause();
     test_hosts();
     test_limits();
     test_processors();
