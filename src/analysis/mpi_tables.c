@@ -82,8 +82,7 @@ static uint64_t *kind_of_part(const struct ar_mpi *m, uint32_t node, struct ar_m
     if (pickler != AR_NO_PICKLER)
         return pickler == AR_PICKLES ? &parts->pickling_ns : &parts->unpickling_ns;
     if (is_mpi(m, node))
-        return ar_mpi_class_waits(class_of(m, node)->name) ? &parts->waiting_ns
-                                                           : &parts->transferring_ns;
+        return &parts->mpi_ns;
     if (kind_of(m->p, node) != AR_FUNCTION_BUILTIN)
         return NULL;
     if (ends_in(name_of(m->p, node), "dumps"))
@@ -116,6 +115,41 @@ static uint64_t sum_of(struct ar_row row)
     return sum;
 }
 
+static double less(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* A wait is that of a line: it counts if its node is chosen, with all call paths of the line. */
+static void sum_waits(struct ar_mpi *m)
+{
+    double in_methods_ns = 0;
+
+    m->waiting_ns = 0;
+    for (size_t i = 0; m->w && i < m->w->n_sites; i++) {
+        const struct ar_wait_site *site = &m->w->sites[i];
+
+        if (!m->is_chosen[site->node])
+            continue;
+        m->waiting_ns += site->waited_ns;
+        if (m->shown[site->node] != AR_NO_ID &&
+            kind_of(m->p, m->shown[site->node]) == AR_FUNCTION_OPERATION)
+            in_methods_ns += site->waited_ns;
+    }
+    m->parts.waiting_ns = less(in_methods_ns, (double)m->parts.mpi_ns);
+}
+
+void ar_mpi_use_waits(struct ar_mpi *m, const struct ar_waits *w)
+{
+    m->w = w->n_calls ? w : NULL;
+    sum_waits(m);
+}
+
+double ar_mpi_transferring_ns(const struct ar_mpi_parts *parts)
+{
+    return (double)parts->mpi_ns - parts->waiting_ns;
+}
+
 /* Most nodes have nothing to do with MPI: nothing is read of them. */
 static enum ar_status choice_changed(struct ar_mpi *m)
 {
@@ -138,6 +172,7 @@ static enum ar_status choice_changed(struct ar_mpi *m)
     if (m->n_ranks)
         m->mpi_ns /= (double)m->n_ranks;
     ar_selves_close(&selves);
+    sum_waits(m);
     return AR_OK;
 }
 
@@ -381,6 +416,23 @@ static enum ar_status add_messages(struct building *b)
     return AR_OK;
 }
 
+/* ---- waits ------------------------------------------------------------------------------------ */
+
+/* Methods only: of other rows all of the time is that of one call, which `allranks waits` divides. */
+static void add_waits(struct building *b)
+{
+    const struct ar_mpi *m = b->m;
+
+    for (size_t i = 0; m->w && b->by == AR_MPI_BY_PATH && i < m->w->n_sites; i++) {
+        const struct ar_wait_site *site = &m->w->sites[i];
+        struct ar_mpi_row *row = has_row(b, site->node) ? row_of_node(b, site->node) : NULL;
+
+        if (row && row->is_operation)
+            row->parts.waiting_ns =
+                less(row->parts.waiting_ns + site->waited_ns, (double)row->parts.mpi_ns);
+    }
+}
+
 /* ---- order ------------------------------------------------------------------------------------ */
 
 static void spread_time(const struct building *b, size_t i)
@@ -418,6 +470,8 @@ enum ar_status ar_mpi_table(const struct ar_mpi *m, enum ar_mpi_by by, struct ar
 
     if (status == AR_OK)
         status = add_messages(&b);
+    if (status == AR_OK)
+        add_waits(&b);
     for (size_t i = 0; i < b.n_rows && status == AR_OK; i++)
         spread_time(&b, i);
     if (b.n_rows)

@@ -9,7 +9,8 @@
  *
  * Time is that of the calls, summed over a rank's threads and children, and spread over ranks. That of
  * a method is all of its time, of which pickling, waiting, transferring and unpickling are told apart;
- * a function or class has the time within MPI only.
+ * a function or class has the time within MPI only. Waiting is what analysis/waits.h found, so that it is the same figure as that
+ * of `allranks waits`; the rest of the time within MPI is transferring. Where waits are not known neither is.
  *
  * Life cycle: ar_mpi_open on a profile, which must outlive it and stay as it is; then what is wanted
  * may be chosen; then any number of tables, each the caller's to free(); ar_mpi_close.
@@ -28,6 +29,7 @@
 #include "analysis/match.h"
 #include "analysis/mpi_class.h"
 #include "analysis/totals.h"
+#include "analysis/waits.h"
 
 enum ar_mpi_by {
     AR_MPI_BY_PATH,
@@ -41,7 +43,8 @@ enum ar_mpi_by {
 
 /* Of a method of mpi4py: what its time is made of, over all ranks. */
 struct ar_mpi_parts {
-    uint64_t pickling_ns, waiting_ns, transferring_ns, unpickling_ns;
+    uint64_t pickling_ns, mpi_ns, unpickling_ns;
+    double waiting_ns; /* within MPI, for other ranks; the rest is transferring */
 };
 
 struct ar_mpi_row {
@@ -81,12 +84,18 @@ struct ar_mpi {
     size_t n_ranks;
     double wall_ns, mpi_ns;    /* mean over those */
     struct ar_mpi_parts parts; /* of all methods, over those */
+    const struct ar_waits *w;  /* NULL: not known */
+    double waiting_ns;         /* in all that is chosen, over all ranks */
 };
 
 AR_MUST_CHECK enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p);
 /* With totals that somebody has built already: they are its own from now on, whether it works or not. */
 AR_MUST_CHECK enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p,
                                               struct ar_totals *t);
+/* With waits of the same profile, which must outlive it. Waits that were not recorded are not known. */
+void ar_mpi_use_waits(struct ar_mpi *m, const struct ar_waits *w);
+/* Of the time within MPI, what is not waiting; 0 where waits are not known. */
+double ar_mpi_transferring_ns(const struct ar_mpi_parts *parts);
 void ar_mpi_close(struct ar_mpi *m);
 /* Is there any MPI call in it; is it known who sent what to whom? */
 bool ar_mpi_has_calls(const struct ar_mpi *m);

@@ -52,6 +52,7 @@ enum sort { SORT_TIME, SORT_CALLS, SORT_BYTES, SORT_SIZE, SORT_SPREAD, SORT_NAME
 struct command {
     struct ar_profile p; /* call sites folded */
     struct ar_mpi m;
+    struct ar_waits w;
     const char *path;
     struct ar_wanted wanted;
     struct ar_selection selection;
@@ -139,6 +140,11 @@ static void print_volume(struct command *c, const struct ar_mpi_row *rows, size_
         ar_print(", pickling %s", ar_show_share(share_of(c, pickling)));
     ar_print("\n");
     c->n_lines++;
+    if (c->m.w) {
+        ar_print("waiting for other ranks %s, sum over ranks (allranks waits)\n",
+                 ar_show_duration(c->m.waiting_ns));
+        c->n_lines++;
+    }
 }
 
 static void print_losses(struct command *c)
@@ -344,11 +350,17 @@ static bool print_parts(const struct command *c, const struct ar_mpi_row *row)
 
     if (!row->is_operation || !(parts->pickling_ns || parts->unpickling_ns))
         return false;
-    ar_print("   %spickling %s, waiting %s, transferring %s, unpickling %s%s\n", ar_dim(),
-             ar_show_time((double)parts->pickling_ns / n, c->unit_ns),
-             ar_show_time((double)parts->waiting_ns / n, c->unit_ns),
-             ar_show_time((double)parts->transferring_ns / n, c->unit_ns),
-             ar_show_time((double)parts->unpickling_ns / n, c->unit_ns), ar_plain());
+    if (c->m.w)
+        ar_print("   %spickling %s, waiting %s, transferring %s, unpickling %s%s\n", ar_dim(),
+                 ar_show_time((double)parts->pickling_ns / n, c->unit_ns),
+                 ar_show_time(parts->waiting_ns / n, c->unit_ns),
+                 ar_show_time(ar_mpi_transferring_ns(parts) / n, c->unit_ns),
+                 ar_show_time((double)parts->unpickling_ns / n, c->unit_ns), ar_plain());
+    else
+        ar_print("   %spickling %s, within MPI %s, unpickling %s%s\n", ar_dim(),
+                 ar_show_time((double)parts->pickling_ns / n, c->unit_ns),
+                 ar_show_time((double)parts->mpi_ns / n, c->unit_ns),
+                 ar_show_time((double)parts->unpickling_ns / n, c->unit_ns), ar_plain());
     return true;
 }
 
@@ -528,6 +540,18 @@ static void put_rank(struct ar_sheet *sheet, const struct ar_profile *p, uint32_
         ar_sheet_integer(sheet, p->processes[process].world_rank);
 }
 
+static void put_waiting(struct ar_sheet *sheet, const struct command *c,
+                        const struct ar_mpi_parts *parts)
+{
+    if (c->m.w) {
+        ar_sheet_number(sheet, parts->waiting_ns);
+        ar_sheet_number(sheet, ar_mpi_transferring_ns(parts));
+    } else {
+        ar_sheet_nothing(sheet);
+        ar_sheet_nothing(sheet);
+    }
+}
+
 static void put_row(struct ar_sheet *sheet, const struct command *c, const struct ar_mpi_row *row)
 {
     enum ar_mpi_by by = (enum ar_mpi_by)c->by;
@@ -551,8 +575,7 @@ static void put_row(struct ar_sheet *sheet, const struct command *c, const struc
     ar_sheet_integer(sheet, row->n_in);
     if (by == AR_MPI_BY_PATH) {
         ar_sheet_integer(sheet, row->parts.pickling_ns);
-        ar_sheet_integer(sheet, row->parts.waiting_ns);
-        ar_sheet_integer(sheet, row->parts.transferring_ns);
+        put_waiting(sheet, c, &row->parts);
         ar_sheet_integer(sheet, row->parts.unpickling_ns);
     }
     ar_sheet_end_row(sheet);
@@ -745,6 +768,14 @@ static int parse(int argc, char **argv, struct command *c)
     return ar_refuse_several_jobs("mpi", c->path);
 }
 
+static enum ar_status open_tables(struct command *c)
+{
+    if (ar_mpi_open(&c->m, &c->p) < 0 || ar_waits_build_with(&c->w, &c->p, &c->m.t, NULL) < 0)
+        return AR_NOMEM;
+    ar_mpi_use_waits(&c->m, &c->w);
+    return AR_OK;
+}
+
 int ar_command_mpi(int argc, char **argv)
 {
     struct command c = {.by = -1,
@@ -759,11 +790,12 @@ int ar_command_mpi(int argc, char **argv)
         status = ar_part_open(&part, c.path, &c.selection);
     if (status >= 0)
         return status;
-    if (ar_fold(&c.p, part.p) < 0 || ar_mpi_open(&c.m, &c.p) < 0)
+    if (ar_fold(&c.p, part.p) < 0 || open_tables(&c) < 0)
         status = ar_complain("out of memory");
     else
         status = show(&c);
     ar_mpi_close(&c.m);
+    ar_waits_free(&c.w);
     ar_profile_free(&c.p);
     ar_part_close(&part);
     return status;

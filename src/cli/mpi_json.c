@@ -48,11 +48,17 @@ static void put_comm_number(struct ar_json *j, const char *key, uint32_t comm)
         ar_json_null(j, key);
 }
 
-static void put_parts(struct ar_json *j, const struct ar_mpi_parts *parts)
+static void put_parts(struct ar_json *j, const struct ar_mpi *m, const struct ar_mpi_parts *parts)
 {
     ar_json_integer(j, "pickling_ns", parts->pickling_ns);
-    ar_json_integer(j, "waiting_ns", parts->waiting_ns);
-    ar_json_integer(j, "transferring_ns", parts->transferring_ns);
+    ar_json_integer(j, "within_mpi_ns", parts->mpi_ns);
+    if (m->w) {
+        ar_json_number(j, "waiting_ns", parts->waiting_ns);
+        ar_json_number(j, "transferring_ns", ar_mpi_transferring_ns(parts));
+    } else {
+        ar_json_null(j, "waiting_ns");
+        ar_json_null(j, "transferring_ns");
+    }
     ar_json_integer(j, "unpickling_ns", parts->unpickling_ns);
 }
 
@@ -111,7 +117,7 @@ static void put_row(struct ar_json *j, const struct ar_mpi *m, const struct ar_m
     ar_json_integer(j, "messages_out", row->n_out);
     ar_json_integer(j, "messages_in", row->n_in);
     if (row->is_operation && by == AR_MPI_BY_PATH)
-        put_parts(j, &row->parts);
+        put_parts(j, m, &row->parts);
     ar_json_close(j, '}');
 }
 
@@ -218,7 +224,7 @@ static void put_head(struct ar_json *j, const struct ar_mpi *m)
     ar_json_integer(j, "ranks", m->n_ranks);
     ar_json_number(j, "wall_ns", m->wall_ns);
     ar_json_number(j, "mpi_ns", m->mpi_ns);
-    put_parts(j, &m->parts);
+    put_parts(j, m, &m->parts);
     ar_json_open(j, "lost", '{');
     ar_json_integer(j, "traffic", m->t.n_lost[AR_LOST_TRAFFIC]);
     ar_json_integer(j, "requests", m->t.n_lost[AR_LOST_REQUESTS]);

@@ -5,6 +5,7 @@ where there is none nothing is said.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -78,6 +79,60 @@ def waits_at(text: str) -> str:
     found = re.search(r" waited .*?\) ((?:at|in) \S+ \S+) ", text)
     assert found, text
     return found[1]
+
+
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def durations_in(text: str) -> list[float]:
+    return [float(number) * UNITS[unit] for number, unit in re.findall(r"(\d[\d.]*) (s|ms|us)\b", text)]
+
+
+def seconds_shown(screen: str) -> list[float]:
+    """With units, or as numbers in a table, whose unit is in its title."""
+    unit = 1e-3 if re.search(r"\bms\b.*%|milliseconds", screen) else 1.0
+    in_tables = [float(number) * unit for number in re.findall(r"\d+\.\d+", screen)]
+    return durations_in(screen) + in_tables + [seconds for seconds in map(float, re.findall(r"\d+\.\d{6}", screen))]
+
+
+def unlike_command(mpi: Sandbox, finding: Json) -> dict[str, str]:
+    """The command that a finding names shows the place and the seconds that the finding names."""
+    _, *words = shlex.split(finding["command"])
+    screen = mpi.answer(*words).decode()
+    said = f"{finding['text']}\n{screen}"
+    if words[0] in ("info", "report"):
+        return {}
+    if finding["line"] and not re.search(rf":{finding['line']}\b", screen):
+        return {"another place": said}
+    first = durations_in(finding["text"])[0]
+    of_all = re.search(r"all waits at this line: (\S+ \S+)", finding["text"])
+    wanted = durations_in(of_all[1])[0] if of_all else first
+    if "and the like" in finding["text"]:
+        return {}  # the sum of several lines
+    close = [seconds for seconds in seconds_shown(screen) if seconds == pytest.approx(wanted, rel=0.006, abs=0.0006)]
+    return {} if close else {"other seconds": said}
+
+
+@pytest.mark.parametrize("fault, n_ranks", [(planted.fault, planted.n_ranks) for planted in PLANTED[:12]])
+def test_the_command_shows_what_the_finding_says(one_mpi: Sandbox, fault: str, n_ranks: int):
+    done = one_mpi.recorded_ranks(n_ranks, HELD_BACK, fault)
+    assert done.code == 0, done
+    wrong = [unlike_command(one_mpi, finding) for finding in found_in(one_mpi, "held_back.allranks")]
+    assert not any(wrong), wrong
+
+
+def test_waits_are_the_same_in_mpi(one_mpi: Sandbox):
+    """As sums over ranks: of a method, and of all of them."""
+    done = one_mpi.recorded_ranks(2, HELD_BACK, "pickling")
+    assert done.code == 0, done
+    mpi = json.loads(one_mpi.answer("mpi", "--json", "held_back.allranks"))
+    waits = json.loads(one_mpi.answer("waits", "--json", "held_back.allranks"))
+    assert {row["name"] for row in mpi["paths"] if row["operation"]} >= {"Comm.send", "Comm.recv"}
+    for row in mpi["paths"]:
+        if row["operation"] and row["name"] in ("Comm.send", "Comm.recv"):
+            waited = sum(site["waited_ns"] for site in waits["waits"] if site["line"] == row["line"])
+            assert row["waiting_ns"] == pytest.approx(min(waited, row["within_mpi_ns"]))
+            assert row["waiting_ns"] + row["transferring_ns"] == pytest.approx(row["within_mpi_ns"])
 
 
 def places(fault: str) -> set[int]:

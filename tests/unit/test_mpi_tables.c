@@ -184,6 +184,29 @@ static void test_below_functions_in_c(void)
     finish();
 }
 
+/* Waits are those of analysis/waits.h, and no longer than the calls. */
+static void test_waits(void)
+{
+    size_t n;
+    uint32_t method = find(AR_MPI_BY_PATH, "Comm.bcast", &n).node;
+    struct ar_wait_site site = {.node = method, .waited_ns = 100};
+    struct ar_waits w = {.sites = &site, .n_sites = 1, .n_calls = 1};
+
+    ar_mpi_use_waits(&m, &w);
+
+    struct ar_mpi_row row = find(AR_MPI_BY_PATH, "Comm.bcast", &n);
+
+    tap_ok(row.parts.waiting_ns == 100 && ar_mpi_transferring_ns(&row.parts) == 125,
+           "what is not waiting is transferring");
+    site.waited_ns = 1000;
+    row = find(AR_MPI_BY_PATH, "Comm.bcast", &n);
+    tap_ok(row.parts.waiting_ns == 225 && ar_mpi_transferring_ns(&row.parts) == 0,
+           "no more than there is");
+    w.n_calls = 0;
+    ar_mpi_use_waits(&m, &w);
+    tap_ok(!m.w, "not known where no call was recorded");
+}
+
 static void test_paths(void)
 {
     size_t n;
@@ -192,8 +215,8 @@ static void test_paths(void)
     tap_ok(n == 4, "four lines: calls within a method are its own");
     tap_ok(row.is_operation && row.n_calls == 3 && row.time.sum == 300 && row.time.mean == 100,
            "a method has all of its time");
-    tap_ok(row.parts.pickling_ns == 30 && row.parts.waiting_ns == 45 &&
-               row.parts.transferring_ns == 180 && row.parts.unpickling_ns == 0,
+    tap_ok(row.parts.pickling_ns == 30 && row.parts.mpi_ns == 225 && row.parts.waiting_ns == 0 &&
+               row.parts.unpickling_ns == 0,
            "and it is told what that is made of");
     tap_ok(row.bytes_out == 3 * 64 && row.n_out == 3, "and what the calls within it moved");
     row = find(AR_MPI_BY_PATH, "MPI_Wait", &n);
@@ -362,6 +385,7 @@ int main(void)
 {
     start();
     test_paths();
+    test_waits();
     test_functions();
     test_messages();
     test_requests();
