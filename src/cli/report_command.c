@@ -8,6 +8,7 @@
 #include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/findings_text.h"
+#include "cli/hang_text.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/screen.h"
@@ -159,6 +160,7 @@ static int print_first_screen(struct ar_report *r, size_t n_lines)
     if (find_findings(r, &findings) < 0)
         return ar_complain("out of memory");
     n_lines += ar_print_efficiency(&findings);
+    n_lines += ar_print_hang(r->part.p); /* folding leaves out where threads are */
     n_lines += ar_print_findings(&findings, r->path, r->fits ? FINDING_LINES : 0);
 
     int status = ar_report_screen(r, findings.calls, findings.n_calls, n_lines);

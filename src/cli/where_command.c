@@ -7,6 +7,7 @@
 #include "analysis/stacks.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
+#include "cli/hang_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/stack_text.h"
@@ -398,9 +399,9 @@ static void print_notes(const struct where *w, const struct row *rows, size_t n_
 }
 
 /* Two titles and two notes may come along. */
-static size_t choose_rows(const struct where *w)
+static size_t choose_rows(const struct where *w, size_t n_lines)
 {
-    size_t n = w->s.n_groups, room = SCREEN_ROWS - 1 - 2 * 2 - 2 - 1;
+    size_t n = w->s.n_groups, room = SCREEN_ROWS - n_lines - 2 * 2 - 2 - 1;
 
     if (w->fits && n > room)
         n = room;
@@ -410,7 +411,6 @@ static size_t choose_rows(const struct where *w)
 static int print_where(struct where *w)
 {
     struct row *rows = calloc(w->s.n_groups + 1, sizeof *rows);
-    size_t n_shown = choose_rows(w);
     int status = AR_EXIT_OK;
 
     for (size_t i = 0; i < w->s.n_groups && status == AR_EXIT_OK; i++)
@@ -421,11 +421,12 @@ static int print_where(struct where *w)
         return AR_EXIT_BAD;
     }
     print_head(w);
+
+    size_t n_lines = 1 + ar_print_hang(&w->p), n_shown = choose_rows(w, n_lines);
+
     if (w->s.n_groups == 0)
         print_nobody(w);
-
-    size_t n_lines = 1 + print_rows(w, rows, n_shown);
-
+    n_lines += print_rows(w, rows, n_shown);
     print_notes(w, rows, n_shown);
     if (w->wants_tree || (w->fits && w->s.n_groups && n_shown == w->s.n_groups &&
                           n_lines + 2 + 2 + w->s.n_nodes - 1 < SCREEN_ROWS))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/terminated.h"
 
+#include "runtime/livemap.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -8,12 +10,16 @@
 
 static ar_last_act *last_act; /* NULL: the handler is not set */
 
-/* The signal is blocked while this runs: raised again it ends the process as soon as we return. */
+/*
+ * The signal is blocked while this runs: raised again it ends the process as soon as we return. A rank that hangs has left
+ * no stamp since it entered the call: this one says how long that was.
+ */
 static void on_sigterm(int number)
 {
     struct sigaction by_default = {.sa_handler = SIG_DFL};
     int saved = errno;
 
+    ar_livemap_stamp();
     if (__atomic_load_n(&last_act, __ATOMIC_ACQUIRE)()) {
         sigaction(number, &by_default, NULL);
         kill(getpid(), number);

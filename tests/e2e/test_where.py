@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Running, Sandbox, workload
+from harness import Running, Sandbox, end_session, workload
 from live_writing import write_ring
 
 PROGRAM = workload("stands_still.py")
@@ -403,3 +404,33 @@ def test_help_says_what_it_is_for(python: Sandbox):
     text = python.answer("where", "--help").decode()
     assert "usage: allranks where" in text and max(map(len, text.splitlines())) <= 90
     assert "where " in python.answer("--help").decode()
+
+
+# ---- where a job hangs ----
+
+
+def start_hanging(mpi: Sandbox) -> Running:
+    running = mpi.start(mpi.ranks(4, *mpi.recorder(), workload("hangs.py"), "ready"))
+    running.wait_until(lambda: all((mpi.cwd / f"ready-{rank}").exists() for rank in range(4)), "all ranks are ready")
+    running.wait_until(lambda: "Where it hangs" in mpi.answer("where", mpi.live).decode(), "it hangs")
+    return running
+
+
+def assert_hang(screen: str) -> None:
+    """Who waits where, and who is missing: each rank is in one place, by its own program."""
+    text = " ".join(screen.split())
+    assert re.search(r"ranks 2,3 have been in \S*Allreduce at hangs\.py:23 for ", text), screen
+    assert "not in it: rank 0, which is in compute at hangs.py:19" in text, screen
+    assert "not in it: rank 1, which has left the script and is in MPI_Finalize" in text, screen
+    assert max(map(len, screen.splitlines())) <= 80
+
+
+def test_a_job_that_hangs_says_where(one_mpi: Sandbox):
+    running = start_hanging(one_mpi)
+    assert_hang(one_mpi.answer("where", one_mpi.live).decode())
+    end_session(running.process)
+    for command in ("where", "report"):
+        assert_hang(one_mpi.answer(command, one_mpi.live).decode())
+    recovered = one_mpi.allranks("recover", one_mpi.live, "-o", "recovered.allranks")
+    assert recovered.code == 0, recovered
+    assert_hang(one_mpi.answer("report", "recovered.allranks").decode())
