@@ -3,6 +3,7 @@
 
 #include "analysis/imbalance.h"
 #include "analysis/names.h"
+#include "findings/child_waits.h"
 #include "findings/wait_words.h"
 #include "findings/words.h"
 
@@ -428,6 +429,7 @@ void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *ru
     for (size_t i = 0; i < n_late && late; i++)
         late[i] = shares[i].process;
     put_story(&text, e, story);
+    ar_put_words(&text, ar_show_child_wait(e, story->function, story->late));
     ar_put_words(&text, more);
     put_more(&text, story);
     ar_bytes_u8(&text, 0);

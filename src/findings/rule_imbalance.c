@@ -8,7 +8,7 @@
  * Says how long the slowest rank takes and the mean, and who waited for that.
  */
 #include "analysis/imbalance.h"
-#include "findings/findings.h"
+#include "findings/child_waits.h"
 #include "findings/words.h"
 
 #include <stdio.h>
@@ -63,12 +63,12 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct une
     if (!f)
         return;
     f->place = ar_place_of_function(e->p, story->function);
-    ar_finding_say(e, f,
-                   "%s takes %s on %s and %s on average; the other ranks waited %s in all (%s) %s",
-                   ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
-                   ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns),
-                   ar_show_duration(story->waited_ns), ar_show_share(story->waited_ns / e->all_ns),
-                   show_where(e, story));
+    ar_finding_say(
+        e, f, "%s takes %s on %s and %s on average%s; the other ranks waited %s in all (%s) %s",
+        ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
+        ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns),
+        ar_show_child_wait(e, story->function, u->slowest), ar_show_duration(story->waited_ns),
+        ar_show_share(story->waited_ns / e->all_ns), show_where(e, story));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
     ar_finding_about(e, f, &u->slowest, 1);
     story->is_told = true;

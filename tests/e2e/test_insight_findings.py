@@ -52,6 +52,7 @@ PLANTED = (
     Planted("imports", ("imports",), said="slow_to_import"),
     Planted("overhead", ("overhead",), 2),
     Planted("oversubscription", ("oversubscription",), 2 * PROCESSORS),
+    Planted("child_process", ("serial_phase", "wait"), said="waiting for a child process"),
 )
 
 

@@ -8,6 +8,7 @@
 
 import array
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -68,6 +69,14 @@ def serial_phase():
     world.Bcast(one, root=0)  # HERE: serial_phase
     solves_with_all()
     world.Barrier()
+
+
+def child_process():
+    """One rank calls a compiler, as it were."""
+    if rank == 0:
+        subprocess.run(["sleep", "0.5"], check=True)
+    world.Barrier()
+    solves_with_all()
 
 
 def does_its_share():
