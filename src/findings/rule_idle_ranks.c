@@ -19,6 +19,7 @@
 
 #define MOST_WORK 0.1
 #define FEWEST_BUSY 2
+#define LEAST_IDLE_SHARE 0.8
 #define MOST_COMMAND_BYTES 60 /* a longer list of ranks is no help on a screen */
 
 struct idle {
@@ -70,14 +71,10 @@ static void add_waits(const struct ar_evidence *e, struct idle *idle)
         idle->waited_ns += idle_share_ns(idle, &e->w.sites[i]);
 }
 
-static bool do_only_idle_wait(const struct idle *idle, const struct ar_wait_site *site)
+/* Those that work wait a little for each other, too. */
+static bool do_idle_wait(const struct idle *idle, const struct ar_wait_site *site)
 {
-    size_t n = ar_n_main_shares(site->waiting, site->n_waiting, site->waited_ns, AR_MOST_LATE);
-
-    for (size_t k = 0; k < n; k++)
-        if (!idle->is_idle[site->waiting[k].process])
-            return false;
-    return true;
+    return idle_share_ns(idle, site) >= LEAST_IDLE_SHARE * site->waited_ns;
 }
 
 /* Finds out who does a function; false: it is no work that several ranks do and idle ones do not. */
@@ -109,7 +106,7 @@ static void find_work(struct ar_evidence *e, struct idle *idle)
     for (size_t i = 0; i < e->n_stories && idle->work == AR_NO_ID; i++) {
         const struct ar_story *story = &e->stories[i];
 
-        if (ar_is_code(e->p, story->function) && do_only_idle_wait(idle, story->site) &&
+        if (ar_is_code(e->p, story->function) && do_idle_wait(idle, story->site) &&
             is_work_of_others(e, idle, story->function))
             idle->work = story->function;
     }
@@ -118,7 +115,7 @@ static void find_work(struct ar_evidence *e, struct idle *idle)
 /* It names no other cause than this finding does. */
 static bool is_covered(const struct idle *idle, const struct ar_story *story)
 {
-    return do_only_idle_wait(idle, story->site) &&
+    return do_idle_wait(idle, story->site) &&
            (story->function == AR_NO_ID || story->function == idle->work);
 }
 

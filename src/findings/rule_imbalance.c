@@ -56,6 +56,18 @@ static const char *show_where(const struct ar_evidence *e, const struct ar_story
     return text;
 }
 
+/* ", and only 20 of 32 ranks do it", where that is so: the others are in the mean with nothing. */
+static const char *show_workers(const struct ar_evidence *e, const struct uneven *u)
+{
+    char *text = ar_text_buffer();
+
+    text[0] = '\0';
+    if (u->n_ranks < e->p->n_roots)
+        snprintf(text, AR_TEXT_BYTES, ", and only %zu of %zu ranks do it", u->n_ranks,
+                 e->p->n_roots);
+    return text;
+}
+
 static void tell(struct ar_evidence *e, struct ar_story *story, const struct uneven *u)
 {
     struct ar_finding *f = ar_finding_add(e, "imbalance", story->waited_ns);
@@ -64,9 +76,9 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct une
         return;
     f->place = ar_place_of_function(e->p, story->function);
     ar_finding_say(
-        e, f, "%s takes %s on %s and %s on average%s; the other ranks waited %s in all (%s) %s",
+        e, f, "%s takes %s on %s and %s on average%s%s; the other ranks waited %s in all (%s) %s",
         ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
-        ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns),
+        ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns), show_workers(e, u),
         ar_show_child_wait(e, story->function, u->slowest), ar_show_duration(story->waited_ns),
         ar_show_share(story->waited_ns / e->all_ns), show_where(e, story));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));

@@ -91,9 +91,10 @@ def durations_in(text: str) -> list[float]:
 
 def seconds_shown(screen: str) -> list[float]:
     """With units, or as numbers in a table, whose unit is in its title."""
-    unit = 1e-3 if re.search(r"\bms\b.*%|milliseconds", screen) else 1.0
+    unit = 1e-3 if re.search(r"\bms +%|milliseconds", screen) else 1.0
     in_tables = [float(number) * unit for number in re.findall(r"\d+\.\d+", screen)]
-    return durations_in(screen) + in_tables + [seconds for seconds in map(float, re.findall(r"\d+\.\d{6}", screen))]
+    in_seconds = [float(number) for number in re.findall(r"\d+\.\d{6}", screen)]
+    return durations_in(screen) + in_tables + in_seconds
 
 
 def unlike_command(mpi: Sandbox, finding: Json) -> dict[str, str]:
