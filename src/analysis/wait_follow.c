@@ -405,7 +405,7 @@ enum ar_status ar_follow_thread(struct ar_follow *f, uint32_t thread,
     t->is_main = is_main;
     t->stream = stream;
     t->whats = malloc((stream->n_items + 1) * sizeof *t->whats);
-    t->tip = ar_trail_go_on(&f->trails, 0);
+    t->tip = ar_trail_go_on(&f->trails, AR_TRAIL_START);
     if (!t->whats || !t->tip)
         return AR_NOMEM;
     t->exit_ns = start_ns;

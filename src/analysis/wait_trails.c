@@ -20,7 +20,9 @@ enum ar_status ar_trails_open(struct ar_trails *out, const struct ar_call_paths 
                               size_t n_threads)
 {
     *out = (struct ar_trails){.paths = paths, .n = 1};
-    return ar_grow((void **)&out->nodes, &out->cap, 4 * n_threads + 16, sizeof *out->nodes);
+    if (ar_grow((void **)&out->nodes, &out->cap, 4 * n_threads + 16, sizeof *out->nodes) < 0)
+        return AR_NOMEM;
+    return ar_trail_go_on(out, 0) == AR_TRAIL_START ? AR_OK : AR_NOMEM;
 }
 
 void ar_trails_close(struct ar_trails *t)
@@ -294,9 +296,7 @@ static void take_parents(struct ar_trails *t, struct ar_trail_node *node,
     free(credits);
 }
 
-/*
- * A parent that has no other one after it is one with it; before the first of all there is nothing to be compared with.
- */
+/* A parent that has no other one after it is one with it. If it is the first of all, everybody shares it: it is forgotten. */
 void ar_trail_squeeze(struct ar_trails *t, uint32_t id)
 {
     struct ar_trail_node *node = &t->nodes[id];

@@ -68,7 +68,9 @@ AR_MUST_CHECK enum ar_status ar_trails_open(struct ar_trails *out, const struct 
                                             size_t n_threads);
 void ar_trails_close(struct ar_trails *t);
 
-/* A new tip, after `from`; 0: at the beginning. 0: there is no memory. */
+/* Where all trails begin. */
+#define AR_TRAIL_START 1u
+/* A new tip, after `from`. 0: there is no memory. */
 uint32_t ar_trail_go_on(struct ar_trails *t, uint32_t from);
 void ar_trail_hold(struct ar_trails *t, uint32_t node);
 /* Of what was held. */

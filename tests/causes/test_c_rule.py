@@ -15,12 +15,10 @@ from functools import cache
 import pytest
 from judging import FAMILIES, Case, Score, charges_of_rule, planted_case, random_cases
 from operations import Program
-from pending import OLD_RULE
 from programs import PROGRAMS
 from rule import Rule
 from run_text import RunText, true_waits, waits_of
 
-pytestmark = OLD_RULE
 
 N_RANDOM = int(os.environ.get("ALLRANKS_CAUSES", "300"))
 NEARLY = 0.02  # of the waiting, by which C may be worse than the reference rule

@@ -20,12 +20,11 @@ from conftest import STACKS
 from harness import ROOT, Sandbox
 from judging import Charge, Score, charges_of_rule, score, truth_of
 from operations import Program
-from pending import OLD_RULE
 from real_programs import REAL, real_program
 from rule import Rule
 from simulator import Ends, Run, simulate
 
-pytestmark = [pytest.mark.alone, OLD_RULE]
+pytestmark = pytest.mark.alone
 
 N_RANDOM = int(os.environ.get("ALLRANKS_CAUSES_REAL", "3"))
 FIRST_SEED = 300
@@ -64,7 +63,7 @@ def read_sites(mpi: Sandbox) -> list[dict]:
 
 def charge_of(cause: dict) -> Charge:
     path = () if cause["name"] is None else (cause["name"],)
-    return Charge(cause["rank"], path, cause.get("is_spread", False), cause["ns"] / 1e9)
+    return Charge(cause["rank"], path, cause["with_callees"], cause["ns"] / 1e9)
 
 
 def unlike(found: Score, wanted: Score) -> dict[str, str]:

@@ -253,7 +253,7 @@ def unlike_chain(truth: Truth, data: Json) -> dict[str, str]:
     }
     for entry in entries_at(data, truth.program, truth.marks["WAIT", ALL_KEEP_3.name]):
         for cause in entry["causes"]:
-            known = (cause["rank"], cause["name"], cause["indirect"]) in ((0, "digs", True), (1, "polishes", True))
+            known = (cause["rank"], cause["name"], cause["indirect_ns"] > cause["ns"] / 2) in ((0, "digs", True), (1, "polishes", True))
             if cause["ns"] > SLACK_S * 1e9 and cause["name"] and not known:
                 wrong[f"{ALL_KEEP_3.name}: did not make anybody late"] = str(cause)
     return wrong

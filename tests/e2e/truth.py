@@ -247,7 +247,7 @@ def causes_of(truth: Truth, fault: Fault, entries: list[Json]) -> dict[Blame, fl
         for cause in entry["causes"]:
             place = (cause["file"], cause["line"])
             if cause["kind"] == "python" and place == (truth.program, truth.first_lines.get(cause["name"])):
-                blame = Blame(untied(fault, cause["rank"]), cause["name"], cause["indirect"])
+                blame = Blame(untied(fault, cause["rank"]), cause["name"], cause["indirect_ns"] > cause["ns"] / 2)
                 sums[blame] = sums.get(blame, 0.0) + cause["ns"] / 1e9
     return sums
 

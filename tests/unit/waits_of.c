@@ -21,7 +21,7 @@
 
 #include "sample_profile.h"
 
-#define MAX_PARTS 32
+#define MAX_PARTS AR_MOST_PARTS
 #define N_SHARES 255
 #define LINE_FORMAT "%63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s"
 #define MAX_WORDS 11
@@ -106,43 +106,25 @@ static uint64_t rank_key(uint32_t comm, uint32_t process)
 
 /* ---- where the profile is about to change ------------------------------------------------------ */
 
-/* A call tells its own rank in the communicator. Syncs cannot yet: it is known from messages to the process. */
-static void set_own_rank(struct ar_profile_sync *sync)
+static uint32_t own_rank(uint32_t comm, uint32_t location)
 {
-    uint32_t process = p.locations[sync->location].process;
-    uint32_t rank = ar_idmap_get(&ranks, rank_key(sync->comm - 1, process), AR_NO_ID);
-
-    if (rank != AR_NO_ID)
-        sample_traffic(&p, (struct ar_traffic){.comm = sync->comm,
-                                               .peer = rank / 2,
-                                               .world_peer = p.processes[process].world_rank,
-                                               .n_in = 1});
+    return ar_idmap_get(&ranks, rank_key(comm, p.locations[location].process), AR_NO_ID);
 }
 
-/* A rest stands for all below a node, AR_NO_ID for unknown work. Parts cannot say either yet. */
+/* A rest stands for all below a node, AR_NO_ID for unknown work. */
 static void add_part(uint32_t node, bool is_rest, uint64_t ns)
 {
-    (void)is_rest;
-    if (node != AR_NO_ID && now.sync.n_parts < AR_MOST_PARTS)
-        now.parts[now.sync.n_parts++] = (struct ar_profile_part){.node = node, .ns = ns};
+    now.parts[now.sync.n_parts++] =
+        (struct ar_profile_part){.node = node, .is_rest = is_rest || node == AR_NO_ID, .ns = ns};
 }
 
-/* A cause that stands for a function and all that it calls. */
-static bool is_spread(const struct ar_wait_cause *cause)
+static uint32_t kind_of(const char *name)
 {
-    (void)cause;
-    return false;
-}
-
-/* Postings are not recorded yet: false for them. */
-static bool find_kind(const char *name, uint32_t *kind)
-{
-    for (*kind = 1; *kind < AR_N_SYNC_KINDS; ++*kind)
-        if (!strcmp(ar_sync_kind_name(*kind), name))
-            return true;
-    if (strcmp(name, "post") != 0)
-        refuse("unknown kind of sync");
-    return false;
+    for (uint32_t kind = 1; kind < AR_N_SYNC_KINDS; kind++)
+        if (!strcmp(ar_sync_kind_name(kind), name))
+            return kind;
+    refuse("unknown kind of sync");
+    return AR_SYNC_NONE;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------- */
@@ -254,9 +236,10 @@ static void read_sync(word *w, int n)
 
     if (sync.location >= p.n_locations)
         refuse("unknown thread");
-    set_own_rank(&sync);
+    sync.rank = own_rank(sync.comm - 1, sync.location);
     start_gap(sync.location, sync.enter_ns, sync.exit_ns);
-    now.is_open = find_kind(is_isend ? "send" : w[2], &sync.kind);
+    sync.kind = kind_of(is_isend ? "send" : w[2]);
+    now.is_open = true;
     now.sync = sync;
 }
 
@@ -349,7 +332,7 @@ static void put_cause(struct ar_json *j, const struct ar_wait_cause *cause)
     ar_json_open(j, NULL, '{');
     ar_json_integer(j, "process", cause->process);
     ar_json_bool(j, "is_unknown", cause->node == AR_NO_ID);
-    ar_json_bool(j, "is_spread", is_spread(cause));
+    ar_json_bool(j, "is_spread", cause->with_callees);
     ar_json_open(j, "path", '[');
     put_path(j, cause->node == AR_NO_ID ? 0 : cause->node);
     ar_json_close(j, ']');
