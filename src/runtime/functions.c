@@ -3,6 +3,7 @@
 
 #include "base/idmap.h"
 #include "base/text.h"
+#include "runtime/blocking.h"
 #include "runtime/filters.h"
 #include "runtime/livemap.h"
 #include "runtime/pyread.h"
@@ -69,6 +70,8 @@ static void mark(uint32_t number, PyCodeObject *code, const char *name, const ch
         ar_tree_mark(number, AR_MARK_ANY_PLACE);
     if (ar_ends_with(name, "_run") && ar_ends_with(file, "asyncio/events.py"))
         ar_tree_mark(number, AR_MARK_RUNS_TASKS);
+    if (ar_blocks_in_python(name, file))
+        ar_tree_mark(number, AR_MARK_BLOCKS);
 }
 
 /* Of an import only its entrance is recorded where its inside is not wanted. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/mpi_call.h"
 
+#include "runtime/blocking.h"
 #include "runtime/functions.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_abi.h"
@@ -101,6 +102,7 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     call->abi = abi;
     call->id = id;
     call->has_counted = false;
+    call->may_hold_up = t->slot->number && ar_main_thread_is_blocked();
     call->node = ar_tree_enter(t, key, now);
     call->start = now;
     if (!call->node) {
@@ -227,6 +229,8 @@ static void note_sync(struct ar_mpi_call *call, const struct ar_mpi_comm *comm, 
 
     sync.comm = comm->number;
     sync.node_ref = ar_live_ref(call->node);
+    if (call->may_hold_up && ar_main_thread_is_blocked())
+        sync.flags |= AR_SYNC_HOLDS_UP;
     sync.enter_ticks = call->start;
     sync.exit_ticks = call->end;
     ar_sync_add(call->thread, own, &sync);

@@ -24,6 +24,7 @@ static struct {
     pthread_once_t once;
     pthread_key_t key; /* tells us when a thread ends */
     struct ar_extent *slots;
+    struct ar_live_thread *main_slot;
     struct ar_thread *first; /* of those that run */
     uint32_t n_threads;
     uint32_t
@@ -179,10 +180,17 @@ static struct ar_live_thread *new_slot(uint64_t now)
     }
     if (slot) {
         fill_slot(slot, threads.n_threads++, now);
+        if (!slot->number)
+            __atomic_store_n(&threads.main_slot, slot, __ATOMIC_RELEASE);
         ar_extent_publish(threads.slots, sizeof *slot);
     }
     pthread_mutex_unlock(&threads.lock);
     return slot;
+}
+
+const struct ar_live_thread *ar_threads_main(void)
+{
+    return __atomic_load_n(&threads.main_slot, __ATOMIC_ACQUIRE);
 }
 
 /* ---- how much of the C stack is left ----------------------------------------------------------- */
@@ -395,6 +403,7 @@ void ar_threads_forking(enum ar_fork_step step)
     refused = false;
     free_others(threads.forked);
     threads.slots = NULL;
+    threads.main_slot = NULL;
     threads.n_threads = 0;
 }
 

@@ -72,6 +72,11 @@ void ar_tree_mark(uint32_t function, uint32_t new_marks)
     pthread_mutex_unlock(&marks.lock);
 }
 
+bool ar_tree_is_marked(uint32_t function, uint32_t mark)
+{
+    return marks_of(function) & mark;
+}
+
 static uint32_t flags_of(uint32_t function_marks)
 {
     const uint32_t have_no_filter = AR_MARK_BUILTIN | AR_MARK_KEEP_PLACE | AR_MARK_OPERATION;

@@ -118,6 +118,8 @@ extern AR_HIDDEN __thread struct ar_thread *ar_self __attribute__((tls_model("in
 struct ar_thread *ar_thread_attach(void);
 /* Frees `mpi`, if there is one. Set by mpi_traffic.c. */
 extern void (*ar_thread_forgets_mpi)(struct ar_thread *t);
+/* The slot of the first one; NULL: there is none. */
+const struct ar_live_thread *ar_threads_main(void);
 /* Ends this thread's record; called by the system when a thread ends. */
 void ar_thread_detach(struct ar_thread *t);
 void ar_thread_name(struct ar_thread *t, const char *name);
@@ -151,11 +153,13 @@ enum ar_tree_mark {
     AR_MARK_SUSPENDS = 128,   /* a coroutine: what it has open is not open while it waits */
     AR_MARK_WANTED = 64,      /* the program asked for it: it is never given up for the budget */
     AR_MARK_OPERATION = AR_NODE_OPERATION,
+    AR_MARK_BLOCKS = 0x200, /* waits for other threads and does nothing else; see blocking.h */
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
 #define AR_MARKS_BETWEEN                                                                           \
     (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER | AR_MARK_OPERATION)
 
+bool ar_tree_is_marked(uint32_t function, uint32_t mark);
 void ar_tree_mark(uint32_t function, uint32_t marks);
 /* The child of the current node with that key, made if need be; NULL when the file is full. */
 struct ar_node *ar_tree_child(struct ar_thread *t, uint64_t key, uint64_t now);

@@ -20,6 +20,7 @@ ROOT = FilePath(__file__).resolve().parent.parent.parent
 WAITS_OF = os.environ.get("ALLRANKS_WAITS_OF", str(ROOT / "build" / "sanitize" / "tests" / "unit" / "waits_of"))
 TIME_LIMIT_S = 300
 FIRST_CALL_LINE = 1000
+HELD_UP = 0.9  # of a call, in which the main thread is blocked: when it begins and when it ends
 
 
 def ns(seconds: float) -> int:
@@ -100,8 +101,10 @@ class RunText:
         if call.post is not None and not is_posting:
             posted = f"{self.tree.node(call.post_path)} {ns(call.post + CALL_S)}"
         peer = "-" if call.peer is None else call.peer
+        share = self.run.counted_share(call.location, record.time, record.exit - record.time)
+        held = " holds_up" if call.location[1] and share > HELD_UP else ""
         return (f"sync {thread} {kind} {self.comm(call.comm)} {call.sequence} {peer} {self.tree.node(record.path)} "
-                f"{ns(record.time)} {ns(record.exit)} {posted}")  # fmt: skip
+                f"{ns(record.time)} {ns(record.exit)} {posted}{held}")  # fmt: skip
 
     def add_parts(self, parts: dict[Part, float], longest: dict[Path, Path]) -> None:
         for part, share in sorted(parts.items(), key=lambda each: -each[1]):

@@ -23,8 +23,7 @@ from run_text import RunText, true_waits, waits_of
 N_RANDOM = int(os.environ.get("ALLRANKS_CAUSES", "300"))
 NEARLY = 0.02  # of the waiting, by which C may be worse than the reference rule
 ROUNDING_S = 1e-4  # calls take time themselves, and clocks count nanoseconds
-# Records do not tell whether the main thread is blocked while another one waits.
-PLANTED = [program for program in PROGRAMS.values() if program.name != "listeners"]
+PLANTED = list(PROGRAMS.values())
 BALANCED = [program for program in PLANTED if program.truth == {}]
 UNBALANCED = [program for program in PLANTED if program.truth != {}]
 PLANTED_FAMILIES = sorted({program.family for program in UNBALANCED})

@@ -10,7 +10,7 @@
  *     node ID PARENT FUNCTION python|mpi|builtin [LINE]
  *     comm ID SIZE world|split|inter REMOTE_SIZE
  *     rank COMM PROCESS RANK [SIDE]                   rank of a process in a communicator
- *     sync THREAD KIND COMM SEQUENCE PEER|- NODE ENTER_NS EXIT_NS POSTED_NODE|- POST_NS|-
+ *     sync THREAD KIND COMM SEQUENCE PEER|- NODE ENTER_NS EXIT_NS POSTED_NODE|- POST_NS|- [holds_up]
  *     part NODE|? SHARE rest|whole                    of the sync above it; shares are of 255
  *
  * KIND is a name of ar_sync_kind_name, or `isend`: a send that was posted. Calls of a thread follow each other in the
@@ -23,8 +23,8 @@
 
 #define MAX_PARTS AR_MOST_PARTS
 #define N_SHARES 255
-#define LINE_FORMAT "%63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s"
-#define MAX_WORDS 11
+#define LINE_FORMAT "%63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s"
+#define MAX_WORDS 12
 
 typedef char word[64];
 
@@ -217,13 +217,13 @@ static void start_gap(uint32_t thread, uint64_t enter_ns, uint64_t exit_ns)
 
 static void read_sync(word *w, int n)
 {
-    (void)n;
     end_sync();
 
     bool is_isend = !strcmp(w[2], "isend"), is_posted = !is_none(w[9]);
     struct ar_profile_sync sync = {
         .location = small_of(w[1]),
-        .flags = is_isend || is_posted ? AR_SYNC_NONBLOCKING : 0,
+        .flags = (is_isend || is_posted ? AR_SYNC_NONBLOCKING : 0) |
+                 (n > 11 && !strcmp(w[11], "holds_up") ? AR_SYNC_HOLDS_UP : 0),
         .comm = known(&comms, w[3]) + 1,
         .sequence = small_of(w[4]),
         .peer = is_none(w[5]) ? AR_PEER_ALL : small_of(w[5]),
@@ -269,7 +269,7 @@ static void read_line(const char *line)
 {
     word w[MAX_WORDS];
     int n = sscanf(line, LINE_FORMAT, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9],
-                   w[10]);
+                   w[10], w[11]);
 
     for (size_t i = 0; n > 0 && i < sizeof readers / sizeof *readers; i++)
         if (!strcmp(w[0], readers[i].name)) {
