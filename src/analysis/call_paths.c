@@ -9,8 +9,7 @@ enum ar_status ar_call_paths_open(struct ar_call_paths *out, const struct ar_pro
 {
     *out = (struct ar_call_paths){.p = p};
     out->of_node = calloc(p->n_nodes + 1, sizeof *out->of_node);
-    if (!out->of_node ||
-        ar_grow((void **)&out->items, &out->cap, 1, sizeof *out->items) < 0) {
+    if (!out->of_node || ar_grow((void **)&out->items, &out->cap, 1, sizeof *out->items) < 0) {
         ar_call_paths_close(out);
         return AR_NOMEM;
     }
@@ -42,11 +41,12 @@ static uint32_t add_path(struct ar_call_paths *c, uint32_t parent, uint32_t node
         c->failed = true;
         return AR_PATH_UNKNOWN;
     }
-    c->items[c->n] = (struct ar_call_path){.parent = parent,
-                                           .function = function,
-                                           .depth = c->items[parent].depth + 1,
-                                           .node = node,
-                                           .mask = c->items[parent].mask | ar_function_bit(function)};
+    c->items[c->n] =
+        (struct ar_call_path){.parent = parent,
+                              .function = function,
+                              .depth = c->items[parent].depth + 1,
+                              .node = node,
+                              .mask = c->items[parent].mask | ar_function_bit(function)};
     return (uint32_t)c->n++;
 }
 

@@ -23,7 +23,8 @@ struct ar_call_path {
     uint32_t function;
     uint32_t depth;
     uint32_t node; /* one of its nodes */
-    uint64_t mask; /* a bit by hash for each function on it: most that are not there are known at a glance */
+    uint64_t
+        mask; /* a bit by hash for each function on it: most that are not there are known at a glance */
 };
 
 struct ar_call_paths {

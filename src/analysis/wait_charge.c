@@ -114,9 +114,9 @@ static void bound_unknown(struct side *side)
 /* ---- what is alike ---------------------------------------------------------------------------- */
 
 enum likeness {
-    SAME_WORK,      /* of the same thread, whether it is known as a cause or not */
-    SAME_PATH,      /* of any thread; causes with causes */
-    SAME_FUNCTION,  /* likewise, wherever it was called */
+    SAME_WORK,     /* of the same thread, whether it is known as a cause or not */
+    SAME_PATH,     /* of any thread; causes with causes */
+    SAME_FUNCTION, /* likewise, wherever it was called */
     SAME_FUNCTION_OR_CAUSE
 };
 

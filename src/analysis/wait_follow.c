@@ -40,8 +40,8 @@ struct call {
     struct ar_follow_call read;
     uint32_t thread, next; /* of its queue */
     uint32_t n_open;
-    uint32_t point;         /* its own */
-    uint32_t late_point;    /* held; 0: it has not waited, or it is not known where the late one was */
+    uint32_t point;      /* its own */
+    uint32_t late_point; /* held; 0: it has not waited, or it is not known where the late one was */
     uint32_t late_location; /* AR_NO_ID: it has not waited */
     uint32_t class;
     double waited_ns;
@@ -49,8 +49,8 @@ struct call {
 };
 
 struct point {
-    uint32_t trail;  /* held; 0: nobody has come there yet */
-    uint32_t n_held; /* then the next one that is free */
+    uint32_t trail;         /* held; 0: nobody has come there yet */
+    uint32_t n_held;        /* then the next one that is free */
     uint32_t first_waiting; /* thread plus 1 */
     bool is_passed;         /* somebody has come there, when nobody else held it */
 };
@@ -351,11 +351,10 @@ void ar_follow_partner(struct ar_follow *f, uint32_t id, bool is_known)
 static void add_unknown(struct ar_follow *f, const struct thread *t, double ns)
 {
     if (ns > 0)
-        ar_trail_add(&f->trails, t->tip,
-                     &(struct ar_piece){.location = t->location,
-                                        .what = AR_WHAT_UNKNOWN,
-                                        .ns = ns,
-                                        .most = HUGE_VAL});
+        ar_trail_add(
+            &f->trails, t->tip,
+            &(struct ar_piece){
+                .location = t->location, .what = AR_WHAT_UNKNOWN, .ns = ns, .most = HUGE_VAL});
 }
 
 /* How long a gap was is exact; what was done in it is as the last one who said so. */
@@ -377,9 +376,7 @@ static void add_gap(struct ar_follow *f, struct thread *t, double gap_ns)
                                  .ns = gap_ns * t->shares[i] / ALL_SHARES};
 
         if (piece.what & AR_WHAT_REST)
-            piece.most = piece.what == AR_WHAT_UNKNOWN ? HUGE_VAL
-                         : least < gap_ns              ? least
-                                                       : gap_ns;
+            piece.most = piece.what == AR_WHAT_UNKNOWN ? HUGE_VAL : least < gap_ns ? least : gap_ns;
         ar_trail_add(&f->trails, t->tip, &piece);
     }
 }
@@ -675,18 +672,17 @@ static void leave_wait(struct ar_follow *f, struct thread *t, const struct call 
 
 static void leave(struct ar_follow *f, struct thread *t, struct call *call)
 {
-    double moving_ns =
-        (double)(call->read.exit_ns - call->read.enter_ns) - call->waited_ns;
+    double moving_ns = (double)(call->read.exit_ns - call->read.enter_ns) - call->waited_ns;
 
     if (call->late_location != AR_NO_ID)
         leave_wait(f, t, call);
     if (moving_ns > 0 && !f->failed) {
         if (call->is_known || call->waited_ns > 0)
-            ar_trail_add(&f->trails, t->tip,
-                         &(struct ar_piece){
-                             .location = t->location,
-                             .what = AR_WHAT(ar_call_path_of(&f->paths, call->read.node), 0),
-                             .ns = moving_ns});
+            ar_trail_add(
+                &f->trails, t->tip,
+                &(struct ar_piece){.location = t->location,
+                                   .what = AR_WHAT(ar_call_path_of(&f->paths, call->read.node), 0),
+                                   .ns = moving_ns});
         else
             add_unknown(f, t, moving_ns);
     }

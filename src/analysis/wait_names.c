@@ -13,8 +13,8 @@
 /* A call path, with what of it has no name by itself. */
 struct gathering {
     uint32_t path;
-    uint32_t n_in;  /* how many paths are gathered here */
-    uint32_t home;  /* the path that it is named by: where it was gathered in the end */
+    uint32_t n_in; /* how many paths are gathered here */
+    uint32_t home; /* the path that it is named by: where it was gathered in the end */
     double ns;
 };
 
@@ -134,9 +134,8 @@ static uint32_t home_of(const struct naming *n, uint32_t path)
 
 static struct ar_wait_cause cause_of(const struct naming *n, const struct ar_site_charge *charge)
 {
-    struct ar_wait_cause cause = {.process = charge->process,
-                                  .ns = charge->ns,
-                                  .indirect_ns = charge->indirect_ns};
+    struct ar_wait_cause cause = {
+        .process = charge->process, .ns = charge->ns, .indirect_ns = charge->indirect_ns};
     uint32_t path = path_of(charge);
     uint32_t home = has_name(n, charge) ? path : home_of(n, path);
 

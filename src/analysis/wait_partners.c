@@ -332,9 +332,9 @@ static void guess_for(struct ar_partners *all, const struct coming *coming,
         late.point = coming->who->again;
     }
     met(all,
-        coming->is_again        ? AR_WAIT_LATE_PROGRESS
+        coming->is_again      ? AR_WAIT_LATE_PROGRESS
         : coming->who == root ? AR_WAIT_LATE_RECEIVER
-                                : AR_WAIT_LATE_MEMBER,
+                              : AR_WAIT_LATE_MEMBER,
         &late, &waiting, 1);
 }
 

@@ -44,6 +44,5 @@ void ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t process, u
 AR_MUST_CHECK enum ar_status ar_wait_sums_charge(struct ar_wait_sums *s, uint32_t site,
                                                  const struct ar_piece *piece, bool is_indirect);
 /* The sites become those of `out`, with causes that are named. */
-AR_MUST_CHECK enum ar_status ar_wait_sums_take(struct ar_wait_sums *s,
-                                               const struct ar_call_paths *paths,
-                                               struct ar_waits *out);
+AR_MUST_CHECK enum ar_status
+ar_wait_sums_take(struct ar_wait_sums *s, const struct ar_call_paths *paths, struct ar_waits *out);

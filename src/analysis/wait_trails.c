@@ -338,6 +338,6 @@ void ar_trail_compare(struct ar_trails *t, uint32_t late, uint32_t waiting,
         walk[n++] = id << 1 | is_waiting;
         at[is_waiting] = t->nodes[id].parent;
     }
-    while (n-- > 0)
-        add_all(t, walk[n] & 1 ? waiting_only : late_only, &t->nodes[walk[n] >> 1], scale);
+    for (; n > 0; n--)
+        add_all(t, walk[n - 1] & 1 ? waiting_only : late_only, &t->nodes[walk[n - 1] >> 1], scale);
 }

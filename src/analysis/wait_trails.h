@@ -28,8 +28,9 @@
 #define AR_STRETCH_CREDITS 32
 
 /* What was done, and by which thread: the location, the path, and flags. Of the unknown, path and flags are AR_WHAT_UNKNOWN. */
-#define AR_WHAT_REST 1u  /* in that function or below it, in pieces of at most `most` */
-#define AR_WHAT_CAUSE 2u /* known to have been too long already: it is compared with its like first */
+#define AR_WHAT_REST 1u /* in that function or below it, in pieces of at most `most` */
+#define AR_WHAT_CAUSE                                                                              \
+    2u /* known to have been too long already: it is compared with its like first */
 #define AR_WHAT(path, flags) ((uint32_t)(path) << 2 | (flags))
 #define AR_WHAT_UNKNOWN AR_WHAT(AR_PATH_UNKNOWN, AR_WHAT_REST)
 
@@ -64,8 +65,8 @@ struct ar_trails {
     bool failed;
 };
 
-AR_MUST_CHECK enum ar_status ar_trails_open(struct ar_trails *out, const struct ar_call_paths *paths,
-                                            size_t n_threads);
+AR_MUST_CHECK enum ar_status ar_trails_open(struct ar_trails *out,
+                                            const struct ar_call_paths *paths, size_t n_threads);
 void ar_trails_close(struct ar_trails *t);
 
 /* Where all trails begin. */
@@ -78,7 +79,8 @@ void ar_trail_let_go(struct ar_trails *t, uint32_t node);
 /* Of a tip that its thread leaves. */
 void ar_trail_drop(struct ar_trails *t, uint32_t tip);
 void ar_trail_add(struct ar_trails *t, uint32_t tip, const struct ar_piece *piece);
-void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *credits, uint32_t n);
+void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *credits,
+                     uint32_t n);
 /* How many are not squeezed is kept low by this. */
 void ar_trail_squeeze(struct ar_trails *t, uint32_t node);
 /* Adds to both what is on the one trail and not on the other, times `scale`. */

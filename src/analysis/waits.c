@@ -345,7 +345,8 @@ static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t
                                         call, &arrival->again_ns, &arrival->again);
     else
         arrival->point = ar_follow_point(a->follow, call);
-    if (arrival->again && sync->kind >= AR_SYNC_SEND) { /* messages are there as soon as they are posted */
+    if (arrival->again &&
+        sync->kind >= AR_SYNC_SEND) { /* messages are there as soon as they are posted */
         ar_follow_let_go(a->follow, arrival->again);
         arrival->again = 0;
     }

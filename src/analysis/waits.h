@@ -68,7 +68,8 @@ struct ar_wait_cause {
     uint32_t node;     /* one of the function's; AR_NO_ID: not known */
     bool with_callees; /* in it and the functions that it calls, of which none has much by itself */
     double ns;
-    double indirect_ns; /* of it, that reached those who waited through others who had waited for it */
+    double
+        indirect_ns; /* of it, that reached those who waited through others who had waited for it */
 };
 
 /* A line of the program at which ranks waited, and for what kind of reason. */

@@ -187,8 +187,7 @@ static void put_calls(struct ar_bytes *out, const struct ar_wait_site *site)
 /* Who was in it is said again only where that is somebody else than those who were late. */
 static void put_reason(struct ar_bytes *out, const struct ar_profile *p,
                        const struct ar_wait_site *site, const struct ar_wait_reason *reason,
-                       double share, const struct ranks *late,
-                       bool are_mutual)
+                       double share, const struct ranks *late, bool are_mutual)
 {
     if (reason->indirect && !are_mutual) {
         struct ranks who = ranks_of(reason->late, reason->n_late, reason->ns, AR_MOST_LATE);

@@ -381,15 +381,16 @@ enum ar_sync_kind {
     AR_SYNC_PROBE = 8, /* waits for a message that a later call receives */
     AR_SYNC_TAKEN =
         9, /* waits for one that it has posted to be taken; only where that took a while */
-    AR_SYNC_START = 10, /* MPI_Init: on the world, but none of its collective calls */
-    AR_SYNC_END = 11,   /* MPI_Finalize, likewise */
-    AR_SYNC_POST = 12,  /* waits for nobody: from here on others may go on because of it */
+    AR_SYNC_START = 10,   /* MPI_Init: on the world, but none of its collective calls */
+    AR_SYNC_END = 11,     /* MPI_Finalize, likewise */
+    AR_SYNC_POST = 12,    /* waits for nobody: from here on others may go on because of it */
     AR_SYNC_UNKNOWN = 13, /* waits, for others that are not known */
     AR_N_SYNC_KINDS
 };
 
 #define AR_SYNC_NONBLOCKING 1u /* it was posted, and waited for later */
-#define AR_SYNC_HOLDS_UP 2u /* not of the main thread: which is blocked as well, and may be for this */
+#define AR_SYNC_HOLDS_UP                                                                           \
+    2u /* not of the main thread: which is blocked as well, and may be for this */
 
 struct ar_sync {
     uint8_t kind; /* enum ar_sync_kind */

@@ -13,9 +13,9 @@ enum ar_section_kind {
     AR_SECTION_COMMS = 8,  /* the following only where there are any */
     AR_SECTION_TRAFFIC = 9,
     AR_SECTION_COMPLETED = 10,
-    AR_SECTION_SYNCS = 11,  /* in version 5 only: passed over */
-    AR_SECTION_SETS = 12,   /* of locations, that rows of metrics have */
-    AR_SECTION_MATRIX = 13, /* one a metric */
+    AR_SECTION_SYNCS = 11,       /* in version 5 only: passed over */
+    AR_SECTION_SETS = 12,        /* of locations, that rows of metrics have */
+    AR_SECTION_MATRIX = 13,      /* one a metric */
     AR_SECTION_OLD_STREAMS = 14, /* versions 6 to 8 */
     AR_SECTION_STREAMS = 15,
     AR_N_SECTION_KINDS

@@ -315,8 +315,8 @@ enum ar_status ar_stream_put(struct ar_stream_writer *w, const struct ar_profile
     struct packed_parts packed;
     uint32_t id, pattern = 0;
 
-    if (find_shape(w, sync, &shape) < 0 || shape_number(w, &shape, &id) < 0 ||
-        make_places(w) < 0 || pack_parts(w, parts, sync->n_parts, &packed) < 0)
+    if (find_shape(w, sync, &shape) < 0 || shape_number(w, &shape, &id) < 0 || make_places(w) < 0 ||
+        pack_parts(w, parts, sync->n_parts, &packed) < 0)
         return AR_NOMEM;
     if (packed.n && pattern_number(w, &packed, &pattern) < 0)
         return AR_NOMEM;
@@ -428,10 +428,10 @@ void ar_stream_parts(const struct ar_stream_cursor *c, struct ar_profile_part *o
 
     for (uint32_t i = 0; i < c->sync.n_parts; i++) {
         uint32_t item = s->items[s->patterns[c->pattern].first + i], at = i;
-        struct ar_profile_part part = {
-            .node = item == AR_ITEM_UNKNOWN ? AR_NO_ID : s->nodes[(item >> 1) - 1],
-            .is_rest = item == AR_ITEM_UNKNOWN || item & 1,
-            .ns = (uint64_t)(ns_per_share * c->shares[i] + 0.5)};
+        struct ar_profile_part part = {.node = item == AR_ITEM_UNKNOWN ? AR_NO_ID
+                                                                       : s->nodes[(item >> 1) - 1],
+                                       .is_rest = item == AR_ITEM_UNKNOWN || item & 1,
+                                       .ns = (uint64_t)(ns_per_share * c->shares[i] + 0.5)};
 
         for (; at > 0 && out[at - 1].ns < part.ns; at--)
             out[at] = out[at - 1];

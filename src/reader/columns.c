@@ -385,7 +385,8 @@ static void read_sync(const struct ar_view *v, uint32_t id, union ar_cell *cells
     SYNC_COLUMNS(PUT)
 }
 
-static struct ar_str part_text(const struct ar_view *v, const struct ar_profile_part *part, bool file)
+static struct ar_str part_text(const struct ar_view *v, const struct ar_profile_part *part,
+                               bool file)
 {
     if (part->node == AR_NO_ID)
         return plain_text("");

@@ -19,7 +19,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
 bool ar_blocks_in_python(const char *name, const char *file)
 {
     static const char *const files[] = {"/threading.py", "/queue.py", "/selectors.py"};
-    static const char *const names[] = {"wait", "wait_for", "join", "_wait_for_tstate_lock",
+    static const char *const names[] = {"wait", "wait_for", "join",  "_wait_for_tstate_lock",
                                         "get",  "put",      "select"};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)

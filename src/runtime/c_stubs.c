@@ -170,8 +170,9 @@ static uint32_t number_of(struct ar_c_record *record)
     write_name(name, sizeof name, record);
     number = ar_function_named(AR_FUNCTION_BUILTIN, name);
     if (number)
-        ar_tree_mark(number, AR_MARK_BUILTIN |
-                                 (record->name && ar_blocks_in_c(record->name) ? AR_MARK_BLOCKS : 0));
+        ar_tree_mark(number,
+                     AR_MARK_BUILTIN |
+                         (record->name && ar_blocks_in_c(record->name) ? AR_MARK_BLOCKS : 0));
     __atomic_store_n(&record->number, number, __ATOMIC_RELEASE);
     return number;
 }

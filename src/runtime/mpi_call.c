@@ -356,10 +356,10 @@ static bool tells_later(const struct ar_request *r)
 static void note_post(struct ar_mpi_call *call, const struct ar_request *r)
 {
     struct ar_syncs *own = &call->thread->mpi->syncs;
-    bool is_waited_for = r->kind == AR_REQUEST_COLLECTIVE
-                             ? r->comm->size + r->comm->remote_size > 1
-                             : r->kind == AR_REQUEST_RECEIVE &&
-                                   may_wait(r->comm, peer_of(call->abi, r->peer));
+    bool is_waited_for =
+        r->kind == AR_REQUEST_COLLECTIVE
+            ? r->comm->size + r->comm->remote_size > 1
+            : r->kind == AR_REQUEST_RECEIVE && may_wait(r->comm, peer_of(call->abi, r->peer));
 
     if (is_waited_for && call->end - own->posted_at >= AR_INTERVAL_TICKS)
         note_sync(call, r->comm, (struct ar_sync){.kind = AR_SYNC_POST, .peer = AR_PEER_ALL});

@@ -35,7 +35,8 @@ struct ar_mpi_call {
     uint64_t start, end;
     bool has_counted; /* its time is with one of its messages */
     bool is_nested;   /* MPI called itself: the call around this one tells all */
-    bool may_hold_up; /* of another thread than the main one, which was blocked when it was entered */
+    bool
+        may_hold_up; /* of another thread than the main one, which was blocked when it was entered */
     enum ar_mpi_id id;
 };
 

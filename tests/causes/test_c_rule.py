@@ -19,7 +19,6 @@ from programs import PROGRAMS
 from rule import Rule
 from run_text import RunText, true_waits, waits_of
 
-
 N_RANDOM = int(os.environ.get("ALLRANKS_CAUSES", "300"))
 NEARLY = 0.02  # of the waiting, by which C may be worse than the reference rule
 ROUNDING_S = 1e-4  # calls take time themselves, and clocks count nanoseconds

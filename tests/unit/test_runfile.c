@@ -165,7 +165,9 @@ static void add_random_waits(struct ar_profile *p, struct dice *d)
         uint32_t n_nodes = (uint32_t)p->n_nodes;
         struct ar_profile_part parts[] = {
             {.node = dice_below(d, n_nodes), .ns = dice_number(d) >> 2},
-            {.node = dice_below(d, n_nodes), .is_rest = dice_below(d, 2), .ns = dice_number(d) >> 2},
+            {.node = dice_below(d, n_nodes),
+             .is_rest = dice_below(d, 2),
+             .ns = dice_number(d) >> 2},
         };
         struct ar_profile_sync sync = {
             .location = dice_below(d, (uint32_t)p->n_locations),
@@ -308,11 +310,11 @@ static bool same_call(const struct ar_stream_cursor *a, const struct ar_stream_c
 {
     const struct ar_profile_sync *x = &a->sync, *y = &b->sync;
 
-    return x->rank == y->rank && x->location == y->location && x->kind == y->kind && x->flags == y->flags &&
-           x->comm == y->comm && x->sequence == y->sequence && x->peer == y->peer &&
-           x->node == y->node && x->posted == y->posted && x->enter_ns == y->enter_ns &&
-           x->exit_ns == y->exit_ns && x->post_ns == y->post_ns && x->n_parts == y->n_parts &&
-           same_parts(a, b);
+    return x->rank == y->rank && x->location == y->location && x->kind == y->kind &&
+           x->flags == y->flags && x->comm == y->comm && x->sequence == y->sequence &&
+           x->peer == y->peer && x->node == y->node && x->posted == y->posted &&
+           x->enter_ns == y->enter_ns && x->exit_ns == y->exit_ns && x->post_ns == y->post_ns &&
+           x->n_parts == y->n_parts && same_parts(a, b);
 }
 
 static bool same_stream(const struct ar_stream *a, const struct ar_stream *b)
@@ -785,7 +787,7 @@ static const struct {
       7, 1, 1, 5, 0, 2, 10, 2, 90, 9, 1, 1, 7, 4, 0, 80, 90},
      34},
     {15, /* the same with ranks, and patterns after the shapes */
-     {1, 1, 2, 1, 2, 2, 0, 2, 0, 0, 2, 5,  2, 1,  0, 0, 4,   0, 0,
+     {1, 1, 2, 1, 2, 2, 0, 2, 0, 0, 2, 5,  2, 1, 0,   0, 4, 0,  0,
       7, 1, 1, 5, 0, 2, 1, 1, 4, 9, 2, 90, 9, 0, 255, 4, 0, 80, 90},
      38},
 };
