@@ -20,7 +20,7 @@ from pathlib import Path
 NAMED = re.compile(r"(class|list|rule)\s+(\w+)\s*=\s*(.*)$")
 LINE = re.compile(r"(\w+)\s+(\w+)\s+([c-])\s+(\w+)\s+\((.*?)\)\s*(.*)$")
 KEY = re.compile(r"\b(out|in|to|from|on|posts|prepares|makes|finds|frees|names|matches|matched): *")
-SYNCS = ("none", "barrier", "all", "from_root", "to_root", "scan", "send", "receive")
+SYNCS = ("none", "barrier", "all", "from_root", "to_root", "scan", "send", "receive", "unknown")
 REQUESTS = ("send", "receive", "collective", "rma", "known", "read", "write", "other")
 
 SCALARS = {

@@ -22,6 +22,8 @@ struct thread {
     uint32_t location, root;
     bool is_main, is_ready;
     uint32_t tip;
+    bool
+        is_at_point; /* its tip is a point, which others hold: it does not go on from there before it leaves */
     uint32_t head, tail, n_queued; /* calls */
     uint32_t next_ready;           /* plus 1 */
     uint32_t next_waiting;         /* for the same point, plus 1 */
@@ -57,7 +59,7 @@ struct point {
 
 /* Waits that are too short to be charged one by one. */
 struct heap {
-    uint32_t site, late;
+    uint32_t site, late, waiting;
     double ns;
     struct ar_piece *late_only, *waiting_only;
     uint32_t n_late, cap_late, n_waiting, cap_waiting;
@@ -82,9 +84,18 @@ struct ar_follow {
     uint32_t free_point;
     struct heap *heaps;
     size_t n_heaps, cap_heaps;
+    uint32_t last_heap; /* that was asked for */
     struct ar_idmap heap_ids;
     double least_ns; /* from where on a wait is charged by itself */
+    struct ar_walk walk;
     struct ar_stretch late_only, waiting_only, charged;
+    /* What was added up last of a late one, which many wait for: it is added to its heap once, so many times. */
+    struct {
+        uint32_t heap, n_nodes;
+        uint64_t first, last; /* serial numbers */
+        double times;
+    } many;
+    struct ar_stretch many_late;
     bool failed;
 };
 
@@ -368,12 +379,12 @@ static void add_gap(struct ar_follow *f, struct thread *t, double gap_ns)
     }
 
     const struct ar_stream_pattern *pattern = &t->stream->patterns[t->pattern];
-    double least = (double)t->parts_ns / LEAST_PART;
+    double least = (double)t->parts_ns / LEAST_PART, share_ns = gap_ns / ALL_SHARES;
 
     for (uint32_t i = 0; i < pattern->n; i++) {
         struct ar_piece piece = {.location = t->location,
                                  .what = t->whats[pattern->first + i],
-                                 .ns = gap_ns * t->shares[i] / ALL_SHARES};
+                                 .ns = share_ns * t->shares[i]};
 
         if (piece.what & AR_WHAT_REST)
             piece.most = piece.what == AR_WHAT_UNKNOWN ? HUGE_VAL : least < gap_ns ? least : gap_ns;
@@ -429,8 +440,7 @@ static void come(struct ar_follow *f, struct thread *t, struct call *call)
     if (point->n_held > 1) {
         point->trail = t->tip;
         ar_trail_hold(&f->trails, t->tip);
-        t->tip = ar_trail_go_on(&f->trails, t->tip);
-        f->failed |= !t->tip;
+        t->is_at_point = true;
     }
     for (uint32_t waiting = point->first_waiting; waiting;) {
         uint32_t next = f->threads[waiting - 1].next_waiting;
@@ -465,47 +475,92 @@ static enum ar_status charge(struct ar_follow *f, uint32_t site, uint32_t late_l
 
 static struct heap *heap_of(struct ar_follow *f, uint32_t site, uint32_t late, uint32_t waiting)
 {
+    struct heap *last = &f->heaps[f->last_heap];
+
+    if (f->n_heaps && last->site == site && last->late == late && last->waiting == waiting)
+        return last;
+
     uint64_t key = ar_pair_key((uint64_t)site << 32 | late, waiting);
     uint32_t id = ar_idmap_get(&f->heap_ids, key, AR_NO_ID);
 
-    if (id != AR_NO_ID)
+    if (id != AR_NO_ID) {
+        f->last_heap = id;
         return &f->heaps[id];
+    }
     if (ar_grow((void **)&f->heaps, &f->cap_heaps, f->n_heaps + 1, sizeof *f->heaps) < 0 ||
         ar_idmap_put(&f->heap_ids, key, (uint32_t)f->n_heaps) < 0)
         return NULL;
-    f->heaps[f->n_heaps] = (struct heap){.site = site, .late = late};
+    f->heaps[f->n_heaps] = (struct heap){.site = site, .late = late, .waiting = waiting};
+    f->last_heap = (uint32_t)f->n_heaps;
     return &f->heaps[f->n_heaps++];
 }
 
-static bool add_to_heap(struct ar_piece **pieces, uint32_t *n, uint32_t *cap,
+static void add_to_heap(struct ar_follow *f, struct ar_piece **pieces, uint32_t *n, uint32_t *cap,
                         const struct ar_piece *piece, double scale)
 {
     for (uint32_t i = 0; i < *n; i++)
-        if ((*pieces)[i].location == piece->location && (*pieces)[i].what == piece->what) {
+        if ((*pieces)[i].what == piece->what && (*pieces)[i].location == piece->location) {
             (*pieces)[i].ns += scale * piece->ns;
             (*pieces)[i].most += scale * piece->most;
-            return true;
+            return;
         }
     if (*n == *cap) {
         uint32_t more = *cap ? 2 * *cap : 8;
         struct ar_piece *grown = realloc(*pieces, more * sizeof **pieces);
 
-        if (!grown)
-            return false;
+        if (!grown) {
+            f->failed = true;
+            return;
+        }
         *pieces = grown;
         *cap = more;
     }
     (*pieces)[*n] = *piece;
     (*pieces)[*n].ns *= scale;
     (*pieces)[(*n)++].most *= scale;
-    return true;
+}
+
+/* What many have waited for goes to its heap. */
+static void settle_many(struct ar_follow *f)
+{
+    if (f->many.times > 0) {
+        struct heap *heap = &f->heaps[f->many.heap];
+
+        for (uint32_t i = 0; i < f->many_late.n; i++)
+            add_to_heap(f, &heap->late_only, &heap->n_late, &heap->cap_late,
+                        &f->many_late.pieces[i], f->many.times);
+    }
+    f->many.times = 0;
+    f->many.n_nodes = 0;
+}
+
+/* The late one's side of the walk: mostly the same as for the one who waited before. */
+static void add_late(struct ar_follow *f, uint32_t heap, double times)
+{
+    const struct ar_walk *w = &f->walk;
+    uint64_t first = w->n_late ? ar_trail_serial(&f->trails, w->late[0]) : 0;
+    uint64_t last = w->n_late ? ar_trail_serial(&f->trails, w->late[w->n_late - 1]) : 0;
+
+    if (f->many.heap != heap || f->many.n_nodes != w->n_late || f->many.first != first ||
+        f->many.last != last) {
+        settle_many(f);
+        f->many.heap = heap;
+        f->many.n_nodes = w->n_late;
+        f->many.first = first;
+        f->many.last = last;
+        ar_trail_stretch(&f->trails, w->late, w->n_late, &f->many_late);
+    }
+    f->many.times += times;
 }
 
 /* All of it is charged, and it is empty. */
-static enum ar_status charge_heap(struct ar_follow *f, struct heap *heap)
+static enum ar_status charge_heap(struct ar_follow *f, uint32_t id)
 {
     struct ar_stretch *late = &f->late_only, *waiting = &f->waiting_only;
+    struct heap *heap = &f->heaps[id];
 
+    if (f->many.heap == id)
+        settle_many(f);
     late->n = late->n_credits = waiting->n = waiting->n_credits = 0;
     for (uint32_t i = 0; i < heap->n_late; i++)
         ar_stretch_add(&f->paths, late, &heap->late_only[i]);
@@ -519,18 +574,24 @@ static enum ar_status charge_heap(struct ar_follow *f, struct heap *heap)
     return charge(f, heap->site, heap->late, &f->charged, 1);
 }
 
-static bool has_piece(const struct ar_stretch *s, const struct ar_piece *like)
+static void add_waiting(struct ar_follow *f, struct heap *heap, bool is_message, double counts)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->pieces[i].location == like->location && s->pieces[i].what == like->what)
-            return true;
-    return false;
+    for (uint32_t i = f->walk.n_waiting; i > 0; i--) {
+        uint32_t n;
+        const struct ar_piece *pieces = ar_trail_pieces(&f->trails, f->walk.waiting[i - 1], &n);
+
+        for (uint32_t k = 0; k < n; k++) {
+            struct ar_piece piece = pieces[k];
+
+            if (!is_message && piece.location != heap->late)
+                piece.location = AR_NO_ID;
+            add_to_heap(f, &heap->waiting_only, &heap->n_waiting, &heap->cap_waiting, &piece,
+                        counts);
+        }
+    }
 }
 
-/*
- * Those of one operation of many are one heap, in which it does not matter who of them did what, but for what the late one's trail
- * has as well.
- */
+/* Of those who wait together for one it does not matter who of them did what. */
 static enum ar_status add_short(struct ar_follow *f, const struct call *call, uint32_t site,
                                 double counts)
 {
@@ -541,21 +602,11 @@ static enum ar_status add_short(struct ar_follow *f, const struct call *call, ui
     if (!heap)
         return AR_NOMEM;
     heap->ns += counts * call->waited_ns;
-    for (uint32_t i = 0; i < f->late_only.n; i++)
-        if (!add_to_heap(&heap->late_only, &heap->n_late, &heap->cap_late, &f->late_only.pieces[i],
-                         counts))
-            return AR_NOMEM;
-    for (uint32_t i = 0; i < f->waiting_only.n; i++) {
-        struct ar_piece piece = f->waiting_only.pieces[i];
-
-        if (!is_message && !has_piece(&f->late_only, &piece))
-            piece.location = AR_NO_ID;
-        if (!add_to_heap(&heap->waiting_only, &heap->n_waiting, &heap->cap_waiting, &piece, counts))
-            return AR_NOMEM;
-    }
+    add_late(f, (uint32_t)(heap - f->heaps), counts);
+    add_waiting(f, heap, is_message, counts);
     if (heap->ns < f->least_ns && heap->n_late < MOST_OF_HEAP && heap->n_waiting < MOST_OF_HEAP)
         return AR_OK;
-    return charge_heap(f, heap);
+    return charge_heap(f, (uint32_t)(heap - f->heaps));
 }
 
 /* ---- leaving ---------------------------------------------------------------------------------- */
@@ -605,14 +656,6 @@ static void mark(struct ar_follow *f, uint32_t tip, const struct ar_stretch *cha
     ar_trail_credit(&f->trails, tip, charged->credits, charged->n_credits);
 }
 
-static void compare(struct ar_follow *f, const struct thread *t, const struct call *call)
-{
-    struct ar_stretch *late = &f->late_only, *waiting = &f->waiting_only;
-
-    late->n = late->n_credits = waiting->n = waiting->n_credits = 0;
-    ar_trail_compare(&f->trails, f->points[call->late_point].trail, t->tip, late, waiting, 1);
-}
-
 /* Nobody knows where the late one was, so nor what it did. */
 static void wait_for_unknown(struct ar_follow *f, struct thread *t, const struct call *call,
                              uint32_t site, bool counts)
@@ -626,15 +669,28 @@ static void wait_for_unknown(struct ar_follow *f, struct thread *t, const struct
     add_unknown(f, t, call->waited_ns);
 }
 
+/* Its old tip is nobody's, or a point's. */
+static void go_on_from(struct ar_follow *f, struct thread *t, uint32_t trail)
+{
+    uint32_t old = t->tip;
+
+    t->tip = ar_trail_go_on(&f->trails, trail);
+    f->failed |= !t->tip;
+    if (!t->is_at_point)
+        ar_trail_drop(&f->trails, old);
+    t->is_at_point = false;
+}
+
 static void wait_for_known(struct ar_follow *f, struct thread *t, const struct call *call,
                            uint32_t site, bool counts)
 {
     bool is_long = call->waited_ns >= f->least_ns;
     enum ar_status status = AR_OK;
-    uint32_t old = t->tip;
 
-    compare(f, t, call);
+    ar_trail_walk(&f->trails, f->points[call->late_point].trail, t->tip, &f->walk);
     if (is_long) {
+        ar_trail_stretch(&f->trails, f->walk.late, f->walk.n_late, &f->late_only);
+        ar_trail_stretch(&f->trails, f->walk.waiting, f->walk.n_waiting, &f->waiting_only);
         ar_charge(&f->paths, &f->late_only, &f->waiting_only, call->late_location, call->waited_ns,
                   &f->charged);
         if (counts)
@@ -642,11 +698,17 @@ static void wait_for_known(struct ar_follow *f, struct thread *t, const struct c
     } else if (counts) {
         status = add_short(f, call, site, call->read.counts);
     }
-    t->tip = ar_trail_go_on(&f->trails, f->points[call->late_point].trail);
-    f->failed |= status < 0 || !t->tip;
-    ar_trail_drop(&f->trails, old);
+    go_on_from(f, t, f->points[call->late_point].trail);
+    f->failed |= status < 0;
     if (is_long && t->tip)
         mark(f, t->tip, &f->charged);
+}
+
+/* It goes on from its own. */
+static void leave_point(struct ar_follow *f, struct thread *t)
+{
+    if (t->is_at_point)
+        go_on_from(f, t, t->tip);
 }
 
 static void leave_wait(struct ar_follow *f, struct thread *t, const struct call *call)
@@ -664,10 +726,12 @@ static void leave_wait(struct ar_follow *f, struct thread *t, const struct call 
         ar_wait_sums_add(f->sums, site, t->root, ar_profile_root(f->p, call->late_location),
                          call->read.counts * call->waited_ns);
     }
-    if (call->late_point && f->points[call->late_point].trail)
+    if (call->late_point && f->points[call->late_point].trail) {
         wait_for_known(f, t, call, site, counts);
-    else
+    } else {
+        leave_point(f, t);
         wait_for_unknown(f, t, call, site, counts);
+    }
 }
 
 static void leave(struct ar_follow *f, struct thread *t, struct call *call)
@@ -676,6 +740,7 @@ static void leave(struct ar_follow *f, struct thread *t, struct call *call)
 
     if (call->late_location != AR_NO_ID)
         leave_wait(f, t, call);
+    leave_point(f, t);
     if (moving_ns > 0 && !f->failed) {
         if (call->is_known || call->waited_ns > 0)
             ar_trail_add(
@@ -799,7 +864,8 @@ enum ar_status ar_follow_end(struct ar_follow *f)
     }
     for (uint32_t i = 0; i < f->n_threads; i++)
         forget_posts(f, &f->threads[i]);
+    settle_many(f);
     for (size_t i = 0; i < f->n_heaps && status == AR_OK; i++)
-        status = charge_heap(f, &f->heaps[i]);
+        status = charge_heap(f, (uint32_t)i);
     return status;
 }

@@ -202,40 +202,37 @@ static uint32_t make_room(const struct ar_call_paths *paths, struct ar_piece *pi
 /* ---- adding ----------------------------------------------------------------------------------- */
 
 static uint32_t add_piece(const struct ar_call_paths *paths, struct ar_piece *pieces, uint32_t n,
-                          uint32_t most, const struct ar_piece *piece, double scale)
+                          uint32_t most, const struct ar_piece *piece)
 {
     uint64_t key = key_of(piece);
 
     for (uint32_t i = 0; i < n; i++)
         if (key_of(&pieces[i]) == key) {
-            pieces[i].ns += scale * piece->ns;
-            pieces[i].most += scale * piece->most;
+            pieces[i].ns += piece->ns;
+            pieces[i].most += piece->most;
             return n;
         }
     if (n == most)
         n = make_room(paths, pieces, n, most);
     pieces[n] = *piece;
-    pieces[n].ns *= scale;
-    pieces[n].most *= scale;
     return n + 1;
 }
 
 void ar_stretch_add(const struct ar_call_paths *paths, struct ar_stretch *s,
                     const struct ar_piece *piece)
 {
-    s->n = add_piece(paths, s->pieces, s->n, AR_STRETCH_PIECES, piece, 1);
+    s->n = add_piece(paths, s->pieces, s->n, AR_STRETCH_PIECES, piece);
 }
 
 void ar_trail_add(struct ar_trails *t, uint32_t tip, const struct ar_piece *piece)
 {
     struct ar_trail_node *node = &t->nodes[tip];
 
-    node->n = add_piece(t->paths, node->pieces, node->n, AR_TRAIL_PIECES, piece, 1);
+    node->n = add_piece(t->paths, node->pieces, node->n, AR_TRAIL_PIECES, piece);
 }
 
 /* The same one again is more of it; of many the largest are kept. */
-static uint32_t add_credit(struct ar_credit *credits, uint32_t n, const struct ar_credit *credit,
-                           double scale)
+static uint32_t add_credit(struct ar_credit *credits, uint32_t n, const struct ar_credit *credit)
 {
     uint32_t smallest = 0;
 
@@ -243,17 +240,16 @@ static uint32_t add_credit(struct ar_credit *credits, uint32_t n, const struct a
         if (credits[i].location == credit->location && credits[i].done == credit->done &&
             credits[i].instead_location == credit->instead_location &&
             credits[i].instead == credit->instead) {
-            credits[i].ns += scale * credit->ns;
+            credits[i].ns += credit->ns;
             return n;
         }
         smallest = credits[i].ns < credits[smallest].ns ? i : smallest;
     }
     if (n < AR_STRETCH_CREDITS)
         smallest = n++;
-    else if (credits[smallest].ns >= scale * credit->ns)
+    else if (credits[smallest].ns >= credit->ns)
         return n;
     credits[smallest] = *credit;
-    credits[smallest].ns *= scale;
     return n;
 }
 
@@ -268,7 +264,7 @@ void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *
         return;
     }
     for (uint32_t i = 0; i < n; i++)
-        node->n_credits = add_credit(node->credits, node->n_credits, &credits[i], 1);
+        node->n_credits = add_credit(node->credits, node->n_credits, &credits[i]);
 }
 
 /* ---- squeezing -------------------------------------------------------------------------------- */
@@ -285,14 +281,14 @@ static void take_parents(struct ar_trails *t, struct ar_trail_node *node,
     memcpy(node->pieces, parent->pieces, parent->n * sizeof *own);
     node->n = parent->n;
     for (uint32_t i = 0; i < n_own; i++)
-        node->n = add_piece(t->paths, node->pieces, node->n, AR_TRAIL_PIECES, &own[i], 1);
+        node->n = add_piece(t->paths, node->pieces, node->n, AR_TRAIL_PIECES, &own[i]);
     if (!parent->credits)
         return;
     node->credits = parent->credits;
     node->n_credits = parent->n_credits;
     parent->credits = NULL;
     for (uint32_t i = 0; i < n_credits; i++)
-        node->n_credits = add_credit(node->credits, node->n_credits, &credits[i], 1);
+        node->n_credits = add_credit(node->credits, node->n_credits, &credits[i]);
     free(credits);
 }
 
@@ -313,31 +309,42 @@ void ar_trail_squeeze(struct ar_trails *t, uint32_t id)
 
 /* ---- comparing -------------------------------------------------------------------------------- */
 
-#define LONGEST_WALK 4096
-
-static void add_all(const struct ar_trails *t, struct ar_stretch *to,
-                    const struct ar_trail_node *node, double scale)
+void ar_trail_walk(struct ar_trails *t, uint32_t late, uint32_t waiting, struct ar_walk *out)
 {
-    for (uint32_t i = 0; i < node->n; i++)
-        to->n = add_piece(t->paths, to->pieces, to->n, AR_STRETCH_PIECES, &node->pieces[i], scale);
-    for (uint32_t i = 0; i < node->n_credits; i++)
-        to->n_credits = add_credit(to->credits, to->n_credits, &node->credits[i], scale);
+    out->n_late = out->n_waiting = 0;
+    while (late != waiting && out->n_late < AR_LONGEST_WALK && out->n_waiting < AR_LONGEST_WALK)
+        if (!late || (waiting && t->nodes[waiting].serial > t->nodes[late].serial)) {
+            ar_trail_squeeze(t, waiting);
+            out->waiting[out->n_waiting++] = waiting;
+            waiting = t->nodes[waiting].parent;
+        } else {
+            ar_trail_squeeze(t, late);
+            out->late[out->n_late++] = late;
+            late = t->nodes[late].parent;
+        }
 }
 
-/* Down to where both are one; then back, so that the oldest comes first. */
-void ar_trail_compare(struct ar_trails *t, uint32_t late, uint32_t waiting,
-                      struct ar_stretch *late_only, struct ar_stretch *waiting_only, double scale)
+const struct ar_piece *ar_trail_pieces(const struct ar_trails *t, uint32_t node, uint32_t *n)
 {
-    uint32_t at[2] = {late, waiting}, walk[LONGEST_WALK], n = 0;
+    *n = t->nodes[node].n;
+    return t->nodes[node].pieces;
+}
 
-    while (at[0] != at[1] && n < LONGEST_WALK) {
-        bool is_waiting = !at[0] || (at[1] && t->nodes[at[1]].serial > t->nodes[at[0]].serial);
-        uint32_t id = at[is_waiting];
+uint64_t ar_trail_serial(const struct ar_trails *t, uint32_t node)
+{
+    return t->nodes[node].serial;
+}
 
-        ar_trail_squeeze(t, id);
-        walk[n++] = id << 1 | is_waiting;
-        at[is_waiting] = t->nodes[id].parent;
+void ar_trail_stretch(const struct ar_trails *t, const uint32_t *nodes, uint32_t n,
+                      struct ar_stretch *out)
+{
+    out->n = out->n_credits = 0;
+    for (; n > 0; n--) {
+        const struct ar_trail_node *node = &t->nodes[nodes[n - 1]];
+
+        for (uint32_t i = 0; i < node->n; i++)
+            ar_stretch_add(t->paths, out, &node->pieces[i]);
+        for (uint32_t i = 0; i < node->n_credits; i++)
+            out->n_credits = add_credit(out->credits, out->n_credits, &node->credits[i]);
     }
-    for (; n > 0; n--)
-        add_all(t, walk[n - 1] & 1 ? waiting_only : late_only, &t->nodes[walk[n - 1] >> 1], scale);
 }

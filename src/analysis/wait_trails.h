@@ -13,7 +13,7 @@
  *
  *     tip, its work:  ar_trail_add
  *     point = tip;    tip = ar_trail_go_on(…)          somebody may wait for this thread's coming here
- *     ar_trail_compare(…, point of B, tip of A, …)     what either has done since they parted
+ *     ar_trail_walk(…, point of B, tip of A, …)        what either has done since they parted
  *     ar_trail_drop(…, tip of A); tip of A = ar_trail_go_on(…, point of B)
  *
  * Threads: one owner.
@@ -83,9 +83,19 @@ void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *
                      uint32_t n);
 /* How many are not squeezed is kept low by this. */
 void ar_trail_squeeze(struct ar_trails *t, uint32_t node);
-/* Adds to both what is on the one trail and not on the other, times `scale`. */
-void ar_trail_compare(struct ar_trails *t, uint32_t late, uint32_t waiting,
-                      struct ar_stretch *late_only, struct ar_stretch *waiting_only, double scale);
+/* Down from both to where they are one: nodes that are on one of two trails only, the latest first. */
+#define AR_LONGEST_WALK 2048
+struct ar_walk {
+    uint32_t n_late, n_waiting;
+    uint32_t late[AR_LONGEST_WALK], waiting[AR_LONGEST_WALK];
+};
+void ar_trail_walk(struct ar_trails *t, uint32_t late, uint32_t waiting, struct ar_walk *out);
+/* What is on a node, the oldest first; good until something is added to a tip. */
+const struct ar_piece *ar_trail_pieces(const struct ar_trails *t, uint32_t node, uint32_t *n);
+uint64_t ar_trail_serial(const struct ar_trails *t, uint32_t node); /* no two have the same */
+/* All that is on some nodes of a walk. */
+void ar_trail_stretch(const struct ar_trails *t, const uint32_t *nodes, uint32_t n,
+                      struct ar_stretch *out);
 
 /* To one that is there, or as the last; small ones are made rests where there is no room. */
 void ar_stretch_add(const struct ar_call_paths *paths, struct ar_stretch *s,

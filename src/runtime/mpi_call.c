@@ -144,6 +144,28 @@ static void note_duration(struct ar_values *values, uint64_t ticks)
         words[AR_MPI_MAX_TICKS] = ticks;
 }
 
+static void note_sync(struct ar_mpi_call *call, const struct ar_mpi_comm *comm, struct ar_sync sync)
+{
+    struct ar_syncs *own = &call->thread->mpi->syncs;
+
+    sync.comm = comm->number;
+    sync.node_ref = ar_live_ref(call->node);
+    if (call->may_hold_up && ar_main_thread_is_blocked())
+        sync.flags |= AR_SYNC_HOLDS_UP;
+    sync.enter_ticks = call->start;
+    sync.exit_ticks = call->end;
+    ar_sync_add(call->thread, own, &sync);
+}
+
+static const struct ar_mpi_comm no_comm;
+
+/* It has waited, if it took a while; nobody knows for whom. */
+static void note_unknown(struct ar_mpi_call *call)
+{
+    if (call->end - call->start >= AR_INTERVAL_TICKS)
+        note_sync(call, &no_comm, (struct ar_sync){.kind = AR_SYNC_UNKNOWN, .peer = AR_PEER_ALL});
+}
+
 void ar_mpi_leave(struct ar_mpi_call *call)
 {
     uint64_t now = ar_ticks();
@@ -159,6 +181,8 @@ void ar_mpi_leave(struct ar_mpi_call *call)
 
     if (values)
         note_duration(values, now - call->start);
+    if (syncs[call->id] == AR_SYNC_UNKNOWN)
+        note_unknown(call);
 }
 
 /* ---- what was moved -------------------------------------------------------------------------- */
@@ -223,19 +247,6 @@ static bool may_wait(const struct ar_mpi_comm *comm, uint32_t peer)
     return comm->remote_size || peer != comm->rank;
 }
 
-static void note_sync(struct ar_mpi_call *call, const struct ar_mpi_comm *comm, struct ar_sync sync)
-{
-    struct ar_syncs *own = &call->thread->mpi->syncs;
-
-    sync.comm = comm->number;
-    sync.node_ref = ar_live_ref(call->node);
-    if (call->may_hold_up && ar_main_thread_is_blocked())
-        sync.flags |= AR_SYNC_HOLDS_UP;
-    sync.enter_ticks = call->start;
-    sync.exit_ticks = call->end;
-    ar_sync_add(call->thread, own, &sync);
-}
-
 static void note_message(struct ar_mpi_call *call, const struct ar_mpi_comm *comm,
                          enum ar_sync_kind kind, uint32_t peer, int tag)
 {
@@ -253,7 +264,7 @@ static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, 
 {
     enum ar_sync_kind kind = syncs[call->id];
 
-    if (kind == AR_SYNC_NONE || comm->size + comm->remote_size <= 1)
+    if (kind == AR_SYNC_NONE || kind == AR_SYNC_UNKNOWN || comm->size + comm->remote_size <= 1)
         return;
     note_sync(call, comm,
               (struct ar_sync){.kind = kind, .peer = root, .sequence = next_in_sequence(comm)});
@@ -500,6 +511,8 @@ static void sync_completed(struct ar_mpi_call *call, const struct ar_request *r,
     if (is_message && may_wait(r->comm, peer)) {
         sync.sequence = (uint32_t)(r->kind == AR_REQUEST_RECEIVE ? tag : r->tag);
         note_sync(call, r->comm, sync);
+    } else if (r->sync == AR_SYNC_UNKNOWN) {
+        note_unknown(call);
     } else if (r->kind == AR_REQUEST_COLLECTIVE && r->sync != AR_SYNC_NONE &&
                r->comm->size + r->comm->remote_size > 1) {
         sync.sequence = r->sequence;
