@@ -199,6 +199,22 @@ static size_t merge(const struct naming *n, struct ar_wait_cause *causes, size_t
     return n_merged;
 }
 
+/* Whole nanoseconds, and none is lost: what rounding leaves is the largest's. */
+static void round_off(struct ar_wait_site *site)
+{
+    double left = site->waited_ns;
+
+    for (size_t i = 0; i < site->n_causes; i++) {
+        struct ar_wait_cause *cause = &site->causes[i];
+
+        cause->ns = (double)(int64_t)cause->ns;
+        cause->indirect_ns = (double)(int64_t)cause->indirect_ns;
+        left -= cause->ns;
+    }
+    if (site->n_causes)
+        site->causes[0].ns += left;
+}
+
 static enum ar_status name(struct naming *n, struct ar_wait_site *site)
 {
     double sum = 0;
@@ -214,6 +230,7 @@ static enum ar_status name(struct naming *n, struct ar_wait_site *site)
     for (size_t i = 0; i < n->n; i++)
         site->causes[i] = cause_of(n, &n->charges[i]);
     site->n_causes = merge(n, site->causes, n->n);
+    round_off(site);
     return AR_OK;
 }
 

@@ -193,8 +193,9 @@ enum ar_status ar_wait_sums_charge(struct ar_wait_sums *s, uint32_t site,
         *recent = id + 1;
     }
     s->charges[*recent - 1].ns += piece->ns;
-    s->charges[*recent - 1].indirect_ns += is_indirect ? piece->ns : 0;
-    s->caused_ns[charge.process] += piece->ns;
+    /* Within one such method ranks wait for each other: that is its own affair. */
+    if (is_indirect && !s->sites[site].is_composed)
+        s->charges[*recent - 1].indirect_ns += piece->ns;
     if (s->sites[site].is_composed)
         s->shares[site].late[charge.process].ns += piece->ns;
     return AR_OK;
@@ -235,15 +236,20 @@ static int largest_site(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Those that have any, the largest first. */
-static size_t pack_shares(struct ar_wait_share *shares, size_t n_roots)
+/* Those that have any, the largest first, which gets what rounding to whole nanoseconds leaves. */
+static size_t pack_shares(struct ar_wait_share *shares, size_t n_roots, double sum_ns)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < n_roots; i++)
-        if (shares[i].ns > 0)
-            shares[n++] = shares[i];
+        if (shares[i].ns >= 1) {
+            shares[n] = shares[i];
+            shares[n].ns = (double)(int64_t)shares[n].ns;
+            sum_ns -= shares[n++].ns;
+        }
     qsort(shares, n, sizeof *shares, ar_wait_share_order);
+    if (n)
+        shares[0].ns += sum_ns;
     return n;
 }
 
@@ -269,6 +275,11 @@ static enum ar_status make_causes(struct ar_wait_sums *s, const struct ar_call_p
         for (end = i + 1; end < s->n_charges && s->charges[end].site == s->charges[i].site;)
             end++;
         status = ar_wait_name(paths, &s->charges[i], end - i, &sites[s->charges[i].site]);
+        for (size_t k = 0; k < sites[s->charges[i].site].n_causes; k++) {
+            const struct ar_wait_cause *cause = &sites[s->charges[i].site].causes[k];
+
+            s->caused_ns[cause->process] += cause->ns;
+        }
     }
     return status;
 }
@@ -283,8 +294,8 @@ enum ar_status ar_wait_sums_take(struct ar_wait_sums *s, const struct ar_call_pa
 
         site->waiting = s->shares[i].waiting;
         site->late = s->shares[i].late;
-        site->n_waiting = pack_shares(site->waiting, s->p->n_roots);
-        site->n_late = pack_shares(site->late, s->p->n_roots);
+        site->n_waiting = pack_shares(site->waiting, s->p->n_roots, site->waited_ns);
+        site->n_late = pack_shares(site->late, s->p->n_roots, site->waited_ns);
     }
     s->sites = NULL;
     s->n_sites = 0;

@@ -497,9 +497,9 @@ static enum ar_status analyse(struct analysis *a)
     if (status == AR_OK)
         status = read_all(a);
     if (status == AR_OK)
-        status = divide_times(a);
-    if (status == AR_OK)
         status = ar_wait_sums_take(&a->sums, ar_follow_paths(a->follow), a->out);
+    if (status == AR_OK)
+        status = divide_times(a);
     return status;
 }
 

@@ -430,7 +430,9 @@ void ar_sync_add(struct ar_thread *t, struct ar_syncs *syncs, const struct ar_sy
     struct ar_sync head = *sync;
 
     node->flags |= AR_NODE_SYNCS;
-    syncs->in_calls += sync->exit_ticks - sync->enter_ticks;
+    if (sync->enter_ticks >= syncs->latest_exit) /* it has not left a record yet */
+        syncs->in_calls += sync->exit_ticks - sync->enter_ticks;
+    syncs->latest_exit = sync->exit_ticks;
     if (t->epoch && is_worth_it(syncs, sync->exit_ticks)) {
         sum_up_touched(t, syncs, sync->exit_ticks, &parts);
         syncs->kept.n = 0;

@@ -194,6 +194,9 @@ def named(prefix: str, seconds: Mapping[Any, Any]) -> dict[str, Any]:
     return {f"{prefix} {key}": value for key, value in seconds.items()}
 
 
+GUESSED = ("late_member", "late_progress")
+
+
 def entries_at(data: Json, file: str, line: int) -> list[Json]:
     return [entry for entry in data["waits"] if (entry["file"], entry["line"]) == (file, line)]
 
@@ -217,13 +220,25 @@ def unlike_kind(fault: Fault, entries: list[Json]) -> dict[str, str]:
 
 def unlike_fault(truth: Truth, data: Json, fault: Fault, charged: Mapping[Blame, Range] | None = None) -> dict[str, str]:
     """How the wait, its ranks and its causes differ from what was planted, by name; `charged` where one function is not all."""
-    entries = entries_at(data, truth.program, truth.marks["WAIT", fault.name])
+    here = entries_at(data, truth.program, truth.marks["WAIT", fault.name])
+    entries = [entry for entry in here if entry["class"] not in GUESSED]
     waited, waited_for = truth.waited(fault), truth.waited_for(fault)
     return {
         **unlike_kind(fault, entries),
+        **innocents(truth, fault, [entry for entry in here if entry["class"] in GUESSED], charged or truth.charged(fault)),
         **unlike_times(f"{fault.name}: waiting rank", by_rank(entries, "waiting"), waited),
         **unlike_times(f"{fault.name}: late rank", late_ranks(fault, entries), waited_for),
         **unlike_times(f"{fault.name}: charged to", causes_of(truth, fault, entries), charged or truth.charged(fault)),
+    }
+
+
+def innocents(truth: Truth, fault: Fault, entries: list[Json], charged: Mapping[Blame, Range]) -> dict[str, str]:
+    """How a library moves data through other ranks is its own affair: how long these waited is not known here, but what for."""
+    guilty = {(blame.rank, blame.function) for blame in charged}
+    return {
+        f"{fault.name}: {blame}": f"{seconds} s of {entries[0]['class']}"
+        for blame, seconds in causes_of(truth, fault, entries).items()
+        if seconds > SLACK_S and (blame.rank, blame.function) not in guilty
     }
 
 

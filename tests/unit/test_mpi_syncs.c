@@ -228,6 +228,29 @@ static void check_small_ones(void)
     tap_ok(next_sync(&s), "one more");
 }
 
+/* A call that completes several requests leaves as many records: its time is once between what was done. */
+static void check_several_records(void)
+{
+    struct read_sync s;
+
+    for (int round = 0; round < 3; round++) {
+        struct ar_sync sync = {.kind = AR_SYNC_RECEIVE, .comm = 1, .enter_ticks = now};
+        struct ar_node *node = enter(0);
+
+        spend(50 * MS);
+        leave(node);
+        sync.node_ref = ar_live_ref(node);
+        sync.exit_ticks = now;
+        for (int i = 0; i < 5; i++) {
+            ar_sync_add(t, &syncs, &sync);
+            tap_ok(next_sync(&s), "record %d", i);
+        }
+        node = call(2, 1, 10 * MS);
+        wait_for(1);
+        tap_ok(next_sync(&s) && part_of(&s, node) == 10 * MS, "what was done after it");
+    }
+}
+
 /* More nodes than are noted: none of their time is lost. */
 static void check_very_many(void)
 {
@@ -357,6 +380,7 @@ int main(void)
     check_by_hand();
     check_short_ones();
     check_small_ones();
+    check_several_records();
     check_random();
     check_very_many();
     check_limit();
