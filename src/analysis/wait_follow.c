@@ -382,13 +382,13 @@ static void add_gap(struct ar_follow *f, struct thread *t, double gap_ns)
     double least = (double)t->parts_ns / LEAST_PART, share_ns = gap_ns / ALL_SHARES;
 
     for (uint32_t i = 0; i < pattern->n; i++) {
-        struct ar_piece piece = {.location = t->location,
-                                 .what = t->whats[pattern->first + i],
-                                 .ns = share_ns * t->shares[i]};
+        uint32_t what = t->whats[pattern->first + i];
+        double most = what == AR_WHAT_UNKNOWN  ? HUGE_VAL
+                      : !(what & AR_WHAT_REST) ? 0
+                      : least < gap_ns         ? least
+                                               : gap_ns;
 
-        if (piece.what & AR_WHAT_REST)
-            piece.most = piece.what == AR_WHAT_UNKNOWN ? HUGE_VAL : least < gap_ns ? least : gap_ns;
-        ar_trail_add(&f->trails, t->tip, &piece);
+        ar_trail_put(&f->trails, t->tip, t->location, what, share_ns * t->shares[i], most);
     }
 }
 
@@ -743,11 +743,8 @@ static void leave(struct ar_follow *f, struct thread *t, struct call *call)
     leave_point(f, t);
     if (moving_ns > 0 && !f->failed) {
         if (call->is_known || call->waited_ns > 0)
-            ar_trail_add(
-                &f->trails, t->tip,
-                &(struct ar_piece){.location = t->location,
-                                   .what = AR_WHAT(ar_call_path_of(&f->paths, call->read.node), 0),
-                                   .ns = moving_ns});
+            ar_trail_put(&f->trails, t->tip, t->location,
+                         AR_WHAT(ar_call_path_of(&f->paths, call->read.node), 0), moving_ns, 0);
         else
             add_unknown(f, t, moving_ns);
     }

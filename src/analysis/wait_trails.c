@@ -224,6 +224,29 @@ void ar_stretch_add(const struct ar_call_paths *paths, struct ar_stretch *s,
     s->n = add_piece(paths, s->pieces, s->n, AR_STRETCH_PIECES, piece);
 }
 
+/* Its fields one by one: a piece that was just put together would have to be waited for to be copied. */
+void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t location, uint32_t what, double ns,
+                  double most)
+{
+    struct ar_trail_node *node = &t->nodes[tip];
+
+    for (uint32_t i = 0; i < node->n; i++)
+        if (node->pieces[i].what == what && node->pieces[i].location == location) {
+            node->pieces[i].ns += ns;
+            node->pieces[i].most += most;
+            return;
+        }
+    if (node->n == AR_TRAIL_PIECES)
+        node->n = make_room(t->paths, node->pieces, node->n, AR_TRAIL_PIECES);
+
+    struct ar_piece *piece = &node->pieces[node->n++];
+
+    piece->location = location;
+    piece->what = what;
+    piece->ns = ns;
+    piece->most = most;
+}
+
 void ar_trail_add(struct ar_trails *t, uint32_t tip, const struct ar_piece *piece)
 {
     struct ar_trail_node *node = &t->nodes[tip];
@@ -322,6 +345,8 @@ void ar_trail_walk(struct ar_trails *t, uint32_t late, uint32_t waiting, struct 
             out->late[out->n_late++] = late;
             late = t->nodes[late].parent;
         }
+    if (late) /* what is before it would never be visited again where all have met */
+        ar_trail_squeeze(t, late);
 }
 
 const struct ar_piece *ar_trail_pieces(const struct ar_trails *t, uint32_t node, uint32_t *n)

@@ -79,6 +79,8 @@ void ar_trail_let_go(struct ar_trails *t, uint32_t node);
 /* Of a tip that its thread leaves. */
 void ar_trail_drop(struct ar_trails *t, uint32_t tip);
 void ar_trail_add(struct ar_trails *t, uint32_t tip, const struct ar_piece *piece);
+void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t location, uint32_t what, double ns,
+                  double most);
 void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *credits,
                      uint32_t n);
 /* How many are not squeezed is kept low by this. */
