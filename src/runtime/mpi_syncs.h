@@ -39,7 +39,7 @@ struct ar_sync_scratch;
 struct ar_syncs {
     struct ar_extent *stream;
     uint64_t interval_start;
-    uint64_t in_calls;  /* ticks, of the calls that were recorded since then */
+    uint64_t in_calls; /* ticks, of the calls that were recorded since then */
     uint64_t latest_exit;
     uint64_t posted_at; /* where something was posted last that left a record */
     struct ar_sync_scratch *scratch;
