@@ -285,22 +285,22 @@ static void make_ready(struct ar_follow *f, uint32_t thread)
 
 static void give_up_first(struct ar_follow *f, uint32_t thread);
 
-uint32_t ar_follow_add(struct ar_follow *f, uint32_t thread, const struct ar_follow_call *read)
+uint32_t ar_follow_add(struct ar_follow *f, uint32_t thread, const struct ar_follow_call *call)
 {
     struct thread *t = &f->threads[thread];
     uint32_t point = new_point(f), id = point ? new_call(f) : 0;
 
     if (!id)
         return 0;
-    f->calls[id] = (struct call){.read = *read,
+    f->calls[id] = (struct call){.read = *call,
                                  .thread = thread,
                                  .n_open = 1,
                                  .point = point,
                                  .late_location = AR_NO_ID,
                                  .is_known = true};
-    called_again(f, t, read->enter_ns, point);
-    if (read->is_post)
-        add_post(f, t, read->exit_ns, point);
+    called_again(f, t, call->enter_ns, point);
+    if (call->is_post)
+        add_post(f, t, call->exit_ns, point);
     if (t->tail)
         f->calls[t->tail].next = id;
     else

@@ -56,15 +56,15 @@ uint32_t ar_follow_point(struct ar_follow *f, uint32_t call);
 uint32_t ar_follow_post(struct ar_follow *f, uint32_t thread, int64_t post_ns, uint32_t call,
                         int64_t *again_ns, uint32_t *again);
 void ar_follow_hold(struct ar_follow *f, uint32_t point);
-void ar_follow_let_go(struct ar_follow *f, uint32_t point);
+void ar_follow_let_go(struct ar_follow *f, uint32_t id);
 
 /* What is known of its wait up to now. */
 double ar_follow_waited(const struct ar_follow *f, uint32_t call);
 /* It waited for somebody to come to a point, longer than for anybody before. */
-void ar_follow_wait(struct ar_follow *f, uint32_t call, enum ar_wait_class class,
+void ar_follow_wait(struct ar_follow *f, uint32_t id, enum ar_wait_class class,
                     uint32_t late_location, uint32_t point, double ns);
 /* One of its partners is known, or never will be. */
-void ar_follow_partner(struct ar_follow *f, uint32_t call, bool is_known);
+void ar_follow_partner(struct ar_follow *f, uint32_t id, bool is_known);
 
 /* As far as it is known; at the end all that is left. */
 AR_MUST_CHECK enum ar_status ar_follow_on(struct ar_follow *f);

@@ -190,7 +190,7 @@ static uint32_t make_room(const struct ar_call_paths *paths, struct ar_piece *pi
     double least = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        least += pieces[i].ns > 0 ? pieces[i].ns / (most / 2) : 0;
+        least += pieces[i].ns > 0 ? 2 * pieces[i].ns / most : 0;
     while (n >= most) {
         uint32_t depth = deepest_small(paths, pieces, n, least);
 

@@ -84,7 +84,7 @@ void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t location, uint32_t
 void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *credits,
                      uint32_t n);
 /* How many are not squeezed is kept low by this. */
-void ar_trail_squeeze(struct ar_trails *t, uint32_t node);
+void ar_trail_squeeze(struct ar_trails *t, uint32_t id);
 /* Down from both to where they are one: nodes that are on one of two trails only, the latest first. */
 #define AR_LONGEST_WALK 2048
 struct ar_walk {

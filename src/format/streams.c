@@ -163,7 +163,7 @@ static enum ar_status shape_number(struct ar_stream_writer *w, const struct ar_s
         *id = ar_idmap_get(&w->shape_ids, key ? key : 1, AR_NO_ID);
         if (*id == AR_NO_ID)
             return add_shape(w, shape, key ? key : 1, id);
-        if (memcmp(&w->stream.shapes[*id], shape, sizeof *shape) == 0)
+        if (*id < w->stream.n_shapes && memcmp(&w->stream.shapes[*id], shape, sizeof *shape) == 0)
             return AR_OK;
     }
 }
@@ -370,7 +370,7 @@ enum ar_status ar_stream_open(struct ar_stream_cursor *out, const struct ar_stre
     out->sync = (struct ar_profile_sync){.location = stream->location};
     out->gaps_ns = 0;
     out->old_parts = NULL;
-    out->last = malloc(n * sizeof *out->last);
+    out->last = calloc(n, sizeof *out->last);
     if (!out->last)
         return AR_NOMEM;
     for (size_t i = 0; i < n; i++)
@@ -545,7 +545,7 @@ void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out)
 static uint32_t *get_numbers(struct ar_cursor *in, size_t *n, size_t limit)
 {
     uint32_t count = ar_cursor_count(in, 1);
-    uint32_t *items = malloc(((size_t)count + 1) * sizeof *items);
+    uint32_t *items = calloc((size_t)count + 1, sizeof *items);
 
     *n = items ? count : 0;
     if (!items)
@@ -561,7 +561,7 @@ static uint32_t *get_numbers(struct ar_cursor *in, size_t *n, size_t limit)
 static void get_shapes(struct ar_stream *out, struct ar_cursor *in)
 {
     out->n_shapes = ar_cursor_count(in, 6);
-    out->shapes = malloc((out->n_shapes + 1) * sizeof *out->shapes);
+    out->shapes = calloc(out->n_shapes + 1, sizeof *out->shapes);
     if (!out->shapes)
         in->bad = true;
     for (size_t i = 0; i < out->n_shapes && !in->bad; i++) {
@@ -583,7 +583,7 @@ static void get_shapes(struct ar_stream *out, struct ar_cursor *in)
 static void get_comms(struct ar_stream *out, struct ar_cursor *in, size_t n_comms, bool has_ranks)
 {
     out->n_comms = ar_cursor_count(in, 1);
-    out->comms = malloc((out->n_comms + 1) * sizeof *out->comms);
+    out->comms = calloc(out->n_comms + 1, sizeof *out->comms);
     if (!out->comms)
         in->bad = true;
     for (size_t i = 0; i < out->n_comms && !in->bad; i++) {
