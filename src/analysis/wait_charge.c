@@ -116,7 +116,7 @@ static void bound_unknown(struct side *side)
 enum likeness {
     SAME_WORK,     /* of the same thread, whether it is known as a cause or not */
     SAME_PATH,     /* of any thread; causes with causes */
-    SAME_FUNCTION, /* likewise, wherever it was called */
+    SAME_FUNCTION, /* wherever it was called, of any thread; causes with causes */
     SAME_FUNCTION_OR_CAUSE
 };
 

@@ -51,10 +51,10 @@ struct call {
 };
 
 struct point {
-    uint32_t trail;         /* held; 0: nobody has come there yet */
+    uint32_t trail;         /* held; 0: its thread has not come there yet */
     uint32_t n_held;        /* then the next one that is free */
     uint32_t first_waiting; /* thread plus 1 */
-    bool is_passed;         /* somebody has come there, when nobody else held it */
+    bool is_passed;         /* its thread has come there, when no other call held it */
 };
 
 /* Waits that are too short to be charged one by one. */
@@ -656,7 +656,7 @@ static void mark(struct ar_follow *f, uint32_t tip, const struct ar_stretch *cha
     ar_trail_credit(&f->trails, tip, charged->credits, charged->n_credits);
 }
 
-/* Nobody knows where the late one was, so nor what it did. */
+/* It is not known where the late one was, so nor what it did. */
 static void wait_for_unknown(struct ar_follow *f, struct thread *t, const struct call *call,
                              uint32_t site, bool counts)
 {
@@ -669,7 +669,7 @@ static void wait_for_unknown(struct ar_follow *f, struct thread *t, const struct
     add_unknown(f, t, call->waited_ns);
 }
 
-/* Its old tip is nobody's, or a point's. */
+/* Its old tip is of no further use, or a point. */
 static void go_on_from(struct ar_follow *f, struct thread *t, uint32_t trail)
 {
     uint32_t old = t->tip;
@@ -819,7 +819,7 @@ static void stop_waiting(struct ar_follow *f, uint32_t thread, uint32_t point)
         *link = f->threads[thread].next_waiting;
 }
 
-/* A send that nobody has received is through: it has not waited. Of all else nothing is known. */
+/* A send that no rank has received is through: it has not waited. Of all else nothing is known. */
 static void give_up_first(struct ar_follow *f, uint32_t thread)
 {
     struct thread *t = &f->threads[thread];

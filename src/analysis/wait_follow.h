@@ -26,7 +26,7 @@ struct ar_follow_call {
     bool is_post;     /* others may wait for what was posted here */
     bool is_setup;    /* MPI_Init or MPI_Finalize */
     float counts;     /* the part of its time that its process is held up */
-    /* What was done before it; NULL: nobody said. */
+    /* What was done before it; NULL: its record does not say. */
     const unsigned char *shares;
     uint32_t pattern;
     uint64_t parts_ns;
@@ -60,7 +60,7 @@ void ar_follow_let_go(struct ar_follow *f, uint32_t id);
 
 /* What is known of its wait up to now. */
 double ar_follow_waited(const struct ar_follow *f, uint32_t call);
-/* It waited for somebody to come to a point, longer than for anybody before. */
+/* It waited for a thread to come to a point, longer than for any other before. */
 void ar_follow_wait(struct ar_follow *f, uint32_t id, enum ar_wait_class class,
                     uint32_t late_location, uint32_t point, double ns);
 /* One of its partners is known, or never will be. */

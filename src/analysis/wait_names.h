@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * wait_names: what a wait was charged to, as names that somebody can act on.
+ * wait_names: what a wait was charged to, as names that a user can act on.
  *
  * A function that has a tenth of it or more is named, on whichever paths and processes. What is smaller goes up to its caller until a
  * tenth is together: "assemble and the functions it calls". The outermost function is named so only where more than a

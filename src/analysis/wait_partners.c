@@ -81,7 +81,7 @@ static enum ar_status find_ranks(struct ar_partners *all)
     return AR_OK;
 }
 
-/* Of files that do not say it. Where nobody has sent it anything, a process has the rank of the world if that fits. */
+/* Of files that do not say it. Where no rank has sent it anything, a process has the rank of the world if that fits. */
 static uint32_t guess_rank(const struct ar_partners *all, uint32_t comm, uint32_t process)
 {
     uint32_t world_rank = all->p->processes[process].world_rank;
@@ -265,7 +265,7 @@ static void meet_all(struct ar_partners *all, const struct group *group, enum ar
 /* What is shorter is the transfer, or noise. */
 #define LEAST_GUESS_NS 20000.0
 
-/* When somebody came, or called MPI again. */
+/* When a rank came, or called MPI again. */
 struct coming {
     int64_t at_ns;
     const struct ar_arrival *who;
@@ -294,7 +294,7 @@ static size_t list_comings(const struct group *group, struct coming *comings)
     return n;
 }
 
-/* The last of somebody else before it left. */
+/* The last of another rank before it left. */
 static const struct coming *last_before(const struct coming *comings, size_t n,
                                         const struct ar_arrival *waiting)
 {

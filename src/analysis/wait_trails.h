@@ -8,11 +8,11 @@
  * the time until that; the difference is the wait, and what B's has more of is its cause (wait_charge.h).
  *
  * Trails share their beginnings, so they are a tree. A tip is where a thread is: work is added there. A point is a place that others may
- * have to be compared with: it is held as long as somebody may ask. What nobody can be compared with any more has no node of its
+ * have to be compared with: it is held as long as a thread may ask. What no thread can be compared with any more has no node of its
  * own, so there are about two a thread, however long it runs.
  *
  *     tip, its work:  ar_trail_add
- *     point = tip;    tip = ar_trail_go_on(…)          somebody may wait for this thread's coming here
+ *     point = tip;    tip = ar_trail_go_on(…)          others may wait for this thread's coming here
  *     ar_trail_walk(…, point of B, tip of A, …)        what either has done since they parted
  *     ar_trail_drop(…, tip of A); tip of A = ar_trail_go_on(…, point of B)
  *
@@ -40,7 +40,7 @@ struct ar_piece {
     double most; /* of a rest: what a single path in it can have */
 };
 
-/* `done` was done by somebody while another was late with `instead`: it is not on the trail that goes on. */
+/* `done` was done by one thread while another was late with `instead`: it is not on the trail that goes on. */
 struct ar_credit {
     uint32_t location, done;
     uint32_t instead_location, instead;

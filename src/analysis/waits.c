@@ -354,7 +354,7 @@ static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t
     return ar_partners_add(a->partners, sync, arrival);
 }
 
-/* It waits for nobody; its point is held by the thread's posts. */
+/* It waits for no rank; its point is held by the thread's posts. */
 static bool is_only_post(const struct ar_profile_sync *sync)
 {
     return sync->kind == AR_SYNC_POST;

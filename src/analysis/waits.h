@@ -13,9 +13,9 @@
  *     early_scan        for the last of those with lower ranks
  *     late_sender       for the message to be sent
  *     late_receiver     for somebody to take it
- *     late_member       for one that MPI says nobody needs, but left soon after that came: large data move in pieces
+ *     late_member       for one that MPI says is not needed, but left soon after that came: large data move in pieces
  *                       through others
- *     late_progress     likewise, for one that called MPI again: most libraries move nothing in between
+ *     late_progress     for one that is there, but called MPI again only then: most libraries move nothing in between
  *
  * The last two are guesses from times: they are made only where more than half of the time that is not explained
  * otherwise had passed when that one came.

@@ -56,7 +56,7 @@ static const char *show_where(const struct ar_evidence *e, const struct ar_story
     return text;
 }
 
-/* ", and only 20 of 32 ranks do it", where that is so: the others are in the mean with nothing. */
+/* ", and only 20 of 32 ranks do it", where that is so: the others count in the average with nothing. */
 static const char *show_workers(const struct ar_evidence *e, const struct uneven *u)
 {
     char *text = ar_text_buffer();

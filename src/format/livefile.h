@@ -383,7 +383,7 @@ enum ar_sync_kind {
         9, /* waits for one that it has posted to be taken; only where that took a while */
     AR_SYNC_START = 10,   /* MPI_Init: on the world, but none of its collective calls */
     AR_SYNC_END = 11,     /* MPI_Finalize, likewise */
-    AR_SYNC_POST = 12,    /* waits for nobody: from here on others may go on because of it */
+    AR_SYNC_POST = 12,    /* waits for no rank: from here on others may go on because of it */
     AR_SYNC_UNKNOWN = 13, /* waits, for others that are not known */
     AR_N_SYNC_KINDS
 };

@@ -159,7 +159,7 @@ static void note_sync(struct ar_mpi_call *call, const struct ar_mpi_comm *comm, 
 
 static const struct ar_mpi_comm no_comm;
 
-/* It has waited, if it took a while; nobody knows for whom. */
+/* It has waited, if it took a while; it is not known for whom. */
 static void note_unknown(struct ar_mpi_call *call)
 {
     if (call->end - call->start >= AR_INTERVAL_TICKS)

@@ -415,7 +415,7 @@ static bool may_add(size_t n_bytes)
     return true;
 }
 
-/* Is what was done between calls, since somebody last said so, worth saying? */
+/* Is what was done between calls, since a record last said so, worth saying? */
 static bool is_worth_it(const struct ar_syncs *syncs, uint64_t now)
 {
     uint64_t ticks = now - syncs->interval_start + (uint64_t)syncs->kept.ticks;

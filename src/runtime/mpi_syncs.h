@@ -7,7 +7,7 @@
  * leaves equal ones. So each record has its times, and what was done since the last one that said so, if
  * that was AR_INTERVAL_TICKS or more: all functions that took a good part of it, and for what is smaller
  * the function that contains it. Which nodes ran at all is noted by the tree (ar_tree_touch), so that summing up
- * costs as much as there are of these, and nothing where nobody waits.
+ * costs as much as there are of these, and nothing where no thread waits.
  *
  * Records go to the live file, up to a part of its limit; beyond that they are counted.
  *

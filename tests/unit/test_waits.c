@@ -133,7 +133,7 @@ static void expect_collective(enum ar_sync_kind kind, uint32_t root, const uint6
     }
 }
 
-/* Nobody leaves before those have come that it needs. */
+/* No rank leaves before those have come that it needs. */
 static uint64_t leaves(enum ar_sync_kind kind, uint32_t root, const uint64_t *enter, uint32_t rank)
 {
     uint64_t end = enter[rank];
