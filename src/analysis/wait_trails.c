@@ -249,9 +249,7 @@ void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t location, uint32_t
 
 void ar_trail_add(struct ar_trails *t, uint32_t tip, const struct ar_piece *piece)
 {
-    struct ar_trail_node *node = &t->nodes[tip];
-
-    node->n = add_piece(t->paths, node->pieces, node->n, AR_TRAIL_PIECES, piece);
+    ar_trail_put(t, tip, piece->location, piece->what, piece->ns, piece->most);
 }
 
 /* The same one again is more of it; of many the largest are kept. */
