@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/waits.h"
 
+#include "analysis/call_order.h"
 #include "analysis/mpi_class.h"
 #include "analysis/totals.h"
 #include "analysis/wait_follow.h"
@@ -26,27 +27,8 @@ const char *ar_wait_class_name(enum ar_wait_class class)
     return names[class];
 }
 
-/* Several calls are unpacked at once: of thousands of threads none is in the cache when its turn comes. */
-#define AHEAD 8
-
-struct unpacked {
-    struct ar_profile_sync sync;
-    uint32_t pattern;
-    const unsigned char *shares; /* NULL: it has no parts */
-    uint64_t parts_ns;
-};
-
-struct supply {
-    struct ar_stream_cursor cursor;
-    struct unpacked calls[AHEAD];
-};
-
-/* A thread that is being read: a line of the cache, with what is touched at every call. */
-struct reading {
-    double drift, offset_ns; /* to the common clock, from when the process began */
-    int64_t exit_ns;         /* of the call at hand, on that clock */
-    struct supply *supply;
-    uint32_t at, n_ahead; /* the one at hand, of as many that are unpacked */
+/* A thread whose calls are read. */
+struct thread {
     uint32_t root;
     bool is_main;
 };
@@ -55,18 +37,9 @@ struct analysis {
     struct ar_profile *p;
     const struct ar_totals *t;
     struct ar_waits *out;
-    const bool *of;           /* by root: whose waits count; NULL: all */
-    struct reading *readings; /* one a stream */
-    struct supply *supplies;
-    size_t n_readings;
-    /*
-     * Whose turn it is: a heap of those that are not at their end, the earliest first. A word each, of when its call
-     * ended and, in the lower bits, which it is.
-     */
-    uint64_t *turns;
-    size_t n_turns;
-    unsigned n_reading_bits, n_rounded_bits; /* the latter of long runs of very many threads */
-    int64_t first_ns, last_ns;
+    const bool *of;         /* by root: whose waits count; NULL: all */
+    struct thread *threads; /* one a stream */
+    struct ar_call_order order;
     struct ar_partners *partners;
     struct ar_follow *follow;
     struct ar_wait_sums sums;
@@ -123,196 +96,31 @@ static void left(void *who, const struct ar_arrival *gone, bool is_resolved)
     ar_follow_partner(a->follow, gone->call, is_resolved);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
-
-static unsigned n_bits_of(uint64_t number)
-{
-    return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
-}
-
-static int64_t common_ns(const struct reading *r, uint64_t since_start_ns)
-{
-    return ar_whole_ns((double)since_start_ns * r->drift + r->offset_ns);
-}
-
-/* On clocks of processes, of which any may be far from the others: only differences are exact in a double. */
-static void find_clock(struct reading *r, const struct ar_process *process, int64_t epoch_ns)
-{
-    uint64_t wall_ns = process->wall_ns > 1000 ? process->wall_ns : 1000;
-    int64_t start = ar_process_clock_ns(process, 0);
-    int64_t end = ar_process_clock_ns(process, wall_ns);
-
-    r->offset_ns = (double)(int64_t)((uint64_t)start - (uint64_t)epoch_ns);
-    r->drift = (double)(int64_t)((uint64_t)end - (uint64_t)start) / (double)wall_ns;
-}
-
-/* Between the start of the first process and the end of the last, which may both be nonsense. */
-static const struct ar_process *process_of(const struct ar_profile *p,
-                                           const struct ar_stream *stream)
-{
-    return &p->processes[p->locations[stream->location].process];
-}
-
-static void plan_turns(struct analysis *a)
-{
-    int64_t last_ns = INT64_MIN;
-
-    a->first_ns = INT64_MAX;
-    for (size_t i = 0; i < a->n_readings; i++) {
-        int64_t start = common_ns(&a->readings[i], 0);
-        int64_t end = common_ns(&a->readings[i], process_of(a->p, &a->p->streams[i])->wall_ns);
-
-        a->first_ns = start < a->first_ns ? start : a->first_ns;
-        last_ns = end > last_ns ? end : last_ns;
-    }
-    a->last_ns = last_ns;
-    a->n_reading_bits = n_bits_of(a->n_readings);
-
-    unsigned n_bits = n_bits_of((uint64_t)last_ns - (uint64_t)a->first_ns) + a->n_reading_bits;
-
-    a->n_rounded_bits = n_bits > 63 ? n_bits - 63 : 0;
-}
-
-static uint64_t turn_of(const struct analysis *a, const struct reading *r)
-{
-    uint64_t since = r->exit_ns > a->first_ns ? (uint64_t)r->exit_ns - (uint64_t)a->first_ns : 0;
-    uint64_t most = (UINT64_MAX >> a->n_reading_bits) - 1;
-
-    since >>= a->n_rounded_bits;
-    return (since < most ? since : most) << a->n_reading_bits | (uint64_t)(r - a->readings);
-}
-
-static struct reading *reading_of(const struct analysis *a, uint64_t turn)
-{
-    return &a->readings[turn & (((uint64_t)1 << a->n_reading_bits) - 1)];
-}
-
-/* Whose turn has come is late the next time: so down to the end without looking, and up again a little. */
-static void sift_down(struct analysis *a, size_t top, uint64_t moving)
-{
-    uint64_t *turns = a->turns;
-    size_t at = top;
-
-    for (size_t child; (child = 2 * at + 1) < a->n_turns; at = child) {
-        child += turns[child + 1] < turns[child]; /* no branch: it would be a guess */
-        turns[at] = turns[child];
-    }
-    for (size_t above; at > top && moving < turns[above = (at - 1) / 2]; at = above)
-        turns[at] = turns[above];
-    turns[at] = moving;
-}
-
-/* One more behind the last, which is later than all: every node has two below it, or none. */
-static void end_turns(struct analysis *a)
-{
-    a->turns[a->n_turns] = UINT64_MAX;
-}
-
-static void close_reading(struct reading *r)
-{
-    ar_stream_close(&r->supply->cursor);
-}
-
-static const struct unpacked *call_of(const struct reading *r)
-{
-    return &r->supply->calls[r->at];
-}
-
-static void unpack(struct reading *r)
-{
-    struct ar_stream_cursor *cursor = &r->supply->cursor;
-
-    r->at = r->n_ahead = 0;
-    while (r->n_ahead < AHEAD && ar_stream_next(cursor)) {
-        struct unpacked *to = &r->supply->calls[r->n_ahead++];
-
-        to->sync = cursor->sync;
-        to->shares = cursor->sync.n_parts ? cursor->shares : NULL;
-        to->pattern = cursor->pattern;
-        to->parts_ns = cursor->parts_ns;
-    }
-}
-
-static bool read_next(struct reading *r)
-{
-    if (++r->at >= r->n_ahead)
-        unpack(r);
-    if (!r->n_ahead)
-        return false;
-    r->exit_ns = common_ns(r, call_of(r)->sync.exit_ns);
-    return true;
-}
-
-static enum ar_status open_reading(struct analysis *a, const struct ar_stream *stream,
-                                   int64_t epoch_ns)
-{
-    const struct ar_location *location = &a->p->locations[stream->location];
-    struct reading *r = &a->readings[a->n_readings];
-
-    r->supply = &a->supplies[a->n_readings];
-    if (ar_stream_open(&r->supply->cursor, stream) < 0)
-        return AR_NOMEM;
-    a->n_readings++;
-    r->root = ar_profile_root(a->p, stream->location);
-    r->is_main = location->thread == 0 && location->process < a->p->n_roots;
-    find_clock(r, process_of(a->p, stream), epoch_ns);
-    return AR_OK;
-}
-
-static enum ar_status open_readings(struct analysis *a)
-{
-    int64_t epoch_ns = a->p->n_processes ? ar_process_clock_ns(&a->p->processes[0], 0) : 0;
-
-    a->readings = ar_large_array(a->p->n_streams + 1, sizeof *a->readings);
-    a->supplies = ar_large_array(a->p->n_streams + 1, sizeof *a->supplies);
-    a->turns = calloc(a->p->n_streams + 1, sizeof *a->turns);
-    if (!a->readings || !a->turns || !a->supplies)
-        return AR_NOMEM;
-    memset(a->readings, 0, (a->p->n_streams + 1) * sizeof *a->readings);
-    for (size_t i = 0; i < a->p->n_streams; i++)
-        if (open_reading(a, &a->p->streams[i], epoch_ns) < 0)
-            return AR_NOMEM;
-    plan_turns(a);
-    for (size_t i = 0; i < a->n_readings; i++)
-        if (read_next(&a->readings[i]))
-            a->turns[a->n_turns++] = turn_of(a, &a->readings[i]);
-    end_turns(a);
-    for (size_t i = a->n_turns / 2; i-- > 0;)
-        sift_down(a, i, a->turns[i]);
-    return AR_OK;
-}
-
 /* ---- record by record ------------------------------------------------------------------------- */
 
-static bool is_same_call(const struct ar_profile_sync *a, const struct ar_profile_sync *b)
-{
-    return a->node == b->node && a->enter_ns == b->enter_ns && a->exit_ns == b->exit_ns;
-}
-
 /* A thread beside the main one holds its process up while that is blocked as well: see AR_SYNC_HOLDS_UP. */
-static float counts(const struct reading *r, const struct ar_profile_sync *sync)
+static float counts(const struct analysis *a, const struct ar_ordered_call *record)
 {
-    return r->is_main || sync->flags & AR_SYNC_HOLDS_UP ? 1 : 0;
+    return a->threads[record->thread].is_main || record->sync.flags & AR_SYNC_HOLDS_UP ? 1 : 0;
 }
 
-static uint32_t begin_call(struct analysis *a, const struct reading *r)
+static uint32_t begin_call(struct analysis *a, const struct ar_ordered_call *record)
 {
-    const struct unpacked *c = call_of(r);
-    const struct ar_profile_sync *sync = &c->sync;
+    const struct ar_profile_sync *sync = &record->sync;
     bool is_posted_send = sync->kind == AR_SYNC_SEND && sync->flags & AR_SYNC_NONBLOCKING;
 
-    return ar_follow_add(a->follow, (uint32_t)(r - a->readings),
+    return ar_follow_add(a->follow, record->thread,
                          &(struct ar_follow_call){
-                             .enter_ns = common_ns(r, sync->enter_ns),
-                             .exit_ns = r->exit_ns,
+                             .enter_ns = record->enter_ns,
+                             .exit_ns = record->exit_ns,
                              .node = sync->node,
                              .nonblocking = sync->posted != 0,
                              .is_post = sync->kind == AR_SYNC_POST || is_posted_send,
                              .is_setup = sync->kind == AR_SYNC_START || sync->kind == AR_SYNC_END,
-                             .counts = counts(r, sync),
-                             .shares = c->shares,
-                             .pattern = c->pattern,
-                             .parts_ns = c->parts_ns,
+                             .counts = counts(a, record),
+                             .shares = record->shares,
+                             .pattern = record->pattern,
+                             .parts_ns = record->parts_ns,
                          });
 }
 
@@ -322,27 +130,27 @@ static bool came_when_posted(const struct ar_profile_sync *sync)
     return sync->posted && sync->kind != AR_SYNC_TAKEN;
 }
 
-static enum ar_status add_record(struct analysis *a, struct reading *r, uint32_t call)
+static enum ar_status add_record(struct analysis *a, const struct ar_ordered_call *record,
+                                 uint32_t call)
 {
-    const struct ar_profile_sync *sync = &call_of(r)->sync;
-    int64_t enter_ns = common_ns(r, sync->enter_ns);
+    const struct ar_profile_sync *sync = &record->sync;
     struct ar_arrival *arrival = ar_partners_new_arrival(a->partners);
 
     if (!arrival)
         return AR_NOMEM;
     *arrival = (struct ar_arrival){
         .location = sync->location,
-        .process = r->root,
+        .process = a->threads[record->thread].root,
         .node = sync->node,
         .call = call,
-        .came_ns = sync->posted ? common_ns(r, sync->post_ns) : enter_ns,
-        .waits_ns = enter_ns,
-        .exit_ns = r->exit_ns,
+        .came_ns = sync->posted ? record->post_ns : record->enter_ns,
+        .waits_ns = record->enter_ns,
+        .exit_ns = record->exit_ns,
         .is_posted = sync->flags & AR_SYNC_NONBLOCKING && !sync->posted,
     };
     if (came_when_posted(sync))
-        arrival->point = ar_follow_post(a->follow, (uint32_t)(r - a->readings), arrival->came_ns,
-                                        call, &arrival->again_ns, &arrival->again);
+        arrival->point = ar_follow_post(a->follow, record->thread, arrival->came_ns, call,
+                                        &arrival->again_ns, &arrival->again);
     else
         arrival->point = ar_follow_point(a->follow, call);
     if (arrival->again &&
@@ -360,40 +168,34 @@ static bool is_only_post(const struct ar_profile_sync *sync)
     return sync->kind == AR_SYNC_POST;
 }
 
-/* All records of the call that ended first. */
-static enum ar_status take_call(struct analysis *a, struct reading *r, bool *goes_on)
+/* All of its records have been read. */
+static enum ar_status end_call(struct analysis *a, uint32_t call)
 {
-    struct ar_profile_sync first = call_of(r)->sync;
-    uint32_t call = begin_call(a, r);
-
-    if (!call)
-        return AR_NOMEM;
-    do {
-        if (!is_only_post(&call_of(r)->sync) && add_record(a, r, call) < 0)
-            return AR_NOMEM;
-        *goes_on = read_next(r);
-    } while (*goes_on && is_same_call(&call_of(r)->sync, &first));
-    ar_follow_partner(a->follow, call, true);
+    if (call)
+        ar_follow_partner(a->follow, call, true);
     return ar_follow_on(a->follow);
 }
 
 static enum ar_status read_all(struct analysis *a)
 {
-    while (a->n_turns) {
-        struct reading *r = reading_of(a, a->turns[0]);
-        bool goes_on;
+    enum ar_status status = AR_OK;
+    uint32_t call = 0;
 
-        if (take_call(a, r, &goes_on) < 0)
-            return AR_NOMEM;
-        if (goes_on) {
-            sift_down(a, 0, turn_of(a, r));
-        } else if (--a->n_turns) {
-            uint64_t last = a->turns[a->n_turns];
-
-            end_turns(a);
-            sift_down(a, 0, last);
+    for (const struct ar_ordered_call *record;
+         status == AR_OK && (record = ar_call_order_next(&a->order));) {
+        if (!record->is_same_call) {
+            status = end_call(a, call);
+            call = begin_call(a, record);
         }
+        if (!call)
+            status = AR_NOMEM;
+        else if (status == AR_OK && !is_only_post(&record->sync))
+            status = add_record(a, record, call);
     }
+    if (status == AR_OK)
+        status = end_call(a, call);
+    if (status < 0)
+        return status;
     ar_partners_end(a->partners);
     return ar_follow_end(a->follow);
 }
@@ -461,8 +263,24 @@ static enum ar_status divide_times(struct analysis *a)
 
 /* ---- all together ----------------------------------------------------------------------------- */
 
+static enum ar_status open_threads(struct analysis *a)
+{
+    const struct ar_profile *p = a->p;
+
+    a->threads = calloc(p->n_streams + 1, sizeof *a->threads);
+    for (size_t i = 0; a->threads && i < p->n_streams; i++) {
+        const struct ar_location *location = &p->locations[p->streams[i].location];
+
+        a->threads[i].root = ar_profile_root(p, p->streams[i].location);
+        a->threads[i].is_main = location->thread == 0 && location->process < p->n_roots;
+    }
+    return a->threads ? AR_OK : AR_NOMEM;
+}
+
 static enum ar_status open_follow(struct analysis *a)
 {
+    const struct ar_profile *p = a->p;
+    const struct ar_call_order *o = &a->order;
     struct ar_follow_results results = {.of = a->of,
                                         .main_waits = a->main_waits,
                                         .setup_waits = a->setup_waits,
@@ -471,12 +289,12 @@ static enum ar_status open_follow(struct analysis *a)
     enum ar_status status = AR_OK;
 
     a->follow = ar_follow_new(a->p, &a->sums, &results,
-                              a->n_readings ? (double)(a->last_ns - a->first_ns) : 0);
+                              p->n_streams ? (double)(o->last_ns - o->first_ns) : 0);
     if (!a->follow)
         return AR_NOMEM;
-    for (uint32_t i = 0; i < a->n_readings && status == AR_OK; i++)
-        status = ar_follow_thread(a->follow, i, &a->p->streams[i], a->readings[i].is_main,
-                                  a->first_ns, common_ns(&a->readings[i], 0));
+    for (uint32_t i = 0; i < p->n_streams && status == AR_OK; i++)
+        status = ar_follow_thread(a->follow, i, &p->streams[i], a->threads[i].is_main, o->first_ns,
+                                  ar_call_order_start(o, i));
     return status;
 }
 
@@ -491,7 +309,7 @@ static enum ar_status analyse(struct analysis *a)
     enum ar_status status = ar_wait_sums_open(&a->sums, a->p);
 
     if (status == AR_OK)
-        status = open_readings(a);
+        status = open_threads(a);
     if (status == AR_OK)
         status = open_follow(a);
     if (status == AR_OK)
@@ -505,11 +323,7 @@ static enum ar_status analyse(struct analysis *a)
 
 static void release(struct analysis *a)
 {
-    for (size_t i = 0; i < a->n_readings; i++)
-        close_reading(&a->readings[i]);
-    free(a->readings);
-    free(a->supplies);
-    free(a->turns);
+    free(a->threads);
     if (a->partners)
         ar_partners_delete(a->partners);
     if (a->follow)
@@ -541,8 +355,12 @@ static enum ar_status build(struct ar_waits *out, struct ar_profile *p, const st
 
     for (size_t i = 0; i < p->n_processes; i++)
         out->n_lost += p->processes[i].n_lost[AR_LOST_SYNCS];
-    if (status == AR_OK)
-        status = analyse(&a);
+    if (status == AR_OK) {
+        status = ar_call_order_open(&a.order, p);
+        if (status == AR_OK)
+            status = analyse(&a);
+        ar_call_order_close(&a.order);
+    }
     release(&a);
     if (status < 0)
         ar_waits_free(out);
