@@ -2,6 +2,7 @@
 #include "analysis/wait_follow.h"
 
 #include "analysis/wait_charge.h"
+#include "analysis/wait_short.h"
 #include "base/arena.h"
 
 #include <math.h>
@@ -57,16 +58,6 @@ struct point {
     bool is_passed;         /* its thread has come there, when no other call held it */
 };
 
-/* Waits that are too short to be charged one by one. */
-struct heap {
-    uint32_t site, late, waiting;
-    double ns;
-    struct ar_piece *late_only, *waiting_only;
-    uint32_t n_late, cap_late, n_waiting, cap_waiting;
-};
-
-#define MOST_OF_HEAP 96
-
 struct ar_follow {
     const struct ar_profile *p;
     struct ar_wait_sums *sums;
@@ -82,20 +73,10 @@ struct ar_follow {
     struct point *points; /* from 1 */
     size_t n_points, cap_points;
     uint32_t free_point;
-    struct heap *heaps;
-    size_t n_heaps, cap_heaps;
-    uint32_t last_heap; /* that was asked for */
-    struct ar_idmap heap_ids;
     double least_ns; /* from where on a wait is charged by itself */
     struct ar_walk walk;
     struct ar_stretch late_only, waiting_only, charged;
-    /* What was added up last of a late one, which many wait for: it is added to its heap once, so many times. */
-    struct {
-        uint32_t heap, n_nodes;
-        uint64_t first, last; /* serial numbers */
-        double times;
-    } many;
-    struct ar_stretch many_late;
+    struct ar_short_waits short_waits;
     bool failed;
 };
 
@@ -128,6 +109,7 @@ struct ar_follow *ar_follow_new(const struct ar_profile *p, struct ar_wait_sums 
         ar_follow_delete(f);
         return NULL;
     }
+    ar_short_waits_open(&f->short_waits, &f->trails, sums, f->least_ns);
     return f;
 }
 
@@ -135,12 +117,7 @@ void ar_follow_delete(struct ar_follow *f)
 {
     for (uint32_t i = 0; f->threads && i < f->n_threads; i++)
         free(f->threads[i].whats);
-    for (size_t i = 0; i < f->n_heaps; i++) {
-        free(f->heaps[i].late_only);
-        free(f->heaps[i].waiting_only);
-    }
-    free(f->heaps);
-    ar_idmap_free(&f->heap_ids);
+    ar_short_waits_close(&f->short_waits);
     free(f->threads);
     free(f->calls);
     free(f->points);
@@ -451,164 +428,6 @@ static void come(struct ar_follow *f, struct thread *t, struct call *call)
     point->first_waiting = 0;
 }
 
-/* ---- charging --------------------------------------------------------------------------------- */
-
-static enum ar_status charge(struct ar_follow *f, uint32_t site, uint32_t late_location,
-                             const struct ar_stretch *pieces, double scale)
-{
-    uint32_t late_root = ar_profile_root(f->p, late_location);
-
-    for (uint32_t i = 0; i < pieces->n; i++) {
-        struct ar_piece piece = pieces->pieces[i];
-
-        if (piece.location == AR_NO_ID)
-            piece.location = late_location;
-        piece.ns *= scale;
-        if (ar_wait_sums_charge(f->sums, site, &piece,
-                                ar_profile_root(f->p, piece.location) != late_root) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
-}
-
-/* ---- short waits ------------------------------------------------------------------------------ */
-
-static struct heap *heap_of(struct ar_follow *f, uint32_t site, uint32_t late, uint32_t waiting)
-{
-    struct heap *last = &f->heaps[f->last_heap];
-
-    if (f->n_heaps && last->site == site && last->late == late && last->waiting == waiting)
-        return last;
-
-    uint64_t key = ar_pair_key((uint64_t)site << 32 | late, waiting);
-    uint32_t id = ar_idmap_get(&f->heap_ids, key, AR_NO_ID);
-
-    if (id != AR_NO_ID) {
-        f->last_heap = id;
-        return &f->heaps[id];
-    }
-    if (ar_grow((void **)&f->heaps, &f->cap_heaps, f->n_heaps + 1, sizeof *f->heaps) < 0 ||
-        ar_idmap_put(&f->heap_ids, key, (uint32_t)f->n_heaps) < 0)
-        return NULL;
-    f->heaps[f->n_heaps] = (struct heap){.site = site, .late = late, .waiting = waiting};
-    f->last_heap = (uint32_t)f->n_heaps;
-    return &f->heaps[f->n_heaps++];
-}
-
-static void add_to_heap(struct ar_follow *f, struct ar_piece **pieces, uint32_t *n, uint32_t *cap,
-                        const struct ar_piece *piece, double scale)
-{
-    for (uint32_t i = 0; i < *n; i++)
-        if ((*pieces)[i].what == piece->what && (*pieces)[i].location == piece->location) {
-            (*pieces)[i].ns += scale * piece->ns;
-            (*pieces)[i].most += scale * piece->most;
-            return;
-        }
-    if (*n == *cap) {
-        uint32_t more = *cap ? 2 * *cap : 8;
-        struct ar_piece *grown = realloc(*pieces, more * sizeof **pieces);
-
-        if (!grown) {
-            f->failed = true;
-            return;
-        }
-        *pieces = grown;
-        *cap = more;
-    }
-    (*pieces)[*n] = *piece;
-    (*pieces)[*n].ns *= scale;
-    (*pieces)[(*n)++].most *= scale;
-}
-
-/* What many have waited for goes to its heap. */
-static void settle_many(struct ar_follow *f)
-{
-    if (f->many.times > 0) {
-        struct heap *heap = &f->heaps[f->many.heap];
-
-        for (uint32_t i = 0; i < f->many_late.n; i++)
-            add_to_heap(f, &heap->late_only, &heap->n_late, &heap->cap_late,
-                        &f->many_late.pieces[i], f->many.times);
-    }
-    f->many.times = 0;
-    f->many.n_nodes = 0;
-}
-
-/* The late one's side of the walk: mostly the same as for the one who waited before. */
-static void add_late(struct ar_follow *f, uint32_t heap, double times)
-{
-    const struct ar_walk *w = &f->walk;
-    uint64_t first = w->n_late ? ar_trail_serial(&f->trails, w->late[0]) : 0;
-    uint64_t last = w->n_late ? ar_trail_serial(&f->trails, w->late[w->n_late - 1]) : 0;
-
-    if (f->many.heap != heap || f->many.n_nodes != w->n_late || f->many.first != first ||
-        f->many.last != last) {
-        settle_many(f);
-        f->many.heap = heap;
-        f->many.n_nodes = w->n_late;
-        f->many.first = first;
-        f->many.last = last;
-        ar_trail_stretch(&f->trails, w->late, w->n_late, &f->many_late);
-    }
-    f->many.times += times;
-}
-
-/* All of it is charged, and it is empty. */
-static enum ar_status charge_heap(struct ar_follow *f, uint32_t id)
-{
-    struct ar_stretch *late = &f->late_only, *waiting = &f->waiting_only;
-    struct heap *heap = &f->heaps[id];
-
-    if (f->many.heap == id)
-        settle_many(f);
-    late->n = late->n_credits = waiting->n = waiting->n_credits = 0;
-    for (uint32_t i = 0; i < heap->n_late; i++)
-        ar_stretch_add(&f->paths, late, &heap->late_only[i]);
-    for (uint32_t i = 0; i < heap->n_waiting; i++)
-        ar_stretch_add(&f->paths, waiting, &heap->waiting_only[i]);
-    heap->n_late = heap->n_waiting = 0;
-    if (heap->ns <= 0)
-        return AR_OK;
-    ar_charge(&f->paths, late, waiting, heap->late, heap->ns, &f->charged);
-    heap->ns = 0;
-    return charge(f, heap->site, heap->late, &f->charged, 1);
-}
-
-static void add_waiting(struct ar_follow *f, struct heap *heap, bool is_message, double counts)
-{
-    for (uint32_t i = f->walk.n_waiting; i > 0; i--) {
-        uint32_t n;
-        const struct ar_piece *pieces = ar_trail_pieces(&f->trails, f->walk.waiting[i - 1], &n);
-
-        for (uint32_t k = 0; k < n; k++) {
-            struct ar_piece piece = pieces[k];
-
-            if (!is_message && piece.location != heap->late)
-                piece.location = AR_NO_ID;
-            add_to_heap(f, &heap->waiting_only, &heap->n_waiting, &heap->cap_waiting, &piece,
-                        counts);
-        }
-    }
-}
-
-/* Of those who wait together for one it does not matter who of them did what. */
-static enum ar_status add_short(struct ar_follow *f, const struct call *call, uint32_t site,
-                                double counts)
-{
-    bool is_message = call->class == AR_WAIT_LATE_SENDER || call->class == AR_WAIT_LATE_RECEIVER;
-    uint32_t waiting = is_message ? f->threads[call->thread].location : AR_NO_ID;
-    struct heap *heap = heap_of(f, site, call->late_location, waiting);
-
-    if (!heap)
-        return AR_NOMEM;
-    heap->ns += counts * call->waited_ns;
-    add_late(f, (uint32_t)(heap - f->heaps), counts);
-    add_waiting(f, heap, is_message, counts);
-    if (heap->ns < f->least_ns && heap->n_late < MOST_OF_HEAP && heap->n_waiting < MOST_OF_HEAP)
-        return AR_OK;
-    return charge_heap(f, (uint32_t)(heap - f->heaps));
-}
-
 /* ---- leaving ---------------------------------------------------------------------------------- */
 
 static void add_to_node(struct ar_follow *f, const struct call *call, uint32_t root)
@@ -633,9 +452,9 @@ static bool count_wait(struct ar_follow *f, const struct thread *t, const struct
         if (f->results.node_ns)
             add_to_node(f, call, t->root);
     }
-    if ((f->results.of && !f->results.of[t->root]) || call->read.counts <= 0)
+    if ((f->results.of && !f->results.of[t->root]) || !call->read.counts)
         return false;
-    *f->results.waited_ns += call->read.counts * call->waited_ns;
+    *f->results.waited_ns += call->waited_ns;
     return true;
 }
 
@@ -660,9 +479,8 @@ static void mark(struct ar_follow *f, uint32_t tip, const struct ar_stretch *cha
 static void wait_for_unknown(struct ar_follow *f, struct thread *t, const struct call *call,
                              uint32_t site, bool counts)
 {
-    struct ar_piece piece = {.location = call->late_location,
-                             .what = AR_WHAT_UNKNOWN,
-                             .ns = call->waited_ns * call->read.counts};
+    struct ar_piece piece = {
+        .location = call->late_location, .what = AR_WHAT_UNKNOWN, .ns = call->waited_ns};
 
     if (counts && ar_wait_sums_charge(f->sums, site, &piece, false) < 0)
         f->failed = true;
@@ -681,6 +499,14 @@ static void go_on_from(struct ar_follow *f, struct thread *t, uint32_t trail)
     t->is_at_point = false;
 }
 
+/* Of those who wait together for one it does not matter who of them did what. */
+static uint32_t waiting_for_itself(const struct thread *t, const struct call *call)
+{
+    bool is_message = call->class == AR_WAIT_LATE_SENDER || call->class == AR_WAIT_LATE_RECEIVER;
+
+    return is_message ? t->location : AR_NO_ID;
+}
+
 static void wait_for_known(struct ar_follow *f, struct thread *t, const struct call *call,
                            uint32_t site, bool counts)
 {
@@ -694,9 +520,16 @@ static void wait_for_known(struct ar_follow *f, struct thread *t, const struct c
         ar_charge(&f->paths, &f->late_only, &f->waiting_only, call->late_location, call->waited_ns,
                   &f->charged);
         if (counts)
-            status = charge(f, site, call->late_location, &f->charged, call->read.counts);
+            status = ar_wait_sums_charge_all(f->sums, site, call->late_location, &f->charged);
     } else if (counts) {
-        status = add_short(f, call, site, call->read.counts);
+        status = ar_short_waits_add(&f->short_waits,
+                                    &(struct ar_short_wait){
+                                        .site = site,
+                                        .late = call->late_location,
+                                        .waiting = waiting_for_itself(t, call),
+                                        .ns = call->waited_ns,
+                                    },
+                                    &f->walk);
     }
     go_on_from(f, t, f->points[call->late_point].trail);
     f->failed |= status < 0;
@@ -724,7 +557,7 @@ static void leave_wait(struct ar_follow *f, struct thread *t, const struct call 
             return;
         }
         ar_wait_sums_add(f->sums, site, t->root, ar_profile_root(f->p, call->late_location),
-                         call->read.counts * call->waited_ns);
+                         call->waited_ns);
     }
     if (call->late_point && f->points[call->late_point].trail) {
         wait_for_known(f, t, call, site, counts);
@@ -861,8 +694,5 @@ enum ar_status ar_follow_end(struct ar_follow *f)
     }
     for (uint32_t i = 0; i < f->n_threads; i++)
         forget_posts(f, &f->threads[i]);
-    settle_many(f);
-    for (size_t i = 0; i < f->n_heaps && status == AR_OK; i++)
-        status = charge_heap(f, (uint32_t)i);
-    return status;
+    return status == AR_OK ? ar_short_waits_end(&f->short_waits) : status;
 }

@@ -7,9 +7,6 @@
  * follow. Dependencies go back in time, so there is an end to it; where clocks disagree, or a queue becomes too long,
  * its first call is given up, and its time is not known.
  *
- * Waits that are short are added up by place, late thread and waiting thread, and charged together: there are at most about
- * a million charges, however many waits, and noise averages out.
- *
  * Threads: one owner.
  */
 #pragma once
@@ -25,7 +22,7 @@ struct ar_follow_call {
     bool nonblocking; /* what it completes was posted before */
     bool is_post;     /* others may wait for what was posted here */
     bool is_setup;    /* MPI_Init or MPI_Finalize */
-    float counts;     /* the part of its time that its process is held up */
+    bool counts;      /* its process is held up by it */
     /* What was done before it; NULL: its record does not say. */
     const unsigned char *shares;
     uint32_t pattern;

@@ -201,6 +201,23 @@ enum ar_status ar_wait_sums_charge(struct ar_wait_sums *s, uint32_t site,
     return AR_OK;
 }
 
+enum ar_status ar_wait_sums_charge_all(struct ar_wait_sums *s, uint32_t site,
+                                       uint32_t late_location, const struct ar_stretch *charged)
+{
+    uint32_t late_root = ar_profile_root(s->p, late_location);
+    enum ar_status status = AR_OK;
+
+    for (uint32_t i = 0; i < charged->n && status == AR_OK; i++) {
+        struct ar_piece piece = charged->pieces[i];
+
+        if (piece.location == AR_NO_ID)
+            piece.location = late_location;
+        status = ar_wait_sums_charge(s, site, &piece,
+                                     ar_profile_root(s->p, piece.location) != late_root);
+    }
+    return status;
+}
+
 /* Of methods that are made of many messages, late is who came late, and not one that only passed it on. */
 void ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t process, uint32_t late,
                       double ns)

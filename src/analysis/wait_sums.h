@@ -43,6 +43,10 @@ void ar_wait_sums_add(struct ar_wait_sums *s, uint32_t site, uint32_t process, u
 /* Because of a piece of work; `is_indirect`: it is another's than that of the one that was waited for. */
 AR_MUST_CHECK enum ar_status ar_wait_sums_charge(struct ar_wait_sums *s, uint32_t site,
                                                  const struct ar_piece *piece, bool is_indirect);
+/* Because of all that is charged; pieces of no location are the late one's. */
+AR_MUST_CHECK enum ar_status ar_wait_sums_charge_all(struct ar_wait_sums *s, uint32_t site,
+                                                     uint32_t late_location,
+                                                     const struct ar_stretch *charged);
 /* The sites become those of `out`, with causes that are named. */
 AR_MUST_CHECK enum ar_status
 ar_wait_sums_take(struct ar_wait_sums *s, const struct ar_call_paths *paths, struct ar_waits *out);

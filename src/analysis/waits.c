@@ -99,9 +99,9 @@ static void left(void *who, const struct ar_arrival *gone, bool is_resolved)
 /* ---- record by record ------------------------------------------------------------------------- */
 
 /* A thread beside the main one holds its process up while that is blocked as well: see AR_SYNC_HOLDS_UP. */
-static float counts(const struct analysis *a, const struct ar_ordered_call *record)
+static bool counts(const struct analysis *a, const struct ar_ordered_call *record)
 {
-    return a->threads[record->thread].is_main || record->sync.flags & AR_SYNC_HOLDS_UP ? 1 : 0;
+    return a->threads[record->thread].is_main || (record->sync.flags & AR_SYNC_HOLDS_UP);
 }
 
 static uint32_t begin_call(struct analysis *a, const struct ar_ordered_call *record)
