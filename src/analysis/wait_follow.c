@@ -339,10 +339,7 @@ void ar_follow_partner(struct ar_follow *f, uint32_t id, bool is_known)
 static void add_unknown(struct ar_follow *f, const struct thread *t, double ns)
 {
     if (ns > 0)
-        ar_trail_add(
-            &f->trails, t->tip,
-            &(struct ar_piece){
-                .location = t->location, .what = AR_WHAT_UNKNOWN, .ns = ns, .most = HUGE_VAL});
+        ar_trail_put(&f->trails, t->tip, t->location, AR_WHAT_UNKNOWN, ns, HUGE_VAL);
 }
 
 /* How long a gap was is exact; what was done in it is as the last one who said so. */
@@ -462,15 +459,13 @@ static bool count_wait(struct ar_follow *f, const struct thread *t, const struct
 static void mark(struct ar_follow *f, uint32_t tip, const struct ar_stretch *charged)
 {
     for (uint32_t i = 0; i < charged->n; i++) {
-        struct ar_piece piece = charged->pieces[i];
+        const struct ar_piece *piece = &charged->pieces[i];
 
-        if (piece.what & (AR_WHAT_REST | AR_WHAT_CAUSE))
+        if (piece->what & (AR_WHAT_REST | AR_WHAT_CAUSE))
             continue;
-        piece.ns = -piece.ns;
-        ar_trail_add(&f->trails, tip, &piece);
-        piece.ns = -piece.ns;
-        piece.what |= AR_WHAT_CAUSE;
-        ar_trail_add(&f->trails, tip, &piece);
+        ar_trail_put(&f->trails, tip, piece->location, piece->what, -piece->ns, piece->most);
+        ar_trail_put(&f->trails, tip, piece->location, piece->what | AR_WHAT_CAUSE, piece->ns,
+                     piece->most);
     }
     ar_trail_credit(&f->trails, tip, charged->credits, charged->n_credits);
 }

@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stretch of a trail, which all trails after it share. */
-struct ar_trail_node {
-    uint32_t parent;
-    uint32_t n_refs; /* of those after it, and of those who hold it */
-    uint64_t serial; /* larger than its parent's; 0: it is free, and `parent` the next one */
-    uint32_t n, n_credits;
-    struct ar_piece pieces[AR_TRAIL_PIECES];
-    struct ar_credit *credits; /* AR_STRETCH_CREDITS, or NULL */
-};
-
 enum ar_status ar_trails_open(struct ar_trails *out, const struct ar_call_paths *paths,
                               size_t n_threads)
 {
@@ -82,11 +72,6 @@ void ar_trail_drop(struct ar_trails *t, uint32_t tip)
         if (tip)
             t->nodes[tip].n_refs--;
     }
-}
-
-void ar_trail_hold(struct ar_trails *t, uint32_t node)
-{
-    t->nodes[node].n_refs++;
 }
 
 void ar_trail_let_go(struct ar_trails *t, uint32_t node)
@@ -224,32 +209,11 @@ void ar_stretch_add(const struct ar_call_paths *paths, struct ar_stretch *s,
     s->n = add_piece(paths, s->pieces, s->n, AR_STRETCH_PIECES, piece);
 }
 
-/* Its fields one by one: a piece that was just put together would have to be waited for to be copied. */
-void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t location, uint32_t what, double ns,
-                  double most)
+void ar_trail_make_room(struct ar_trails *t, uint32_t tip)
 {
     struct ar_trail_node *node = &t->nodes[tip];
 
-    for (uint32_t i = 0; i < node->n; i++)
-        if (node->pieces[i].what == what && node->pieces[i].location == location) {
-            node->pieces[i].ns += ns;
-            node->pieces[i].most += most;
-            return;
-        }
-    if (node->n == AR_TRAIL_PIECES)
-        node->n = make_room(t->paths, node->pieces, node->n, AR_TRAIL_PIECES);
-
-    struct ar_piece *piece = &node->pieces[node->n++];
-
-    piece->location = location;
-    piece->what = what;
-    piece->ns = ns;
-    piece->most = most;
-}
-
-void ar_trail_add(struct ar_trails *t, uint32_t tip, const struct ar_piece *piece)
-{
-    ar_trail_put(t, tip, piece->location, piece->what, piece->ns, piece->most);
+    node->n = make_room(t->paths, node->pieces, node->n, AR_TRAIL_PIECES);
 }
 
 /* The same one again is more of it; of many the largest are kept. */
@@ -345,17 +309,6 @@ void ar_trail_walk(struct ar_trails *t, uint32_t late, uint32_t waiting, struct 
         }
     if (late) /* what is before it would never be visited again where all have met */
         ar_trail_squeeze(t, late);
-}
-
-const struct ar_piece *ar_trail_pieces(const struct ar_trails *t, uint32_t node, uint32_t *n)
-{
-    *n = t->nodes[node].n;
-    return t->nodes[node].pieces;
-}
-
-uint64_t ar_trail_serial(const struct ar_trails *t, uint32_t node)
-{
-    return t->nodes[node].serial;
 }
 
 void ar_trail_stretch(const struct ar_trails *t, const uint32_t *nodes, uint32_t n,

@@ -11,7 +11,7 @@
  * have to be compared with: it is held as long as a thread may ask. What no thread can be compared with any more has no node of its
  * own, so there are about two a thread, however long it runs.
  *
- *     tip, its work:  ar_trail_add
+ *     tip, its work:  ar_trail_put
  *     point = tip;    tip = ar_trail_go_on(…)          others may wait for this thread's coming here
  *     ar_trail_walk(…, point of B, tip of A, …)        what either has done since they parted
  *     ar_trail_drop(…, tip of A); tip of A = ar_trail_go_on(…, point of B)
@@ -54,7 +54,15 @@ struct ar_stretch {
     struct ar_credit credits[AR_STRETCH_CREDITS];
 };
 
-struct ar_trail_node;
+/* A stretch of a trail, which all trails after it share. */
+struct ar_trail_node {
+    uint32_t parent;
+    uint32_t n_refs; /* of those after it, and of those who hold it */
+    uint64_t serial; /* larger than its parent's; 0: it is free, and `parent` the next one */
+    uint32_t n, n_credits;
+    struct ar_piece pieces[AR_TRAIL_PIECES];
+    struct ar_credit *credits; /* AR_STRETCH_CREDITS, or NULL */
+};
 
 struct ar_trails {
     const struct ar_call_paths *paths;
@@ -73,14 +81,37 @@ void ar_trails_close(struct ar_trails *t);
 #define AR_TRAIL_START 1u
 /* A new tip, after `from`. 0: there is no memory. */
 uint32_t ar_trail_go_on(struct ar_trails *t, uint32_t from);
-void ar_trail_hold(struct ar_trails *t, uint32_t node);
+static inline void ar_trail_hold(struct ar_trails *t, uint32_t node)
+{
+    t->nodes[node].n_refs++;
+}
 /* Of what was held. */
 void ar_trail_let_go(struct ar_trails *t, uint32_t node);
 /* Of a tip that its thread leaves. */
 void ar_trail_drop(struct ar_trails *t, uint32_t tip);
-void ar_trail_add(struct ar_trails *t, uint32_t tip, const struct ar_piece *piece);
-void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t location, uint32_t what, double ns,
-                  double most);
+void ar_trail_make_room(struct ar_trails *t, uint32_t tip);
+/* Its fields one by one: a piece that was just put together would have to be waited for to be copied. */
+static inline void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t location, uint32_t what,
+                                double ns, double most)
+{
+    struct ar_trail_node *node = &t->nodes[tip];
+
+    for (uint32_t i = 0; i < node->n; i++)
+        if (node->pieces[i].what == what && node->pieces[i].location == location) {
+            node->pieces[i].ns += ns;
+            node->pieces[i].most += most;
+            return;
+        }
+    if (node->n == AR_TRAIL_PIECES)
+        ar_trail_make_room(t, tip);
+
+    struct ar_piece *piece = &node->pieces[node->n++];
+
+    piece->location = location;
+    piece->what = what;
+    piece->ns = ns;
+    piece->most = most;
+}
 void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *credits,
                      uint32_t n);
 /* How many are not squeezed is kept low by this. */
@@ -93,8 +124,17 @@ struct ar_walk {
 };
 void ar_trail_walk(struct ar_trails *t, uint32_t late, uint32_t waiting, struct ar_walk *out);
 /* What is on a node, the oldest first; good until something is added to a tip. */
-const struct ar_piece *ar_trail_pieces(const struct ar_trails *t, uint32_t node, uint32_t *n);
-uint64_t ar_trail_serial(const struct ar_trails *t, uint32_t node); /* no two have the same */
+static inline const struct ar_piece *ar_trail_pieces(const struct ar_trails *t, uint32_t node,
+                                                     uint32_t *n)
+{
+    *n = t->nodes[node].n;
+    return t->nodes[node].pieces;
+}
+/* No two have the same. */
+static inline uint64_t ar_trail_serial(const struct ar_trails *t, uint32_t node)
+{
+    return t->nodes[node].serial;
+}
 /* All that is on some nodes of a walk. */
 void ar_trail_stretch(const struct ar_trails *t, const uint32_t *nodes, uint32_t n,
                       struct ar_stretch *out);
