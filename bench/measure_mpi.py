@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is added to an MPI call: in C loops that call MPI_COMM_SELF, twelve Python functions deep, with caches warm and cold; and to
-the processor time of a small solver on two ranks.
+the processor time of a small solver on two ranks; and to a receive, which says what was done before it, in 1 and in 64 functions.
 
 Beside it run a wrapper that only passes on and, where ALLRANKS_BENCH_PRELOADS names them (`mpiP=/path/libmpiP.so,IPM=/…`), other
 tools for MPI. What is allowed is given in reads of the clock, measured in the same process: that is what a call cannot do without.
@@ -18,6 +18,7 @@ from typing import Callable
 from rounds import (
     BENCH,
     BUILD,
+    ROOT,
     Failed,
     Figures,
     Interpreter,
@@ -25,10 +26,12 @@ from rounds import (
     best_of,
     environment,
     figures_of,
+    install,
     scratch,
 )
 from tables import Check, Outcome, heads, note, number, row, title, verdict_row
 
+REQUIREMENTS = ROOT / "tools/requirements-demo.txt"
 LIBRARIES = {"Open MPI": "openmpi", "MPICH": "mpich"}
 CASES = {
     "allreduce": (1, 6),
@@ -36,6 +39,7 @@ CASES = {
     "three": (3, 8),
 }  # calls, and clock reads allowed for each
 SOLVER = {"flat": 1.02, "calls": 1.05}
+FUNCTIONS_NS = 1000  # for telling what 64 functions did
 
 
 def build(mpi: str, source: str) -> str:
@@ -95,15 +99,29 @@ def show_calls(interpreter: Interpreter, name: str, best: dict[str, Figures]) ->
     return checks
 
 
+def with_mpi4py(interpreter: Interpreter, words: list[str]) -> list[str]:
+    return ["env", f"PYTHONPATH={install(interpreter, REQUIREMENTS, 'mpi')}", *words]
+
+
+def both_ways(
+    interpreter: Interpreter, directory: str, name: str, on: Callable[[list[str]], list[str]]
+) -> dict[str, Callable[[], Figures]]:
+    """A program that imports mpi4py, plain and recorded; `on` adds a launcher to the command."""
+    program = str(BENCH / name)
+    return {
+        mode: figures_of(on(with_mpi4py(interpreter, [*words, program])), directory)
+        for mode, words in (
+            ("plain", [interpreter.python]),
+            ("allranks", interpreter.allranks()),
+        )
+    }
+
+
 def measure_methods(
     interpreter: Interpreter, options: Options, clock_ns: float, directory: str
 ) -> list[Check]:
     """The operation that a method of mpi4py is comes on top."""
-    program = str(BENCH / "mpi_methods.py")
-    modes = {
-        "plain": figures_of([interpreter.python, program], directory),
-        "allranks": figures_of([*interpreter.allranks(), program], directory),
-    }
+    modes = both_ways(interpreter, directory, "mpi_methods.py", list)
     best = best_of(modes, options.n_rounds(5), f"{interpreter.name} mpi4py")
     title(f"Python {interpreter.name}: mpi4py, ns added to an MPI call")
     heads("plain", "allranks|adds")
@@ -120,6 +138,22 @@ def measure_methods(
     ]
 
 
+def on_two_ranks(words: list[str]) -> list[str]:
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return ["mpiexec", *root, "--oversubscribe", "-n", "2", *words]
+
+
+def measure_functions(interpreter: Interpreter, options: Options, directory: str) -> list[Check]:
+    modes = both_ways(interpreter, directory, "mpi_parts.py", on_two_ranks)
+    best = best_of(modes, options.n_rounds(5), f"{interpreter.name} functions before a receive")
+    title(f"Python {interpreter.name}: mpi4py, ns of a receive that was not waited for")
+    heads("plain", "allranks|adds")
+    added = {n: best["allranks"][n] - best["plain"][n] for n in ("1", "64")}
+    for n, ns in added.items():
+        row(f"after {n} function{'s'[: n != '1']}", [number(best["plain"][n]), number(ns)])
+    return [Check("what 64 functions did, ns", added["64"] - added["1"], FUNCTIONS_NS, ".0f")]
+
+
 def solver(
     interpreter: Interpreter, kind: str, recorded: bool, directory: str
 ) -> Callable[[], Figures]:
@@ -128,9 +162,7 @@ def solver(
         str(BENCH / "halo.py"),
         kind,
     ]
-    command = ["mpiexec", "--oversubscribe", "-n", "2", *words]
-    if os.geteuid() == 0:
-        command.insert(1, "--allow-run-as-root")
+    command = on_two_ranks(with_mpi4py(interpreter, words))
 
     def measure() -> Figures:
         done = subprocess.run(
@@ -182,6 +214,7 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
             if data:
                 clock_ns = next(iter(data.values()))["plain"]["clock"]
                 checks += measure_methods(interpreter, options, clock_ns, directory)
+            checks += measure_functions(interpreter, options, directory)
             checks += measure_solver(interpreter, options, directory)
         except Failed as failure:
             note(f"mpi4py: not measured: {failure}")
