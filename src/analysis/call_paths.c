@@ -50,9 +50,20 @@ static uint32_t add_path(struct ar_call_paths *c, uint32_t parent, uint32_t node
     return (uint32_t)c->n++;
 }
 
+/* Of calls of MPI the line is all there is to know: ranks that meet call from different ones. */
+static uint64_t key_of(const struct ar_profile *p, uint32_t parent, uint32_t node)
+{
+    uint32_t kind = p->functions[p->nodes[node].function].kind;
+    uint64_t key = ((uint64_t)parent << 32 | p->nodes[node].function) + 1;
+
+    if (kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_OPERATION)
+        key = ar_pair_key(key, p->nodes[node].line);
+    return key;
+}
+
 static uint32_t below(struct ar_call_paths *c, uint32_t parent, uint32_t node)
 {
-    uint64_t key = ((uint64_t)parent << 32 | c->p->nodes[node].function) + 1;
+    uint64_t key = key_of(c->p, parent, node);
     uint32_t id;
 
     if (is_in_c(c->p, node) && parent != AR_PATH_UNKNOWN)
