@@ -99,7 +99,7 @@ test-unit: system-test test-threads $(SANITIZE)/build.ninja
 # Only what has threads: the sanitizer is for races, and slow.
 test-threads: system-test $(SANITIZE_THREADS)/build.ninja
 	@echo "test: threads under TSan"
-	@$(IN_VENV) meson test -C $(SANITIZE_THREADS) --print-errorlogs threads livemap spawning
+	@$(IN_VENV) meson test -C $(SANITIZE_THREADS) --print-errorlogs call_order threads livemap spawning
 
 test-causes: system-test $(SANITIZE)/build.ninja $(VENV)/.pip-test
 	@echo "test: causes of waits in simulated programs"

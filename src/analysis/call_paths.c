@@ -50,13 +50,13 @@ static uint32_t add_path(struct ar_call_paths *c, uint32_t parent, uint32_t node
     return (uint32_t)c->n++;
 }
 
-/* Of calls of MPI the line is all there is to know: ranks that meet call from different ones. */
+/* Of calls of MPI and of imports the line is all there is to know: ranks that meet call from different ones. */
 static uint64_t key_of(const struct ar_profile *p, uint32_t parent, uint32_t node)
 {
     uint32_t kind = p->functions[p->nodes[node].function].kind;
     uint64_t key = ((uint64_t)parent << 32 | p->nodes[node].function) + 1;
 
-    if (kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_OPERATION)
+    if (kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_OPERATION || kind == AR_FUNCTION_IMPORT)
         key = ar_pair_key(key, p->nodes[node].line);
     return key;
 }
