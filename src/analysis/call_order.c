@@ -11,9 +11,7 @@
 
 struct unpacked {
     struct ar_profile_sync sync;
-    uint32_t pattern;
-    const unsigned char *shares;
-    uint64_t parts_ns;
+    struct ar_work_shares work;
 };
 
 struct ar_supply {
@@ -150,6 +148,16 @@ static const struct unpacked *call_of(const struct ar_reading *r)
     return &r->supply->calls[r->at];
 }
 
+static struct ar_work_shares work_of(const struct ar_stream_cursor *c)
+{
+    if (!c->sync.n_parts)
+        return (struct ar_work_shares){0};
+    return (struct ar_work_shares){.shares = c->shares,
+                                   .first = c->stream->patterns[c->pattern].first,
+                                   .n = c->sync.n_parts,
+                                   .ns = c->parts_ns};
+}
+
 static void unpack(struct ar_reading *r)
 {
     struct ar_stream_cursor *cursor = &r->supply->cursor;
@@ -159,9 +167,7 @@ static void unpack(struct ar_reading *r)
         struct unpacked *to = &r->supply->calls[r->n_ahead++];
 
         to->sync = cursor->sync;
-        to->shares = cursor->sync.n_parts ? cursor->shares : NULL;
-        to->pattern = cursor->pattern;
-        to->parts_ns = cursor->parts_ns;
+        to->work = work_of(cursor);
     }
 }
 
@@ -194,9 +200,7 @@ static void put(struct ar_call_order *o, const struct ar_reading *r, struct ar_o
     to->post_ns = c->sync.posted ? common_ns(r, c->sync.post_ns) : 0;
     to->thread = thread;
     to->is_same_call = is_same_call(o, thread, &c->sync);
-    to->shares = c->shares;
-    to->pattern = c->pattern;
-    to->parts_ns = c->parts_ns;
+    to->work = c->work;
     o->last.thread = thread;
     o->last.node = c->sync.node;
     o->last.enter_ns = c->sync.enter_ns;

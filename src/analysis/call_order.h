@@ -18,16 +18,20 @@
 
 #include <pthread.h>
 
+/* What was done before a call: `n` items of its stream, from the first on, and how the time was shared out. */
+struct ar_work_shares {
+    const unsigned char *shares; /* NULL: its record does not say */
+    uint32_t first, n;
+    uint64_t ns;
+};
+
 /* A record of a call. Of calls that have several, one follows the other. */
 struct ar_ordered_call {
     struct ar_profile_sync sync;
     int64_t enter_ns, exit_ns, post_ns; /* of the same, on the common clock */
     uint32_t thread;                    /* number of its stream */
     bool is_same_call;                  /* as the one before */
-    /* What was done before it; NULL: its record does not say. */
-    const unsigned char *shares;
-    uint32_t pattern;
-    uint64_t parts_ns;
+    struct ar_work_shares work;
 };
 
 struct ar_reading;

@@ -29,12 +29,9 @@ struct thread {
     uint32_t next_ready;           /* plus 1 */
     uint32_t next_waiting;         /* for the same point, plus 1 */
     int64_t exit_ns;               /* of the last call that was left */
-    const struct ar_stream *stream;
-    uint32_t *whats; /* by item of the stream */
+    uint32_t *whats;               /* by item of the stream */
     /* What was done before the last call that said so: until the next, it goes on like that. */
-    const unsigned char *shares;
-    uint32_t pattern;
-    uint64_t parts_ns;
+    struct ar_work_shares work;
     struct post posts[N_POSTS];
     uint32_t n_posts; /* ever */
 };
@@ -347,22 +344,21 @@ static void add_gap(struct ar_follow *f, struct thread *t, double gap_ns)
 {
     if (gap_ns <= 0)
         return;
-    if (!t->shares) {
+    if (!t->work.shares) {
         add_unknown(f, t, gap_ns);
         return;
     }
 
-    const struct ar_stream_pattern *pattern = &t->stream->patterns[t->pattern];
-    double least = (double)t->parts_ns / LEAST_PART, share_ns = gap_ns / ALL_SHARES;
+    double least = (double)t->work.ns / LEAST_PART, share_ns = gap_ns / ALL_SHARES;
 
-    for (uint32_t i = 0; i < pattern->n; i++) {
-        uint32_t what = t->whats[pattern->first + i];
+    for (uint32_t i = 0; i < t->work.n; i++) {
+        uint32_t what = t->whats[t->work.first + i];
         double most = what == AR_WHAT_UNKNOWN  ? HUGE_VAL
                       : !(what & AR_WHAT_REST) ? 0
                       : least < gap_ns         ? least
                                                : gap_ns;
 
-        ar_trail_put(&f->trails, t->tip, t->location, what, share_ns * t->shares[i], most);
+        ar_trail_put(&f->trails, t->tip, t->location, what, share_ns * t->work.shares[i], most);
     }
 }
 
@@ -385,7 +381,6 @@ enum ar_status ar_follow_thread(struct ar_follow *f, uint32_t thread,
     t->location = stream->location;
     t->root = ar_profile_root(f->p, stream->location);
     t->is_main = is_main;
-    t->stream = stream;
     t->whats = malloc((stream->n_items + 1) * sizeof *t->whats);
     t->tip = ar_trail_go_on(&f->trails, AR_TRAIL_START);
     if (!t->whats || !t->tip)
@@ -402,11 +397,8 @@ static void come(struct ar_follow *f, struct thread *t, struct call *call)
 {
     struct point *point = &f->points[call->point];
 
-    if (call->read.shares) {
-        t->shares = call->read.shares;
-        t->pattern = call->read.pattern;
-        t->parts_ns = call->read.parts_ns;
-    }
+    if (call->read.work.shares)
+        t->work = call->read.work;
     add_gap(f, t, (double)(call->read.enter_ns - t->exit_ns));
     ar_trail_squeeze(&f->trails, t->tip);
     call->has_come = true;

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "analysis/call_order.h"
 #include "analysis/wait_sums.h"
 
 struct ar_follow;
@@ -23,10 +24,7 @@ struct ar_follow_call {
     bool is_post;     /* others may wait for what was posted here */
     bool is_setup;    /* MPI_Init or MPI_Finalize */
     bool counts;      /* its process is held up by it */
-    /* What was done before it; NULL: its record does not say. */
-    const unsigned char *shares;
-    uint32_t pattern;
-    uint64_t parts_ns;
+    struct ar_work_shares work;
 };
 
 /* Where it is said how long main threads waited. All may be NULL. */

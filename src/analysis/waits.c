@@ -118,9 +118,7 @@ static uint32_t begin_call(struct analysis *a, const struct ar_ordered_call *rec
                              .is_post = sync->kind == AR_SYNC_POST || is_posted_send,
                              .is_setup = sync->kind == AR_SYNC_START || sync->kind == AR_SYNC_END,
                              .counts = counts(a, record),
-                             .shares = record->shares,
-                             .pattern = record->pattern,
-                             .parts_ns = record->parts_ns,
+                             .work = record->work,
                          });
 }
 
