@@ -290,6 +290,14 @@ const struct ar_ordered_call *ar_call_order_next(struct ar_call_order *o)
     return o->at < batch->n ? &batch->calls[o->at++] : NULL;
 }
 
+const struct ar_ordered_call *ar_call_order_later(const struct ar_call_order *o, size_t n_later)
+{
+    const struct ar_order_batch *batch = batch_of(o, o->n_emptied);
+    size_t at = o->at - 1 + n_later;
+
+    return at < batch->n ? &batch->calls[at] : NULL;
+}
+
 /* ---- opening ---------------------------------------------------------------------------------- */
 
 static enum ar_status open_readings(struct ar_call_order *o)

@@ -71,5 +71,7 @@ AR_MUST_CHECK enum ar_status ar_call_order_open(struct ar_call_order *out,
 void ar_call_order_close(struct ar_call_order *o);
 /* Good until the next one is asked for. NULL: there is no more. */
 const struct ar_ordered_call *ar_call_order_next(struct ar_call_order *o);
+/* The one that comes `n_later` after the last; NULL: it is not known yet. */
+const struct ar_ordered_call *ar_call_order_later(const struct ar_call_order *o, size_t n_later);
 /* When the process of a stream began. */
 int64_t ar_call_order_start(const struct ar_call_order *o, size_t stream);

@@ -257,6 +257,26 @@ static void make_ready(struct ar_follow *f, uint32_t thread)
     f->first_ready = thread + 1;
 }
 
+void ar_follow_expect_thread(const struct ar_follow *f, const struct ar_ordered_call *call)
+{
+    const char *thread = (const char *)&f->threads[call->thread];
+
+    __builtin_prefetch(thread, 1);
+    __builtin_prefetch(thread + 64, 1);
+    if (call->work.shares)
+        __builtin_prefetch(call->work.shares);
+}
+
+void ar_follow_expect_call(const struct ar_follow *f, const struct ar_ordered_call *call)
+{
+    const struct thread *t = &f->threads[call->thread];
+    const char *tip = (const char *)&f->trails.nodes[t->tip];
+
+    __builtin_prefetch(tip, 1);
+    __builtin_prefetch(tip + 64, 1);
+    __builtin_prefetch(&t->whats[call->work.first]);
+}
+
 static void give_up_first(struct ar_follow *f, uint32_t thread);
 
 uint32_t ar_follow_add(struct ar_follow *f, uint32_t thread, const struct ar_follow_call *call)

@@ -44,6 +44,9 @@ AR_MUST_CHECK enum ar_status ar_follow_thread(struct ar_follow *f, uint32_t thre
                                               const struct ar_stream *stream, bool is_main,
                                               int64_t first_ns, int64_t start_ns);
 
+/* A call that comes soon: what it needs is fetched into the cache, the thread first, then what that points to. */
+void ar_follow_expect_thread(const struct ar_follow *f, const struct ar_ordered_call *call);
+void ar_follow_expect_call(const struct ar_follow *f, const struct ar_ordered_call *call);
 /* The next call of a thread. It has one open partner, which ar_follow_ended takes away. 0: no memory. */
 uint32_t ar_follow_add(struct ar_follow *f, uint32_t thread, const struct ar_follow_call *call);
 /* One more partner, and the point that others wait for: of the call itself, or of what was posted then. Held. */

@@ -46,6 +46,9 @@ struct analysis {
     double *main_waits, *setup_waits; /* by root, of its main thread */
 };
 
+#define SOON 5
+#define LATER 10
+
 /* ---- what partners tell ----------------------------------------------------------------------- */
 
 static double waited_ns(const struct ar_arrival *waiting, const struct ar_arrival *late)
@@ -174,6 +177,18 @@ static enum ar_status end_call(struct analysis *a, uint32_t call)
     return ar_follow_on(a->follow);
 }
 
+/* Of thousands of threads none is in the cache when its turn comes. */
+static void expect(const struct analysis *a)
+{
+    const struct ar_ordered_call *soon = ar_call_order_later(&a->order, SOON);
+    const struct ar_ordered_call *later = ar_call_order_later(&a->order, LATER);
+
+    if (later)
+        ar_follow_expect_thread(a->follow, later);
+    if (soon)
+        ar_follow_expect_call(a->follow, soon);
+}
+
 static enum ar_status read_all(struct analysis *a)
 {
     enum ar_status status = AR_OK;
@@ -181,6 +196,7 @@ static enum ar_status read_all(struct analysis *a)
 
     for (const struct ar_ordered_call *record;
          status == AR_OK && (record = ar_call_order_next(&a->order));) {
+        expect(a);
         if (!record->is_same_call) {
             status = end_call(a, call);
             call = begin_call(a, record);
