@@ -399,24 +399,6 @@ static enum ar_status build_doubts(struct ar_totals *t, const struct ar_profile 
     return AR_OK;
 }
 
-/* Parents come first: below a child process, all of it is the child's. */
-static enum ar_status find_inherited(struct ar_totals *t, const struct ar_profile *p)
-{
-    bool *is_in_child = calloc(p->n_nodes + 1, sizeof *is_in_child);
-
-    if (!is_in_child)
-        return AR_NOMEM;
-    for (uint32_t node = 1; node < p->n_nodes; node++) {
-        uint32_t kind = p->functions[p->nodes[node].function].kind;
-
-        is_in_child[node] = kind == AR_FUNCTION_PROCESS || is_in_child[p->nodes[node].parent];
-        t->is_inherited[node] = is_in_child[node] && !t->n_calls[node] &&
-                                kind != AR_FUNCTION_PROCESS && kind != AR_FUNCTION_THREAD;
-    }
-    free(is_in_child);
-    return AR_OK;
-}
-
 static enum ar_status build_sums(struct ar_totals *t, const struct ar_profile *p)
 {
     const struct {
@@ -431,7 +413,9 @@ static enum ar_status build_sums(struct ar_totals *t, const struct ar_profile *p
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         if (sum_over_ranks(p, sums[i].metric, sums[i].to) < 0)
             return AR_NOMEM;
-    return find_inherited(t, p) < 0 ? AR_NOMEM : build_doubts(t, p);
+    if (ar_profile_find_inherited(p, t->n_calls, t->is_inherited) < 0)
+        return AR_NOMEM;
+    return build_doubts(t, p);
 }
 
 const char *const ar_overhead_names[AR_N_OVERHEADS] = {

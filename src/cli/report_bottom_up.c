@@ -14,6 +14,7 @@
 struct view {
     struct ar_report *r;
     struct ar_bottom_up b;
+    double all_ns;       /* that shares are of, mean over ranks */
     const double *names; /* to sort by; NULL: by something else */
     size_t n_most, n_levels;
     size_t n_shown, n_cut;
@@ -75,7 +76,7 @@ static void print_row(struct view *v, const struct ar_bottom_row *row, size_t de
                       const struct ar_spread *s)
 {
     const struct ar_report *r = v->r;
-    double share = r->t.mean_wall_ns > 0 ? row->self_ns / r->t.mean_wall_ns : 0;
+    double share = v->all_ns > 0 ? row->self_ns / v->all_ns : 0;
 
     ar_print_label_at(r, ar_tree_columns(r), row->node, depth, ' ', show_place(r, row));
     ar_mark_shown(&v->marks, s->doubt, r->p->n_roots);
@@ -97,7 +98,7 @@ static void put_row(struct view *v, const struct ar_bottom_row *row, size_t dept
 
 static bool is_worth_a_row(const struct view *v, const struct ar_bottom_row *row)
 {
-    return row->self_ns >= v->r->min_share * v->r->t.mean_wall_ns;
+    return row->self_ns >= v->r->min_share * v->all_ns;
 }
 
 static enum ar_status show_level(struct view *v, const struct ar_level *level, size_t depth);
@@ -137,6 +138,16 @@ static enum ar_status show_level(struct view *v, const struct ar_level *level, s
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
+/* Threads and child processes run beside each other: together they may spend more than the wall time. */
+static double all_time(const struct ar_report *r, const struct ar_level *top)
+{
+    double ns = 0;
+
+    for (size_t i = 0; i < top->n_rows; i++)
+        ns += top->rows[i].self_ns;
+    return ns > r->t.mean_wall_ns ? ns : r->t.mean_wall_ns;
+}
+
 static enum ar_status show(struct view *v)
 {
     double *names = v->r->sort == AR_SORT_NAME ? ar_name_keys(v->r->p) : NULL;
@@ -147,6 +158,7 @@ static enum ar_status show(struct view *v)
     if (status == AR_OK)
         status = ar_bottom_up_open(&v->b, v->r->p, &v->r->t, &top);
     if (status == AR_OK) {
+        v->all_ns = all_time(v->r, &top);
         status = show_level(v, &top, 0);
         ar_level_free(&top);
         ar_bottom_up_close(&v->b);

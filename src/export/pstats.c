@@ -6,6 +6,10 @@
  * thousands deep. For the same reason nothing recurses here; the way back up is the nodes' own
  * parent.
  *
+ * A forked child's time in the calls that were open in its parent is self time only, and has no caller: the
+ * calls are the parent's. A function that the child calls there has no caller, as in a profile of the child
+ * alone. So no function takes less time than those that it calls.
+ *
  * A profile of caller pairs needs no walk: its nodes are the entries and pairs themselves.
  *
  * Number 0 of functions (entries) and of pairs stands for "none". Both exist and collect what
@@ -61,6 +65,7 @@ struct work {
     uint32_t *pair_of;                    /* by node */
     uint32_t *first_child, *next_sibling; /* by node; 0: none, as the root is nobody's child */
     struct ar_rows calls, times, marks;
+    bool *is_inherited;     /* by node: it was open when a child was forked */
     bool *wanted;           /* by location */
     struct column *columns; /* by location */
 };
@@ -138,11 +143,31 @@ static enum ar_status find_pairs(struct work *w)
 
     if (add_pair(w, 0, 0, &none) < 0)
         return AR_NOMEM;
-    for (uint32_t node = 1; node < w->p->n_nodes; node++)
-        if (find_pair(w, entry_of_node(w, w->p->nodes[node].parent), entry_of_node(w, node),
-                      &w->pair_of[node]) < 0)
+    for (uint32_t node = 1; node < w->p->n_nodes; node++) {
+        uint32_t parent = w->p->nodes[node].parent;
+        uint32_t caller = w->is_inherited[parent] ? 0 : entry_of_node(w, parent);
+
+        if (find_pair(w, caller, entry_of_node(w, node), &w->pair_of[node]) < 0)
             return AR_NOMEM;
+    }
     return AR_OK;
+}
+
+static enum ar_status find_inherited(struct work *w)
+{
+    uint64_t *n_calls = calloc(w->p->n_nodes + 1, sizeof *n_calls);
+    enum ar_status status = n_calls ? AR_OK : AR_NOMEM;
+
+    for (uint32_t node = 0; node < w->p->n_nodes && status == AR_OK; node++) {
+        struct ar_row row = ar_rows_get(&w->calls, node);
+
+        for (size_t i = 0; i < row.n; i++)
+            n_calls[node] += row.values[i].value;
+    }
+    if (status == AR_OK)
+        status = ar_profile_find_inherited(w->p, n_calls, w->is_inherited);
+    free(n_calls);
+    return status;
 }
 
 /* From the last to the first, so that each list is in the order of the nodes. */
@@ -247,14 +272,17 @@ static void enter(struct work *w, uint32_t node)
         .total_ns = wanted_sum(w, ar_rows_get(&w->times, node)),
     };
 
-    add(&entry->counts, &counts, entry->n_active++ == 0);
+    if (w->is_inherited[node])
+        counts.total_ns = counts.self_ns;
+    add(&entry->counts, &counts, entry->n_active == 0);
     add(&pair->counts, &counts, pair->n_active++ == 0);
+    entry->n_active += !w->is_inherited[node];
     entry->is_estimated |= is_estimated(w, ar_rows_get(&w->marks, node));
 }
 
 static void leave(struct work *w, uint32_t node)
 {
-    w->entries[entry_of_node(w, node)].n_active--;
+    w->entries[entry_of_node(w, node)].n_active -= !w->is_inherited[node];
     w->pairs[w->pair_of[node]].n_active--;
 }
 
@@ -509,10 +537,11 @@ static bool allocate(struct work *w)
     w->pair_of = calloc(p->n_nodes + 1, sizeof *w->pair_of);
     w->first_child = calloc(p->n_nodes + 1, sizeof *w->first_child);
     w->next_sibling = calloc(p->n_nodes + 1, sizeof *w->next_sibling);
+    w->is_inherited = calloc(p->n_nodes + 1, sizeof *w->is_inherited);
     w->wanted = calloc(p->n_locations + 1, sizeof *w->wanted);
     w->columns = calloc(p->n_locations + 1, sizeof *w->columns);
-    return w->entry_of && w->pair_of && w->first_child && w->next_sibling && w->wanted &&
-           w->columns;
+    return w->entry_of && w->pair_of && w->first_child && w->next_sibling && w->is_inherited &&
+           w->wanted && w->columns;
 }
 
 static void release(struct work *w)
@@ -528,6 +557,7 @@ static void release(struct work *w)
     ar_rows_close(&w->calls);
     ar_rows_close(&w->times);
     ar_rows_close(&w->marks);
+    free(w->is_inherited);
     free(w->wanted);
     free(w->columns);
 }
@@ -536,10 +566,11 @@ static enum ar_status prepare(struct work *w, struct ar_profile *p)
 {
     w->p = p;
     w->of_pairs = ar_profile_of_pairs(p);
-    if (ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 || find_pairs(w) < 0 ||
+    if (ar_profile_sort(p) < 0 || !allocate(w) || find_entries(w) < 0 ||
         ar_rows_open(&w->calls, p, AR_METRIC_CALLS) < 0 ||
         ar_rows_open(&w->times, p, AR_METRIC_TIME) < 0 ||
-        ar_rows_open(&w->marks, p, AR_METRIC_MARKS) < 0)
+        ar_rows_open(&w->marks, p, AR_METRIC_MARKS) < 0 || find_inherited(w) < 0 ||
+        find_pairs(w) < 0)
         return AR_NOMEM;
     link_children(w);
     return AR_OK;

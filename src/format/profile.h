@@ -286,6 +286,12 @@ uint32_t ar_comm_shown(const struct ar_profile *p, uint32_t comm);
  */
 AR_MUST_CHECK enum ar_status ar_profile_families(struct ar_profile *p);
 /*
+ * A forked child begins inside calls of its parent: these nodes have time in the child, and no call. Sets
+ * `is_inherited` of each node, by its calls over all processes.
+ */
+AR_MUST_CHECK enum ar_status ar_profile_find_inherited(const struct ar_profile *p,
+                                                       const uint64_t *n_calls, bool *is_inherited);
+/*
  * Puts families together, and every metric in order of node and location, one value each, in linear
  * time; traffic and completed requests in the order of their first fields. Encoding and analysis call
  * it.

@@ -167,3 +167,22 @@ enum ar_status ar_profile_families(struct ar_profile *p)
         p->processes[i].root = i;
     return AR_OK;
 }
+
+/* Parents come first: below a child process, all of it is the child's. */
+enum ar_status ar_profile_find_inherited(const struct ar_profile *p, const uint64_t *n_calls,
+                                         bool *is_inherited)
+{
+    bool *is_in_child = calloc(p->n_nodes + 1, sizeof *is_in_child);
+
+    if (!is_in_child)
+        return AR_NOMEM;
+    for (uint32_t node = 1; node < p->n_nodes; node++) {
+        uint32_t kind = p->functions[p->nodes[node].function].kind;
+
+        is_in_child[node] = kind == AR_FUNCTION_PROCESS || is_in_child[p->nodes[node].parent];
+        is_inherited[node] = is_in_child[node] && !n_calls[node] && kind != AR_FUNCTION_PROCESS &&
+                             kind != AR_FUNCTION_THREAD;
+    }
+    free(is_in_child);
+    return AR_OK;
+}

@@ -3,6 +3,7 @@
 
 import json
 import os
+import pstats
 
 import pytest
 from conftest import PLAIN
@@ -147,6 +148,41 @@ def test_children_count_for_the_process_that_started_them(python: Sandbox):
     assert "1 process and 2 children on 1 host" in head
     shown = python.answer("info", "family.allranks").decode()
     assert shown.count("\n  child ") == 2, shown
+
+
+WORKERS = """\
+import os, time
+
+def work():
+    time.sleep(0.3)
+
+def start_workers():
+    for _ in range(3):
+        if os.fork() == 0:
+            work()
+            os._exit(0)
+    for _ in range(3):
+        os.wait()
+
+start_workers()
+"""
+
+
+def test_no_function_takes_less_than_what_it_calls(python: Sandbox):
+    (python.cwd / "workers.py").write_text(WORKERS)
+    assert python.recorded("workers.py").code == 0
+    python.answer("export", "workers.allranks", "-f", "pstats", "--quiet", "-o", "workers.pstats")
+    stats = pstats.Stats(str(python.cwd / "workers.pstats")).stats  # type: ignore[attr-defined]
+    called: dict[str, float] = {}
+    for *_, callers in stats.values():
+        for (_, _, name), (*_, seconds) in callers.items():
+            called[name] = called.get(name, 0) + seconds
+    totals = {name: (n, seconds) for (_, _, name), (_, n, _, seconds, _) in stats.items()}
+    assert called["start_workers"] <= totals["start_workers"][1] + 1e-6
+    assert totals["work"][0] == 3 and totals["work"][1] >= 0.9
+    rows = python.answer("report", "--tree", "bottom-up", "--depth", "1", "workers.allranks").decode().splitlines()
+    shares = [int(row.split()[-2]) for row in rows if row.endswith("%") and row.startswith(" ")]
+    assert len(shares) >= 2 and sum(shares) <= 101
 
 
 def test_the_program_does_not_see_what_its_children_find(python: Sandbox):

@@ -311,6 +311,34 @@ static void test_direct_recursion(void)
     ar_profile_free(&profile);
 }
 
+/* main calls f, which forks: the child continues in the parent's calls, works in f itself and calls g. */
+static void test_forked_child(void)
+{
+    start();
+
+    uint32_t child = function(AR_FUNCTION_PROCESS, "a.py", 0);
+    uint32_t main_id = function(AR_FUNCTION_PYTHON, "main", 1);
+    uint32_t f = function(AR_FUNCTION_PYTHON, "f", 2), g = function(AR_FUNCTION_PYTHON, "g", 3);
+
+    rank(0);
+    call(call(call(0, main_id, 100), f, 40), g, 30);
+
+    uint32_t inherited[3] = {node(0, child, 0)};
+
+    inherited[1] = node(inherited[0], main_id, 1);
+    inherited[2] = node(inherited[1], f, 1);
+    for (size_t i = 0; i < 3; i++)
+        must(ar_profile_value(&profile, AR_METRIC_TIME, (struct ar_value){inherited[i], 0, 500}));
+    call(call(inherited[2], g, 480), f, 200);
+    encode_all_ranks();
+    check("a.py:1(main)", 1, 1, 60, 100, 0);
+    check("a.py:2(f)", 2, 2, 10 + 20 + 200, 40 + 20 + 200, 2);
+    check("a.py:3(g)", 2, 2, 30 + 280, 30 + 480, 1);
+    check_caller("a.py:2(f)", "a.py:1(main)", 1, 1, 10, 40);
+    check_caller("a.py:3(g)", "a.py:2(f)", 1, 1, 30, 30);
+    ar_profile_free(&profile);
+}
+
 /*
  * main calls sleep for 30 ns of 100, and 50 more are either sleep's or its own, which is then its own. The times of
  * len are estimated on rank 1 alone.
@@ -576,6 +604,7 @@ static void test_deep_recursion(void)
 int main(void)
 {
     test_direct_recursion();
+    test_forked_child();
     test_functions_in_c();
     test_mutual_recursion();
     test_two_ranks();
