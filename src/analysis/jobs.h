@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * jobs: directories with live files of this user, where the runtime puts them if nobody says
- * otherwise: /dev/shm, $TMPDIR, /tmp, each with allranks-UID/JOB.
+ * jobs: directories with live files of this user, where the runtime puts them by
+ * default: /dev/shm, $TMPDIR, /tmp, each with allranks-UID/JOB.
+ *
+ * Files that were copied may be those of several jobs in one directory. A file names its job. The hosts of one job may
+ * name it differently: two names are one job if the world size is the same and no rank has two files.
  *
  *     struct ar_jobs jobs;
  *     if (ar_jobs_find(&jobs) < 0) ...
@@ -16,8 +19,10 @@
 #include <stdint.h>
 
 struct ar_job {
-    char *path;
-    size_t n_processes; /* that have a live file */
+    char *path;         /* of the directory */
+    char name[64];      /* as its first file names it */
+    char **files;       /* paths, if the directory has files of other jobs, too; else NULL */
+    size_t n_processes; /* that have a live file, and how many files there are */
     size_t n_running;
     uint64_t start_real_ns; /* of the first of them */
 };

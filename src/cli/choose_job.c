@@ -3,8 +3,11 @@
 
 #include "analysis/jobs.h"
 #include "analysis/load.h"
+#include "base/text.h"
 #include "cli/screen.h"
 
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What it runs is in each of its files: the first that can be read will do. */
@@ -20,27 +23,86 @@ static void print_program(const char *path)
 }
 
 #define MOST_LISTED 10
+#define MOST_FILES 4 /* on a line; more are named by what they have in common */
+
+/* One process is shown as it is; those of several have to become a run first. */
+static void print_files(const char *command, const struct ar_job *job, size_t number)
+{
+    if (job->n_processes == 1) {
+        ar_note("  allranks %s %s\n", strcmp(command, "top") == 0 ? "report" : command,
+                ar_quote(job->files[0]));
+        return;
+    }
+    ar_note("  allranks merge");
+    for (size_t i = 0; i < job->n_processes && job->n_processes <= MOST_FILES; i++)
+        ar_note(" %s", ar_quote(job->files[i]));
+    if (job->n_processes > MOST_FILES)
+        ar_note(" $(grep -laFe %s %s/*.live)", ar_quote(job->name), ar_quote(job->path));
+    ar_note(" -o job%zu.allranks\n", number);
+}
+
+static void print_job(const char *command, const struct ar_job *job, size_t number)
+{
+    if (job->files)
+        print_files(command, job, number);
+    else
+        ar_note("  allranks %s %s\n", command, ar_quote(job->path));
+    ar_note("      %s, since %s",
+            job->n_running ? ar_show_items(job->n_running, "process", "processes")
+                           : ar_show_items(job->n_processes, "process that has ended",
+                                           "processes that have ended"),
+            ar_show_date(job->start_real_ns));
+    print_program(job->files ? job->files[0] : job->path);
+    ar_note("\n");
+}
 
 static void list(const char *command, const struct ar_jobs *jobs, bool running)
 {
     size_t n_listed = 0;
 
-    for (size_t i = 0; i < jobs->n; i++) {
-        const struct ar_job *job = &jobs->items[i];
-
-        if ((job->n_running > 0) != running || ++n_listed > MOST_LISTED)
-            continue;
-        ar_note("  allranks %s %s\n      %s, since %s", command, ar_quote(job->path),
-                running ? ar_show_items(job->n_running, "process", "processes")
-                        : ar_show_items(job->n_processes, "process that has ended",
-                                        "processes that have ended"),
-                ar_show_date(job->start_real_ns));
-        print_program(job->path);
-        ar_note("\n");
-    }
+    for (size_t i = 0; i < jobs->n; i++)
+        if ((jobs->items[i].n_running > 0) == running && ++n_listed <= MOST_LISTED)
+            print_job(command, &jobs->items[i], i + 1);
     if (n_listed > MOST_LISTED)
         ar_note("  and %zu older ones\n", n_listed - MOST_LISTED);
 }
+
+/* ---- run files -------------------------------------------------------------------------------- */
+
+static int is_run_file(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && ar_ends_with(entry->d_name, ".allranks");
+}
+
+/* Where there are no live files the user may have meant a run beside others. -1: there is none. */
+static int refuse_runs(const char *command, const char *path)
+{
+    struct dirent **entries;
+    int n = scandir(path, &entries, is_run_file, versionsort);
+
+    if (n > 0)
+        ar_complain("%s: no live files are in it, but %s (say which one):", path,
+                    ar_show_items((uint64_t)n, "run file", "run files"));
+    for (int i = 0; i < n; i++) {
+        char full[4096];
+
+        snprintf(full, sizeof full, "%s/%s", path, entries[i]->d_name);
+        if (i < MOST_LISTED) {
+            ar_note("  allranks %s %s\n    ", strcmp(command, "top") == 0 ? "report" : command,
+                    ar_quote(full));
+            print_program(full);
+            ar_note("\n");
+        }
+        free(entries[i]);
+    }
+    if (n > MOST_LISTED)
+        ar_note("  and %d more\n", n - MOST_LISTED);
+    if (n >= 0)
+        free(entries);
+    return n > 0 ? AR_EXIT_BAD : -1;
+}
+
+/* ---- which one -------------------------------------------------------------------------------- */
 
 static int choose(const struct ar_jobs *jobs, const char *command, char *path, size_t n_path)
 {
@@ -77,6 +139,8 @@ int ar_refuse_several_jobs(const char *command, const char *path)
         status = ar_complain("%s: live files of %zu jobs are in it (say which one):", path, jobs.n);
         list(command, &jobs, true);
         list(command, &jobs, false);
+    } else if (jobs.n == 0) {
+        status = refuse_runs(command, path);
     }
     ar_jobs_free(&jobs);
     return status;

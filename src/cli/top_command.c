@@ -337,7 +337,7 @@ static int check_path(const char *path)
     if (!S_ISDIR(st.st_mode))
         return ar_complain("%s: not a directory of a running job (allranks report %s shows a run)",
                            path, ar_quote(path));
-    return -1;
+    return ar_refuse_several_jobs("top", path);
 }
 
 static int run(struct top *t)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from harness import Running, Sandbox, end_session, workload
-from live_writing import write_ring
+from live_writing import ring_rank, write_ring
 
 PROGRAM = workload("stands_still.py")
 
@@ -288,16 +288,61 @@ def test_a_job_in_the_default_directory_is_found(python: Sandbox):
 def test_a_directory_of_several_jobs_is_no_run(python: Sandbox):
     place = python.cwd / "jobs"
     write_ring(place / "first", 2)
-    for words in (("where",), ("report",), ("mpi",), ("ranks",), ("waits",)):
+    for words in (("where",), ("report",), ("mpi",), ("ranks",), ("waits",), ("top", "--once")):
         assert python.allranks(*words, place).code == 0  # of one job
     write_ring(place / "second", 3)
-    for command in ("where", "report", "mpi", "ranks", "waits"):
+    for command in ("where", "report", "mpi", "ranks", "waits", "top"):
         done = python.allranks(command, place)
         assert (done.code, done.out) == (2, ""), done
         assert f"{place}: live files of 2 jobs are in it (say which one):\n" in done.err
         assert f"  allranks {command} {place}/first\n      2 processes" in done.err
         assert f"  allranks {command} {place}/second\n      3 processes" in done.err
         assert python.allranks(command, place / "second").code == 0
+
+
+def write_as(job: str, rank: int, size: int, directory: Path) -> Path:
+    process = ring_rank(rank, size)
+    process.job = job
+    path = process.write(directory)
+    return path.rename(directory / f"{job}-{path.name}")
+
+
+def test_files_of_several_jobs_beside_each_other_are_no_run(python: Sandbox):
+    place = python.cwd / "copied"
+    place.mkdir()
+    for rank, host in enumerate(("one", "two")):  # each host has its own name for the job
+        write_as(host, rank, 2, place)
+    assert python.allranks("report", place).code == 0
+    for rank in range(5):
+        write_as("second", rank, 5, place)
+    alone = write_as("third", 0, 1, place)
+    for command in ("where", "report", "top"):
+        done = python.allranks(command, place)
+        assert (done.code, done.out) == (2, ""), done
+        assert f"{place}: live files of 3 jobs are in it (say which one):\n" in done.err
+        typed = [line for line in done.err.splitlines() if line.startswith("  allranks ")]
+        assert f"  allranks {'report' if command == 'top' else command} {alone}" in typed
+        runs = [line for line in typed if line.startswith("  allranks merge ")]
+        for words in runs:
+            made = python.run(["sh", "-c", words.replace("allranks merge", f"{python.command} merge", 1)])
+            assert made.code == 0, made
+        sizes = {python.report(word.split()[-1]).data["ranks"] for word in runs}
+        assert sizes == {2, 5}
+        for word in runs:
+            (python.cwd / word.split()[-1]).unlink()
+
+
+def test_run_files_in_a_directory_are_listed(python: Sandbox):
+    place = python.cwd / "runs"
+    place.mkdir()
+    for name in ("a", "b"):
+        assert python.recorded("-c", "pass", options=("-o", str(place / f"{name}.allranks"))).code == 0
+    for command in ("where", "report", "top"):
+        done = python.allranks(command, place)
+        assert (done.code, done.out) == (2, ""), done
+        assert f"{place}: no live files are in it, but 2 run files (say which one):\n" in done.err
+        for name in ("a", "b"):
+            assert f"  allranks {'report' if command == 'top' else command} {place}/{name}.allranks\n    " in done.err
 
 
 NOBODY = 65534
