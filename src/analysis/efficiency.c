@@ -77,6 +77,55 @@ struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const do
     return e;
 }
 
+/* ---- from waits ----------------------------------------------------------------------------- */
+
+/* Where one rank is alone it waits for no other, whether waits are recorded or not. */
+static bool are_known(const struct ar_waits *w, const struct ar_profile *p)
+{
+    return w && (w->n_calls || p->n_roots == 1);
+}
+
+static void divide(const struct ar_profile *p, const struct ar_waits *w, struct ar_rank_time *ranks,
+                   double *waiting_ns)
+{
+    for (size_t i = 0; i < p->n_roots; i++) {
+        const struct ar_wait_times *times = &w->times[i];
+
+        ranks[i] = (struct ar_rank_time){
+            .wall_ns = p->processes[i].wall_ns,
+            .mpi_ns = (uint64_t)(times->waiting_ns + times->communicating_ns),
+            .setup_ns = (uint64_t)times->setting_up_ns,
+        };
+        waiting_ns[i] = times->waiting_ns;
+    }
+}
+
+static bool has_mpi(const struct ar_rank_time *ranks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ranks[i].mpi_ns)
+            return true;
+    return false;
+}
+
+enum ar_status ar_efficiency_of_run(struct ar_efficiency *out, const struct ar_profile *p,
+                                    const struct ar_waits *w)
+{
+    size_t n = p->n_roots;
+    struct ar_rank_time *ranks = calloc(n + 1, sizeof *ranks);
+    double *waiting_ns = calloc(n + 1, sizeof *waiting_ns);
+    bool has_memory = ranks && waiting_ns;
+
+    *out = (struct ar_efficiency){0};
+    if (has_memory)
+        divide(p, w, ranks, waiting_ns);
+    if (has_memory && n > 1 && has_mpi(ranks, n))
+        *out = ar_efficiency_of(ranks, are_known(w, p) ? waiting_ns : NULL, n);
+    free(ranks);
+    free(waiting_ns);
+    return has_memory ? AR_OK : AR_NOMEM;
+}
+
 /* ---- from a profile ------------------------------------------------------------------------- */
 
 struct building {
@@ -205,9 +254,13 @@ static struct ar_efficiency of_function(struct building *m, uint32_t function)
 static void build_run(struct building *m, struct ar_efficiencies *out)
 {
     m->ranks = out->ranks;
-    for (size_t i = 0; i < m->p->n_roots; i++)
-        out->ranks[i].wall_ns = m->p->processes[i].wall_ns;
-    add_mpi_within(m, 0);
+    if (m->w) {
+        divide(m->p, m->w, m->ranks, m->waiting_ns);
+    } else {
+        for (size_t i = 0; i < m->p->n_roots; i++)
+            out->ranks[i].wall_ns = m->p->processes[i].wall_ns;
+        add_mpi_within(m, 0);
+    }
     out->run = result(m);
 }
 
@@ -228,12 +281,6 @@ static enum ar_status build(struct building *m, struct ar_efficiencies *out)
         out->functions[f] = of_function(m, f);
     free(ranks);
     return AR_OK;
-}
-
-/* Alone nobody waits, whether it is recorded or not. */
-static bool are_known(const struct ar_waits *w, const struct ar_profile *p)
-{
-    return w && (w->n_calls || p->n_roots == 1);
 }
 
 enum ar_status ar_efficiencies_build(struct ar_efficiencies *out, const struct ar_by_function *b,

@@ -64,6 +64,13 @@ struct ar_efficiencies {
 struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const double *waiting_ns,
                                       size_t n_ranks);
 
+/*
+ * Of the run, from the times of ranks that waits have divided. Its wall time is 0 where there are no ranks to compare, or no MPI.
+ */
+AR_MUST_CHECK enum ar_status ar_efficiency_of_run(struct ar_efficiency *out,
+                                                  const struct ar_profile *p,
+                                                  const struct ar_waits *w);
+
 /* `w` is by node, and of the same profile; NULL: nothing is split. */
 AR_MUST_CHECK enum ar_status ar_efficiencies_build(struct ar_efficiencies *out,
                                                    const struct ar_by_function *b,

@@ -586,28 +586,6 @@ static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
     return find_imports(e) < 0 ? AR_NOMEM : find_stories(e);
 }
 
-/* As it is of the times of ranks that waits have divided already. */
-static enum ar_status find_efficiency(struct ar_evidence *e)
-{
-    size_t n = e->p->n_roots;
-    struct ar_rank_time *ranks = calloc(n + 1, sizeof *ranks);
-    double *waiting_ns = calloc(n + 1, sizeof *waiting_ns);
-    bool has_memory = ranks && waiting_ns, has_mpi = false;
-
-    for (size_t i = 0; i < n && has_memory; i++) {
-        ranks[i].wall_ns = e->p->processes[i].wall_ns;
-        ranks[i].mpi_ns = (uint64_t)(e->w.times[i].waiting_ns + e->w.times[i].communicating_ns);
-        ranks[i].setup_ns = (uint64_t)e->w.times[i].setting_up_ns;
-        waiting_ns[i] = e->w.times[i].waiting_ns;
-        has_mpi = has_mpi || ranks[i].mpi_ns;
-    }
-    if (has_memory && has_mpi && n > 1)
-        e->out->efficiency = ar_efficiency_of(ranks, e->w.n_calls ? waiting_ns : NULL, n);
-    free(ranks);
-    free(waiting_ns);
-    return has_memory ? AR_OK : AR_NOMEM;
-}
-
 /* Of caller pairs neither paths nor waits are known, and every rule is about one of these. */
 enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
                                 const struct ar_mpi *m, const char *path)
@@ -622,7 +600,7 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
         return AR_OK;
     status = gather(&e, m);
     if (status == AR_OK)
-        status = find_efficiency(&e);
+        status = ar_efficiency_of_run(&out->efficiency, p, &e.w);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && status == AR_OK && !e.bad; i++)
         rules[i](&e);
     if (e.bad)
