@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/call_paths.h"
 
+#include "analysis/own_time.h"
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -23,13 +24,6 @@ void ar_call_paths_close(struct ar_call_paths *c)
     free(c->of_node);
     ar_idmap_free(&c->ids);
     *c = (struct ar_call_paths){0};
-}
-
-static bool is_in_c(const struct ar_profile *p, uint32_t node)
-{
-    uint32_t kind = p->functions[p->nodes[node].function].kind;
-
-    return kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_UNASSIGNED;
 }
 
 static uint32_t add_path(struct ar_call_paths *c, uint32_t parent, uint32_t node, uint64_t key)
@@ -66,7 +60,7 @@ static uint32_t below(struct ar_call_paths *c, uint32_t parent, uint32_t node)
     uint64_t key = key_of(c->p, parent, node);
     uint32_t id;
 
-    if (is_in_c(c->p, node) && parent != AR_PATH_UNKNOWN)
+    if (ar_is_callers_own(c->p, node) && parent != AR_PATH_UNKNOWN)
         return parent;
     id = ar_idmap_get(&c->ids, key, AR_NO_ID);
     return id == AR_NO_ID ? add_path(c, parent, node, key) : id;

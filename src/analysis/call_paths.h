@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * call_paths: call paths as those who look for causes see them: from which line a function was called does not matter,
- * unless it is MPI's or an import, and functions in C are part of their callers.
+ * unless it is MPI's or an import, and functions in C are part of their callers (own_time.h).
  *
  * Life cycle: over a profile, which must outlive it; paths are found when they are first asked for.
  * Threads: one owner.

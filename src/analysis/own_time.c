@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/own_time.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_in_c(const struct ar_profile *p, uint32_t node)
+static bool passes_on(const struct ar_profile *p, const struct ar_function *f)
 {
-    uint32_t kind = p->functions[p->nodes[node].function].kind;
+    static const char *const names[] = {"_wrapfunc", "_wrapit", "_wrapreduction",
+                                        "_wrapreduction_any_all"};
+    const char *file = ar_strtab_text(&p->strings, f->file);
+    const char *name = ar_strtab_text(&p->strings, f->name);
 
-    return kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_UNASSIGNED;
+    if (strcmp(file, "<__array_function__ internals>") == 0)
+        return true;
+    if (ar_ends_with(file, "core/overrides.py"))
+        return strstr(file, "/numpy/") != NULL;
+    if (!ar_ends_with(file, "core/fromnumeric.py"))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+bool ar_is_callers_own(const struct ar_profile *p, uint32_t node)
+{
+    const struct ar_function *f = &p->functions[p->nodes[node].function];
+
+    return f->kind == AR_FUNCTION_BUILTIN || f->kind == AR_FUNCTION_UNASSIGNED ||
+           (f->kind == AR_FUNCTION_PYTHON && passes_on(p, f));
 }
 
 /* Parents come first, so that each finds its parent's answer. */
@@ -20,7 +42,8 @@ static void list_nodes(struct ar_own_time *own)
     for (uint32_t node = 0; node < p->n_nodes; node++) {
         uint32_t parent = p->nodes[node].parent;
 
-        own->owner[node] = is_in_c(p, node) && parent != AR_NO_ID ? own->owner[parent] : node;
+        own->owner[node] =
+            ar_is_callers_own(p, node) && parent != AR_NO_ID ? own->owner[parent] : node;
 
         uint32_t function = p->nodes[own->owner[node]].function;
 

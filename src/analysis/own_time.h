@@ -2,7 +2,8 @@
 /*
  * own_time: the time of a function with what it calls in C, rank by rank.
  *
- * A function in C has no line of its own, so its time counts for the function of the program that called it. The time of
+ * A function in C has no line of its own, so its time counts for the function of the program that called it. Nor do numpy's
+ * functions that pass calls on say anything. The time of
  * both together was measured, even where it is not known how much of it is whose. The table Imbalance, findings
  * and `allranks ranks` compare ranks by this time, so that all of them show the same figure.
  *
@@ -18,6 +19,12 @@
 #pragma once
 
 #include "analysis/totals.h"
+
+/*
+ * Whether the time of a node counts for its caller: a function in C, or one of those by which numpy passes calls of its
+ * functions on, which have no name that a user knows.
+ */
+bool ar_is_callers_own(const struct ar_profile *p, uint32_t node);
 
 struct ar_own_time {
     const struct ar_profile *p;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/wait_reasons.h"
 
+#include "analysis/own_time.h"
+
 #include <stdlib.h>
 
 #define MOST_INDIRECT 0.1
@@ -15,14 +17,9 @@ size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all
     return i;
 }
 
-static bool is_in_c(uint32_t kind)
-{
-    return kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_UNASSIGNED;
-}
-
 uint32_t ar_to_blame(const struct ar_profile *p, uint32_t node)
 {
-    while (is_in_c(p->functions[p->nodes[node].function].kind) && p->nodes[node].parent != AR_NO_ID)
+    while (ar_is_callers_own(p, node) && p->nodes[node].parent != AR_NO_ID)
         node = p->nodes[node].parent;
     return node;
 }

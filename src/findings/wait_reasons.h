@@ -14,7 +14,7 @@
 
 #include "analysis/waits.h"
 
-/* Whoever calls a function in C is to blame, not that. */
+/* The caller of a function in C is to blame, not the function: see own_time.h. */
 uint32_t ar_to_blame(const struct ar_profile *p, uint32_t node);
 /* How many of these, the largest first, have nearly all of it: of many ranks a few were late once or twice. */
 size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all_ns, double part);
