@@ -75,11 +75,22 @@ static const char *name_of_package(const char *file, char *room)
     return room;
 }
 
-static bool is_package(const struct ar_profile *p, const struct ar_function *f)
+static bool is_module(const struct ar_profile *p, const struct ar_function *f)
 {
     return f->kind == AR_FUNCTION_PYTHON &&
-           strcmp(ar_strtab_text(&p->strings, f->name), "<module>") == 0 &&
-           ar_ends_with(ar_strtab_text(&p->strings, f->file), "/__init__.py");
+           strcmp(ar_strtab_text(&p->strings, f->name), "<module>") == 0;
+}
+
+static bool is_package(const struct ar_profile *p, const struct ar_function *f)
+{
+    return is_module(p, f) && ar_ends_with(ar_strtab_text(&p->strings, f->file), "/__init__.py");
+}
+
+bool ar_is_top_level(const struct ar_profile *p, uint32_t function)
+{
+    const struct ar_function *f = &p->functions[function];
+
+    return is_module(p, f) && !is_package(p, f);
 }
 
 /* Of a list of functions that is longer the first ones. */

@@ -15,5 +15,7 @@
 
 #define AR_NAME_BYTES 256 /* what is longer is cut: a name may be as long as a file */
 
+/* The code of a module that is no package: it is named after its file. */
+bool ar_is_top_level(const struct ar_profile *p, uint32_t function);
 /* In `room`, or as the profile has it, or a part of that. */
 const char *ar_plain_name(const struct ar_profile *p, uint32_t function, char *room);

@@ -54,6 +54,8 @@ struct command {
     bool json, csv;
     size_t n_rows, n_columns;
     double all_ns; /* wall time of all ranks */
+    struct ar_child_waits children;
+    struct ar_wait_words words;
 };
 
 /* ---- in words --------------------------------------------------------------------------------- */
@@ -110,7 +112,7 @@ static void print_waits(const struct command *c)
 
         if (c->n_rows == DEFAULT_ROWS ? n_lines + 3 > SCREEN_LINES : c->n_rows && i >= c->n_rows)
             break;
-        ar_put_wait(&text, &c->p, &c->w.sites[i], c->all_ns);
+        ar_put_wait(&text, &c->words, &c->w.sites[i]);
         ar_bytes_u8(&text, 0);
         ar_print("%s%3zu%s  ", ar_bold(), i + 1, ar_plain());
         n_lines +=
@@ -149,7 +151,7 @@ static void print_cause(const struct command *c, const struct ar_wait_cause *cau
 
     ar_put_words(&text, ar_show_process(&c->p, cause->process));
     ar_put_words(&text, cause->indirect_ns > cause->ns / 2 ? ", through others: " : ": ");
-    ar_put_cause(&text, &c->p, cause->node, cause->with_callees);
+    ar_put_cause(&text, &c->words, cause->node, cause->with_callees, cause->process);
     ar_bytes_u8(&text, 0);
     ar_print(" ");
     if (!text.bad)
@@ -185,7 +187,7 @@ static int print_one(const struct command *c)
     struct ar_bytes text = {0};
 
     print_head(c);
-    ar_put_wait(&text, &c->p, site, c->all_ns);
+    ar_put_wait(&text, &c->words, site);
     ar_bytes_u8(&text, 0);
     ar_print("\n");
     if (!text.bad)
@@ -260,6 +262,7 @@ static int show(struct command *c)
 {
     for (size_t i = 0; i < c->p.n_roots; i++)
         c->all_ns += (double)c->p.processes[i].wall_ns;
+    c->words = (struct ar_wait_words){.p = &c->p, .children = &c->children, .all_ns = c->all_ns};
     if (c->json)
         return ar_waits_json(&c->p, &c->w);
     if (c->csv)
@@ -281,6 +284,20 @@ static int choose_ranks(struct command *c)
     if (ar_ranks_choose(&c->p, c->ranks, c->of) < 0)
         return ar_complain("--ranks %s: no such ranks (try: --ranks 0-3,8)", c->ranks);
     return AR_EXIT_OK;
+}
+
+static enum ar_status find_waits(struct command *c)
+{
+    struct ar_totals t;
+    enum ar_status status = ar_totals_build(&t, &c->p);
+
+    if (status < 0)
+        return status;
+    status = ar_waits_build_with(&c->w, &c->p, &t, c->of);
+    if (status == AR_OK)
+        status = ar_child_waits_build(&c->children, &c->p, &t);
+    ar_totals_free(&t);
+    return status;
 }
 
 int ar_command_waits(int argc, char **argv)
@@ -311,10 +328,11 @@ int ar_command_waits(int argc, char **argv)
         return ar_complain("out of memory");
     }
     status = choose_ranks(&c);
-    if (status == AR_EXIT_OK && ar_waits_build(&c.w, &c.p, c.of) < 0)
+    if (status == AR_EXIT_OK && find_waits(&c) < 0)
         status = ar_complain("out of memory");
     else if (status == AR_EXIT_OK)
         status = show(&c);
+    ar_child_waits_free(&c.children);
     ar_waits_free(&c.w);
     free(c.of);
     ar_profile_free(&c.p);

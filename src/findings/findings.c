@@ -3,7 +3,6 @@
 
 #include "analysis/imbalance.h"
 #include "analysis/names.h"
-#include "findings/child_waits.h"
 #include "findings/wait_words.h"
 #include "findings/words.h"
 
@@ -123,9 +122,13 @@ const char *ar_show_culprit(const struct ar_profile *p, uint32_t function)
     char *text = ar_text_buffer();
     const char *line = ar_show_line(p, ar_place_of_function(p, function));
 
-    snprintf(text, AR_TEXT_BYTES, "%s %s",
-             *line ? line : ar_function_kind_name(p->functions[function].kind),
-             ar_function_name(p, function));
+    if (ar_is_top_level(p, function))
+        snprintf(text, AR_TEXT_BYTES, "the top level of %s",
+                 ar_file_name(ar_strtab_text(&p->strings, p->functions[function].file)));
+    else
+        snprintf(text, AR_TEXT_BYTES, "%s %s",
+                 *line ? line : ar_function_kind_name(p->functions[function].kind),
+                 ar_function_name(p, function));
     return text;
 }
 
@@ -384,11 +387,13 @@ static enum ar_status find_stories(struct ar_evidence *e)
 static void put_story(struct ar_bytes *text, const struct ar_evidence *e,
                       const struct ar_story *story)
 {
+    struct ar_wait_words words = {.p = e->p, .children = &e->children, .all_ns = e->all_ns};
+
     if (story->is_rest)
-        ar_put_part_of_wait(text, e->p, story->site, story->here_ns,
-                            story->reason.n_late ? &story->reason : NULL, e->all_ns);
+        ar_put_part_of_wait(text, &words, story->site, story->here_ns,
+                            story->reason.n_late ? &story->reason : NULL);
     else
-        ar_put_wait_for(text, e->p, story->site, story->here_ns, &story->reason, e->all_ns);
+        ar_put_wait_for(text, &words, story->site, story->here_ns, &story->reason);
 }
 
 /* The command shows all waits of the line: where the sentence is about a part of them, it names both. */
@@ -429,7 +434,6 @@ void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *ru
     for (size_t i = 0; i < n_late && late; i++)
         late[i] = shares[i].process;
     put_story(&text, e, story);
-    ar_put_words(&text, ar_show_child_wait(e, story->function, story->late));
     ar_put_words(&text, more);
     put_more(&text, story);
     ar_bytes_u8(&text, 0);
@@ -579,6 +583,7 @@ static void keep_the_first(struct ar_findings *f)
 static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 {
     if (ar_own_time_open(&e->own, e->p, e->t) < 0 ||
+        ar_child_waits_build(&e->children, e->p, e->t) < 0 ||
         ar_waits_build_with(&e->w, e->p, e->t, NULL) < 0 ||
         ar_mpi_table(m, AR_MPI_BY_PATH, &e->out->calls, &e->out->n_calls) < 0 ||
         ar_mpi_requests(m, &e->requests, &e->n_requests) < 0)
@@ -611,6 +616,7 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
         ar_findings_free(out);
     ar_waits_free(&e.w);
     ar_own_time_close(&e.own);
+    ar_child_waits_free(&e.children);
     for (size_t i = 0; i < e.n_reasons; i++)
         ar_reasons_free(&e.reasons[i]);
     free(e.reasons);

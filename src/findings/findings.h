@@ -80,6 +80,7 @@ struct ar_evidence {
     struct ar_mpi_request_row *requests;
     size_t n_requests;
     struct ar_own_time own;
+    struct ar_child_waits children;
     double *importing_ns; /* by root: in imports, but for what MPI did meanwhile */
     struct ar_findings *out;
     bool bad; /* no memory */

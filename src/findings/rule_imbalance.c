@@ -8,7 +8,7 @@
  * Says how long the slowest rank takes and the mean, and who waited for that.
  */
 #include "analysis/imbalance.h"
-#include "findings/child_waits.h"
+#include "findings/findings.h"
 #include "findings/words.h"
 
 #include <stdio.h>
@@ -68,6 +68,18 @@ static const char *show_workers(const struct ar_evidence *e, const struct uneven
     return text;
 }
 
+/* ", waiting for a child process (gcc -c x.c)", where that is what the function does. */
+static const char *show_child(const struct ar_evidence *e, const struct ar_story *story,
+                              const struct uneven *u)
+{
+    char *text = ar_text_buffer();
+
+    text[0] = '\0';
+    if (e->children.is_wait[story->function])
+        snprintf(text, AR_TEXT_BYTES, ", waiting for %s", ar_show_child(&e->children, u->slowest));
+    return text;
+}
+
 static void tell(struct ar_evidence *e, struct ar_story *story, const struct uneven *u)
 {
     struct ar_finding *f = ar_finding_add(e, "imbalance", story->waited_ns);
@@ -79,7 +91,7 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct une
         e, f, "%s takes %s on %s and %s on average%s%s; the other ranks waited %s in all (%s) %s",
         ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
         ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns), show_workers(e, u),
-        ar_show_child_wait(e, story->function, u->slowest), ar_show_duration(story->waited_ns),
+        show_child(e, story, u), ar_show_duration(story->waited_ns),
         ar_show_share(story->waited_ns / e->all_ns), show_where(e, story));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, story->function));
     ar_finding_about(e, f, &u->slowest, 1);

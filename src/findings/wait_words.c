@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/wait_words.h"
 
+#include "analysis/names.h"
 #include "base/text.h"
 #include "findings/words.h"
 
@@ -34,16 +35,27 @@ void ar_put_shell_word(struct ar_bytes *out, const char *word)
 
 /* ---- a function ------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct ar_profile *p, uint32_t node)
+/* "solver.py:61 solve"; "the top level of heat.py"; "region assemble". */
+static void put_function(struct ar_bytes *out, const struct ar_profile *p, uint32_t node)
 {
-    return ar_strtab_text(&p->strings, p->functions[p->nodes[node].function].name);
+    uint32_t function = p->nodes[node].function;
+    const char *place = ar_show_place(p, node);
+    const char *name = ar_plain_name(p, function, ar_text_buffer());
+
+    if (ar_is_top_level(p, function)) {
+        ar_put_words(out, "the top level of ");
+        ar_put_words(out, ar_file_name(ar_strtab_text(&p->strings, p->functions[function].file)));
+        return;
+    }
+    ar_put_words(out, place);
+    ar_put_words(out, *place && *name ? " " : "");
+    ar_put_words(out, *place || *name ? name : "code outside of Python functions");
 }
 
-/* Modules of Python itself and what is installed beside them: files that few of its users have written. */
-static bool is_installed(const struct ar_profile *p, uint32_t node)
+bool ar_is_installed(const struct ar_profile *p, uint32_t function)
 {
     static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
-    const char *file = ar_strtab_text(&p->strings, p->functions[p->nodes[node].function].file);
+    const char *file = ar_strtab_text(&p->strings, p->functions[function].file);
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(file, parts[i]))
@@ -51,39 +63,79 @@ static bool is_installed(const struct ar_profile *p, uint32_t node)
     return ar_starts_with(file, "<frozen");
 }
 
-/* The function of the program that has called installed code; nothing where all is installed, or none of it. */
+/* The function of the program that has called installed code; AR_NO_ID where all is installed. */
+static uint32_t users_own(const struct ar_profile *p, uint32_t node)
+{
+    while (node != AR_NO_ID && (p->functions[p->nodes[node].function].kind != AR_FUNCTION_PYTHON ||
+                                ar_is_installed(p, p->nodes[node].function)))
+        node = p->nodes[node].parent;
+    return node;
+}
+
 static void put_caller(struct ar_bytes *out, const struct ar_profile *p, uint32_t node)
 {
-    if (!is_installed(p, node))
-        return;
-    while (node != AR_NO_ID && (p->functions[p->nodes[node].function].kind != AR_FUNCTION_PYTHON ||
-                                is_installed(p, node)))
-        node = p->nodes[node].parent;
-    if (node == AR_NO_ID)
+    uint32_t caller = users_own(p, node);
+
+    if (!ar_is_installed(p, p->nodes[node].function) || caller == AR_NO_ID)
         return;
     ar_put_words(out, " (from ");
-    ar_put_words(out, ar_show_place(p, node));
-    ar_put_words(out, " ");
-    ar_put_words(out, name_of(p, node));
+    put_function(out, p, caller);
     ar_put_words(out, ")");
 }
 
-void ar_put_cause(struct ar_bytes *out, const struct ar_profile *p, uint32_t node,
-                  bool with_callees)
+/* Which function of Python's library waits is of no interest. */
+static void put_child_wait(struct ar_bytes *out, const struct ar_wait_words *w, uint32_t node,
+                           uint32_t process)
+{
+    uint32_t caller = users_own(w->p, node);
+
+    ar_put_words(out, "waiting for ");
+    ar_put_words(out, ar_show_child(w->children, process));
+    if (caller != AR_NO_ID) {
+        ar_put_words(out, " in ");
+        put_function(out, w->p, caller);
+    }
+}
+
+static bool is_child_wait(const struct ar_wait_words *w, uint32_t node, bool with_callees)
+{
+    return w->children->is_wait[w->p->nodes[node].function] && !with_callees;
+}
+
+void ar_put_cause(struct ar_bytes *out, const struct ar_wait_words *w, uint32_t node,
+                  bool with_callees, uint32_t process)
 {
     if (node == AR_NO_ID) {
         ar_put_words(out, "what is not known");
         return;
     }
-    node = ar_to_blame(p, node);
-
-    const char *place = ar_show_place(p, node), *name = name_of(p, node);
-
-    ar_put_words(out, place);
-    ar_put_words(out, *place && *name ? " " : "");
-    ar_put_words(out, *place || *name ? name : "code outside of Python functions");
+    node = ar_to_blame(w->p, node);
+    if (is_child_wait(w, node, with_callees)) {
+        put_child_wait(out, w, node, process);
+        return;
+    }
+    put_function(out, w->p, node);
     ar_put_words(out, with_callees ? " and the functions it calls" : "");
-    put_caller(out, p, node);
+    put_caller(out, w->p, node);
+}
+
+/* "spent it in solver.py:61 solve", "spent it waiting for a child process". */
+static void put_spent(struct ar_bytes *out, const struct ar_wait_words *w,
+                      const struct ar_wait_reason *reason, uint32_t process)
+{
+    bool is_wait = reason->node != AR_NO_ID &&
+                   is_child_wait(w, ar_to_blame(w->p, reason->node), reason->with_callees);
+
+    ar_put_words(out, is_wait ? " " : " in ");
+    ar_put_cause(out, w, reason->node, reason->with_callees, process);
+}
+
+/* The rank that a reason is about; AR_NO_ID: several. */
+static uint32_t only_rank(const struct ar_wait_reason *reason)
+{
+    bool is_one = ar_n_main_shares(reason->late, reason->n_late, reason->ns, AR_MOST_LATE) == 1;
+
+    return is_one ? reason->late->process : AR_NO_ID;
 }
 
 /* ---- a wait ----------------------------------------------------------------------------------- */
@@ -112,7 +164,7 @@ static bool has(const struct ranks *r, uint32_t process)
     return false;
 }
 
-/* Nobody waits for himself. */
+/* No rank waits for itself. */
 static void take_out(struct ranks *r, uint32_t process)
 {
     size_t n = 0;
@@ -145,17 +197,16 @@ static void put_where(struct ar_bytes *out, const struct ar_profile *p,
     ar_put_words(out, ar_show_operation(p, site->node));
 }
 
-static void put_waiting(struct ar_bytes *out, const struct ar_profile *p,
-                        const struct ar_wait_site *site, const struct ranks *waiting, double ns,
-                        double all_ns)
+static void put_waiting(struct ar_bytes *out, const struct ar_wait_words *w,
+                        const struct ar_wait_site *site, const struct ranks *waiting, double ns)
 {
-    ar_put_words(out, ar_show_ranks(p, waiting->processes, waiting->n));
+    ar_put_words(out, ar_show_ranks(w->p, waiting->processes, waiting->n));
     ar_put_words(out, " waited ");
     ar_put_words(out, ar_show_duration(ns));
     ar_put_words(out, " (");
-    ar_put_words(out, ar_show_share(ns / all_ns));
+    ar_put_words(out, ar_show_share(ns / w->all_ns));
     ar_put_words(out, ")");
-    put_where(out, p, site);
+    put_where(out, w->p, site);
 }
 
 static void put_late(struct ar_bytes *out, const struct ar_profile *p, const struct ranks *late,
@@ -184,8 +235,8 @@ static void put_calls(struct ar_bytes *out, const struct ar_wait_site *site)
     ar_put_words(out, ar_show_items(site->n, "call", "calls"));
 }
 
-/* Who was in it is said again only where that is somebody else than those who were late. */
-static void put_reason(struct ar_bytes *out, const struct ar_profile *p,
+/* The ranks that were in it are named again only where they are other ranks than the late ones. */
+static void put_reason(struct ar_bytes *out, const struct ar_wait_words *w,
                        const struct ar_wait_site *site, const struct ar_wait_reason *reason,
                        double share, const struct ranks *late, bool are_mutual)
 {
@@ -198,7 +249,7 @@ static void put_reason(struct ar_bytes *out, const struct ar_profile *p,
             ar_put_words(out, " ");
         }
         ar_put_words(out, "because of ");
-        ar_put_words(out, who.processes ? ar_show_ranks(p, who.processes, who.n) : "");
+        ar_put_words(out, who.processes ? ar_show_ranks(w->p, who.processes, who.n) : "");
         free(who.processes);
     } else if (are_mutual) {
         ar_put_words(out, "; ");
@@ -208,14 +259,13 @@ static void put_reason(struct ar_bytes *out, const struct ar_profile *p,
         ar_put_words(out, late->n == 1 ? ", which spent " : ", who spent ");
         put_part(out, site, share);
     }
-    ar_put_words(out, " in ");
-    ar_put_cause(out, p, reason->node, reason->with_callees);
+    put_spent(out, w, reason, only_rank(reason));
 }
 
 /* Where no reason has a good part of it, how often says more than a reason that has little. */
-void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_profile *p,
+void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_wait_words *w,
                          const struct ar_wait_site *site, double ns,
-                         const struct ar_wait_reason *reason, double all_ns)
+                         const struct ar_wait_reason *reason)
 {
     struct ranks late = ranks_of(site->late, site->n_late, site->waited_ns, AR_MOST_LATE);
     struct ranks waiting =
@@ -226,10 +276,10 @@ void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_profile *p,
 
         if (late.n == 1)
             take_out(&waiting, late.processes[0]);
-        put_waiting(out, p, site, &waiting, ns, all_ns);
-        put_late(out, p, &late, are_mutual);
+        put_waiting(out, w, site, &waiting, ns);
+        put_late(out, w->p, &late, are_mutual);
         if (reason && reason->ns >= LEAST_KNOWN * ns)
-            put_reason(out, p, site, reason, reason->ns / ns, &late, are_mutual);
+            put_reason(out, w, site, reason, reason->ns / ns, &late, are_mutual);
         else
             put_calls(out, site);
         if (ar_unknown_share(site) >= MOST_IN_DOUBT)
@@ -243,27 +293,27 @@ void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_profile *p,
     free(waiting.processes);
 }
 
-void ar_put_wait(struct ar_bytes *out, const struct ar_profile *p, const struct ar_wait_site *site,
-                 double all_ns)
+void ar_put_wait(struct ar_bytes *out, const struct ar_wait_words *w,
+                 const struct ar_wait_site *site)
 {
     struct ar_wait_reasons reasons;
 
-    if (ar_reasons_build(&reasons, p, site) < 0) {
+    if (ar_reasons_build(&reasons, w->p, site) < 0) {
         out->bad = true;
         return;
     }
 
     size_t first_known = reasons.n && reasons.items[0].function == AR_NO_ID;
 
-    ar_put_part_of_wait(out, p, site, site->waited_ns,
-                        first_known < reasons.n ? &reasons.items[first_known] : NULL, all_ns);
+    ar_put_part_of_wait(out, w, site, site->waited_ns,
+                        first_known < reasons.n ? &reasons.items[first_known] : NULL);
     ar_reasons_free(&reasons);
 }
 
 /* Where one rank is to blame it is what others waited for, directly or not. */
-static void put_wait_for_one(struct ar_bytes *out, const struct ar_profile *p,
+static void put_wait_for_one(struct ar_bytes *out, const struct ar_wait_words *w,
                              const struct ar_wait_site *site, double ns,
-                             const struct ar_wait_reason *reason, double all_ns)
+                             const struct ar_wait_reason *reason)
 {
     struct ranks waiting =
         ranks_of(site->waiting, site->n_waiting, site->waited_ns, AR_MOST_WAITING);
@@ -273,22 +323,21 @@ static void put_wait_for_one(struct ar_bytes *out, const struct ar_profile *p,
         return;
     }
     take_out(&waiting, reason->late->process);
-    put_waiting(out, p, site, &waiting, ns, all_ns);
+    put_waiting(out, w, site, &waiting, ns);
     ar_put_words(out, reason->indirect ? " because of " : " for ");
-    ar_put_words(out, ar_show_process(p, reason->late->process));
+    ar_put_words(out, ar_show_process(w->p, reason->late->process));
     ar_put_words(out, ", which spent ");
     put_part(out, site, reason->ns / ns);
-    ar_put_words(out, " in ");
-    ar_put_cause(out, p, reason->node, reason->with_callees);
+    put_spent(out, w, reason, reason->late->process);
     free(waiting.processes);
 }
 
-void ar_put_wait_for(struct ar_bytes *out, const struct ar_profile *p,
+void ar_put_wait_for(struct ar_bytes *out, const struct ar_wait_words *w,
                      const struct ar_wait_site *site, double ns,
-                     const struct ar_wait_reason *reason, double all_ns)
+                     const struct ar_wait_reason *reason)
 {
-    if (ar_n_main_shares(reason->late, reason->n_late, reason->ns, AR_MOST_LATE) == 1)
-        put_wait_for_one(out, p, site, ns, reason, all_ns);
+    if (only_rank(reason) != AR_NO_ID)
+        put_wait_for_one(out, w, site, ns, reason);
     else
-        ar_put_part_of_wait(out, p, site, ns, reason, all_ns);
+        ar_put_part_of_wait(out, w, site, ns, reason);
 }

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "runtime/family.h"
 #include "runtime/recording.h"
+#include "runtime/started.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -78,9 +79,11 @@ static void our_exit(int status)
     _exit(status);
 }
 
-static void before_exec(void)
+/* In a child of fork or vfork its parent waits for it; a process that becomes another program is no child of a recorded one. */
+static void before_exec(char *const arguments[])
 {
     ar_family_expect();
+    ar_started_note(arguments, (uint32_t)getppid());
     ar_recording_is_replaced(true);
 }
 
@@ -95,21 +98,21 @@ static int after_failed_exec(void)
 
 static int our_execv(const char *path, char *const arguments[])
 {
-    before_exec();
+    before_exec(arguments);
     execv(path, arguments);
     return after_failed_exec();
 }
 
 static int our_execve(const char *path, char *const arguments[], char *const environment[])
 {
-    before_exec();
+    before_exec(arguments);
     execve(path, arguments, with_ours(environment));
     return after_failed_exec();
 }
 
 static int our_fexecve(int fd, char *const arguments[], char *const environment[])
 {
-    before_exec();
+    before_exec(arguments);
     fexecve(fd, arguments, with_ours(environment));
     return after_failed_exec();
 }
@@ -119,6 +122,7 @@ static int our_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_
                            char *const environment[])
 {
     ar_family_expect();
+    ar_started_note(arguments, (uint32_t)getpid());
     return posix_spawn(pid, path, actions, attributes, arguments, with_ours(environment));
 }
 
@@ -127,12 +131,14 @@ static int our_posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file
                             char *const environment[])
 {
     ar_family_expect();
+    ar_started_note(arguments, (uint32_t)getpid());
     return posix_spawnp(pid, name, actions, attributes, arguments, with_ours(environment));
 }
 
 static int our_system(const char *command)
 {
     ar_family_expect();
+    ar_started_note_line(command, (uint32_t)getpid());
     return system(command); // NOLINT(cert-env33-c): it is the program's own call
 }
 

@@ -21,6 +21,7 @@
 #include "runtime/sites.h"
 #include "runtime/spawning.h"
 #include "runtime/spending.h"
+#include "runtime/started.h"
 #include "runtime/tree.h"
 
 #include <errno.h>
@@ -231,6 +232,7 @@ static void say_written(const char *path, const struct ar_profile *p)
 static void close_live_file(void)
 {
     ar_threads_stop();
+    ar_started_write(recording.identity.pid, recording.identity.pid_start);
     ar_livemap_stamp();
     __atomic_store_n(&ar_live_header()->state, AR_LIVE_FINISHED, __ATOMIC_RELEASE);
     recording.finished = true;
@@ -860,6 +862,7 @@ static void complete_children(void)
 static void pause_recording(bool goes_on)
 {
     if (goes_on) {
+        ar_started_write(recording.identity.pid, recording.identity.pid_start);
         ar_livemap_stamp();
     } else {
         hold_timers_back();
@@ -1052,6 +1055,7 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
     check_output();
     ar_family_begin(&recording.identity);
     prepare_to_keep();
+    ar_started_open();
     pass_on(options->children);
     pthread_atfork(before_fork, in_parent, in_child);
     atexit(at_exit);
