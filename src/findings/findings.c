@@ -13,10 +13,11 @@
 
 /* The special before the general: what one has told the next ones leave alone. */
 static void (*const rules[])(struct ar_evidence *e) = {
-    ar_rule_io_on_one_rank,   ar_rule_pickling,    ar_rule_small_messages, ar_rule_idle_ranks,
-    ar_rule_slow_node,        ar_rule_late_sender, ar_rule_late_receiver,  ar_rule_serial_phase,
-    ar_rule_imbalance,        ar_rule_wait,        ar_rule_no_overlap,     ar_rule_imports,
-    ar_rule_oversubscription, ar_rule_overhead,
+    ar_rule_io_on_one_rank, ar_rule_pickling,         ar_rule_small_messages,
+    ar_rule_idle_ranks,     ar_rule_slow_node,        ar_rule_late_sender,
+    ar_rule_late_receiver,  ar_rule_serial_phase,     ar_rule_imbalance,
+    ar_rule_wait,           ar_rule_polling,          ar_rule_no_overlap,
+    ar_rule_imports,        ar_rule_oversubscription, ar_rule_overhead,
 };
 
 bool ar_is_worth_saying(const struct ar_evidence *e, double ns)

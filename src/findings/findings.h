@@ -148,6 +148,7 @@ struct ar_busy_time *ar_times_in(struct ar_evidence *e, uint32_t function);
 
 void ar_rule_io_on_one_rank(struct ar_evidence *e);
 void ar_rule_pickling(struct ar_evidence *e);
+void ar_rule_polling(struct ar_evidence *e);
 void ar_rule_idle_ranks(struct ar_evidence *e);
 void ar_rule_slow_node(struct ar_evidence *e);
 void ar_rule_late_sender(struct ar_evidence *e);

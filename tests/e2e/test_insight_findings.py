@@ -21,7 +21,7 @@ MOST = 7
 SCREEN_LINES = 24
 RULES = {
     "imbalance", "serial_phase", "late_sender", "late_receiver", "wait", "pickling", "small_messages", "no_overlap",
-    "io_on_one_rank", "imports", "idle_ranks", "slow_node", "oversubscription", "overhead",
+    "io_on_one_rank", "imports", "idle_ranks", "slow_node", "oversubscription", "overhead", "polling",
 }  # fmt: skip
 PROCESSORS = len(os.sched_getaffinity(0))
 HELD_BACK = workload("held_back.py")
