@@ -19,7 +19,7 @@ from pathlib import Path
 
 NAMED = re.compile(r"(class|list|rule)\s+(\w+)\s*=\s*(.*)$")
 LINE = re.compile(r"(\w+)\s+(\w+)\s+([c-])\s+(\w+)\s+\((.*?)\)\s*(.*)$")
-KEY = re.compile(r"\b(out|in|to|from|on|posts|prepares|makes|finds|frees|names|matches|matched): *")
+KEY = re.compile(r"\b(out|in|room|to|from|on|posts|prepares|makes|finds|frees|names|matches|matched): *")
 SYNCS = ("none", "barrier", "all", "from_root", "to_root", "scan", "send", "receive", "unknown")
 REQUESTS = ("send", "receive", "collective", "rma", "known", "read", "write", "other")
 
@@ -218,7 +218,7 @@ def tag_in(f: Function) -> str:
 
 def note_post(f: Function) -> list[str]:
     kind = f.keys.get("posts") or f.keys["prepares"]
-    out, into = f.keys.get("out", "0"), f.keys.get("in", "0")
+    out, into = f.keys.get("out", "0"), f.keys.get("in") or f.keys.get("room", "0")
     lines = []
     if "to" in f.keys and "from" in f.keys and kind != "rma":  # it has two peers
         lines.append(f"    ar_mpi_out(call, {where_it_works(f)}, {f.keys['to']}, {tag_out(f)}, {out});")
@@ -239,6 +239,18 @@ def note_post(f: Function) -> list[str]:
     ]
 
 
+def takes_truncated(f: Function) -> bool:
+    """A message that is too long for its buffer is received, and others have gone on, although the call fails."""
+    posts = "posts" in f.keys or "prepares" in f.keys
+    return not posts and ("room" in f.keys or f.kind in ("collective", "neighbour"))
+
+
+def bytes_in(f: Function) -> str:
+    """Of a truncated message what there was room for: libraries report its whole length, or the room."""
+    into = f.keys.get("in", "0")
+    return f"rc == 0 ? {into} : at_most({into}, {f.keys['room']})" if "room" in f.keys else into
+
+
 def note_bytes(f: Function) -> list[str]:
     out, into = f.keys.get("out", "0"), f.keys.get("in", "0")
     if "to" in f.keys or "from" in f.keys:
@@ -246,7 +258,7 @@ def note_bytes(f: Function) -> list[str]:
         if "to" in f.keys:
             lines.append(f"    ar_mpi_out(call, {where_it_works(f)}, {f.keys['to']}, {tag_out(f)}, {out});")
         if "from" in f.keys:
-            lines.append(f"    ar_mpi_in(call, {where_it_works(f)}, {f.keys['from']}, {tag_in(f)}, {into});")
+            lines.append(f"    ar_mpi_in(call, {where_it_works(f)}, {f.keys['from']}, {tag_in(f)}, {bytes_in(f)});")
         return lines
     if f.sync != "none" or "out" in f.keys or "in" in f.keys:
         return [f"    ar_mpi_collective(call, {where_it_works(f)}, {root_of(f)}, {out}, {into});"]
@@ -306,6 +318,8 @@ def used_parameters(f: Function, body: list[str]) -> list[Parameter]:
     used = [p for p in f.parameters if re.search(rf"(?<![.>\w]){p.name}\b(?!\()", text)]
     if "matched" in f.keys:
         used.append(Parameter("", "uint64_t", "matched_on"))
+    if re.search(r"\brc\b", text):
+        used.append(Parameter("", "int", "rc"))
     return used
 
 
@@ -353,7 +367,8 @@ def after_call(f: Function) -> list[str]:
     lines = [f"    if (seen){' {' if body else ''}", "        ar_mpi_leave(&call);"]
     if body:
         arguments = ", ".join(["&call", *(p.name for p in used_parameters(f, body))])
-        lines += ["        if (rc == 0)", f"            note_{f.name}({arguments});", "    }"]
+        moved = "rc == 0 || is_truncated(rc)" if takes_truncated(f) else "rc == 0"
+        lines += [f"        if ({moved})", f"            note_{f.name}({arguments});", "    }"]
     if hook := HOOKS.get(f.name, ("", ""))[1]:
         lines.append(f"    {hook}")
     return lines

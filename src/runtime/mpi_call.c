@@ -541,8 +541,10 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
     bool told = r.kind == AR_REQUEST_RECEIVE;
     uint32_t peer = peer_of(call->abi, told ? done->source : r.peer);
 
+    uint64_t n_bytes = done->is_truncated && done->n_bytes > r.n_in ? r.n_in : done->n_bytes;
+
     if (tells_later(&r) && !is_without_peer(call->abi, &r))
-        count_received(call, &r, peer, done->n_bytes);
+        count_received(call, &r, peer, n_bytes);
     sync_completed(call, &r, peer, done->tag);
 }
 

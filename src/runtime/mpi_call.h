@@ -84,7 +84,10 @@ struct ar_mpi_post {
     int tag;
     enum ar_request_kind kind;
     bool is_persistent; /* prepared, and not active before it is started */
-    /* What is moved, each time; of what its status tells, only what is not known from that. */
+    /*
+     * What is moved, each time; of what its status tells, only what is not known from that. Of a receive
+     * `n_in` is the room for it.
+     */
     uint64_t n_out, n_in;
 };
 
@@ -96,10 +99,11 @@ void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t handle);
 /*
  * What is known of a request's end. Of one that was cancelled, or failed, nothing has moved. Libraries
  * leave it to chance what a status says that has nothing to say: `is_cancelled` is to be believed of
- * sends and receives, `source` of receives, `n_bytes` of receives and files.
+ * sends and receives, `source` of receives, `n_bytes` of receives and files. Of a message that was
+ * truncated `n_bytes` may be its whole length.
  */
 struct ar_mpi_done {
-    bool is_cancelled;
+    bool is_cancelled, is_truncated;
     int source, tag;
     uint64_t n_bytes;
 };

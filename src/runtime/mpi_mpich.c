@@ -36,6 +36,7 @@ typedef struct {
 #define MPI_GRAPH 1
 #define MPI_CART 2
 #define MPI_DIST_GRAPH 3
+#define MPI_ERR_TRUNCATE 14
 #define MPI_ERR_IN_STATUS 17
 #define MPI_ERR_PENDING 18
 #define AR_ABI ar_mpi_mpich

@@ -36,6 +36,7 @@ typedef struct {
 #define MPI_CART 1
 #define MPI_GRAPH 2
 #define MPI_DIST_GRAPH 3
+#define MPI_ERR_TRUNCATE 15
 #define MPI_ERR_IN_STATUS 18
 #define MPI_ERR_PENDING 19
 #define AR_ABI ar_mpi_openmpi

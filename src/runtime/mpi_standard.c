@@ -35,6 +35,7 @@ typedef struct {
 #define MPI_CART 211
 #define MPI_GRAPH 212
 #define MPI_DIST_GRAPH 213
+#define MPI_ERR_TRUNCATE 15
 #define MPI_ERR_PENDING 18
 #define MPI_ERR_IN_STATUS 19
 #define AR_ABI ar_mpi_standard

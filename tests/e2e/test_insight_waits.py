@@ -265,6 +265,22 @@ def charged_to_the_last(truth: Truth) -> dict[Blame, tuple[float, float]]:
     return {Blame(None, "sends_last"): (last - first, waited_in_all(truth, SEVERAL_AT_ONCE))}
 
 
+TRUNCATED = Fault("next", "late_sender", "Recv", {1: (0,)}, {0: "prepares_the_next"})
+
+
+def test_truncated_messages(mpi: Sandbox):
+    """They are received, although the call fails: the next message is not taken for them."""
+
+    def look() -> dict[str, str]:
+        truth, run = record(mpi, "planted_truncated.py", 2)
+        data = read_waits(mpi, run)
+        check_sums(truth, data)
+        assert data["unresolved"] == 0
+        return unlike_fault(truth, data, TRUNCATED)
+
+    assert not settled(look)
+
+
 # ---- objects ----
 
 OBJECTS = (

@@ -82,6 +82,19 @@ def test_requests_in_error(mpi: Sandbox):
     assert lost_of(mpi, "requests_in_error.allranks") == {}
 
 
+def test_bytes_of_truncated_messages(mpi: Sandbox):
+    """What there was room for, whatever the status says."""
+    plain = mpi.plain_ranks(2, workload("planted_truncated.py"))
+    done = mpi.recorded_ranks(2, workload("planted_truncated.py"))
+    assert (plain.code, done.code) == (0, 0), (plain, done)
+    assert done.out == plain.out
+    noted = json.loads(done.out)
+    assert noted["failed"] == noted["ways"]
+    nodes = mpi.report("planted_truncated.allranks").nodes
+    received = sum(node["bytes_in"] for node in nodes if node.kind == "mpi")
+    assert received == noted["room"] * noted["messages"]
+
+
 def test_messages_that_only_a_request_tells(mpi: Sandbox):
     done = mpi.recorded_ranks(2, workload("isendrecv_and_partitions.py"))
     assert done.code == 0, done
