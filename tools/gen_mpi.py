@@ -216,27 +216,41 @@ def tag_in(f: Function) -> str:
     return next((p.name for p in f.parameters if p.name in ("tag", "recvtag")), "0")
 
 
-def note_post(f: Function) -> list[str]:
-    kind = f.keys.get("posts") or f.keys["prepares"]
-    out, into = f.keys.get("out", "0"), f.keys.get("in") or f.keys.get("room", "0")
-    lines = []
-    if "to" in f.keys and "from" in f.keys and kind != "rma":  # it has two peers
-        lines.append(f"    ar_mpi_out(call, {where_it_works(f)}, {f.keys['to']}, {tag_out(f)}, {out});")
-        out = "0"
-    peer = f.keys.get("from") or f.keys.get("to") or root_of(f)
+def post(f: Function, kind: str, peer: str, tag: str, out: str, into: str) -> list[str]:
     return [
-        *lines,
         "    ar_mpi_posted(call, &(struct ar_mpi_post){",
         "                            .request = word(*request),",
         f"                            .comm = {where_it_works(f)},",
         f"                            .peer = {peer},",
-        f"                            .tag = {tag_in(f) if 'from' in f.keys else tag_out(f)},",
+        f"                            .tag = {tag},",
         f"                            .kind = AR_REQUEST_{kind.upper()},",
         f"                            .is_persistent = {'true' if 'prepares' in f.keys else 'false'},",
+        f"                            .may_share = may_share(*request, AR_REQUEST_{kind.upper()}),",
         f"                            .n_out = {out},",
         f"                            .n_in = {into},",
         "                        });",
     ]
+
+
+def post_both_ways(f: Function, kind: str, out: str, into: str) -> list[str]:
+    """It has two peers. What receives from MPI_PROC_NULL is a send, and the request is that send's."""
+    return [
+        f"    if ({f.keys['from']} == MPI_PROC_NULL) {{",
+        *(f"    {line}" for line in post(f, "send", f.keys["to"], tag_out(f), out, "0")),
+        "        return;",
+        "    }",
+        f"    ar_mpi_out(call, {where_it_works(f)}, {f.keys['to']}, {tag_out(f)}, {out});",
+        *post(f, kind, f.keys["from"], tag_in(f), "0", into),
+    ]
+
+
+def note_post(f: Function) -> list[str]:
+    kind = f.keys.get("posts") or f.keys["prepares"]
+    out, into = f.keys.get("out", "0"), f.keys.get("in") or f.keys.get("room", "0")
+    if "to" in f.keys and "from" in f.keys and kind != "rma":
+        return post_both_ways(f, kind, out, into)
+    peer = f.keys.get("from") or f.keys.get("to") or root_of(f)
+    return post(f, kind, peer, tag_in(f) if "from" in f.keys else tag_out(f), out, into)
 
 
 def takes_truncated(f: Function) -> bool:

@@ -255,11 +255,6 @@ static void note_message(struct ar_mpi_call *call, const struct ar_mpi_comm *com
                   (struct ar_sync){.kind = kind, .peer = peer, .sequence = (uint32_t)tag});
 }
 
-static uint32_t next_in_sequence(struct ar_mpi_comm *comm)
-{
-    return __atomic_fetch_add(&comm->sequence, 1, __ATOMIC_RELAXED);
-}
-
 static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, uint32_t root)
 {
     enum ar_sync_kind kind = syncs[call->id];
@@ -267,7 +262,7 @@ static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, 
     if (kind == AR_SYNC_NONE || kind == AR_SYNC_UNKNOWN || comm->size + comm->remote_size <= 1)
         return;
     note_sync(call, comm,
-              (struct ar_sync){.kind = kind, .peer = root, .sequence = next_in_sequence(comm)});
+              (struct ar_sync){.kind = kind, .peer = root, .sequence = ar_comm_next(comm)});
 }
 
 void ar_mpi_all_have_come(struct ar_mpi_call *call, enum ar_sync_kind kind)
@@ -426,10 +421,12 @@ void ar_mpi_posted(struct ar_mpi_call *call, const struct ar_mpi_post *post)
         .sync = syncs[call->id],
         .is_persistent = post->is_persistent,
         .is_active = !post->is_persistent,
+        .may_share = post->may_share,
+        .is_numbered = post->kind == AR_REQUEST_COLLECTIVE,
     };
 
-    if (post->kind == AR_REQUEST_COLLECTIVE && !post->is_persistent)
-        request.sequence = next_in_sequence(comm);
+    if (request.is_numbered && !post->is_persistent)
+        request.sequence = ar_comm_next(comm);
     if (!post->is_persistent)
         count_posted(call, &request);
     if (!ar_request_add(&request))
@@ -444,10 +441,16 @@ void ar_mpi_started(struct ar_mpi_call *call, uint64_t handle)
         count_posted(call, &r);
 }
 
+/* A call that is not recorded has no time: then nothing that was replaced is meant. */
+static uint64_t began_at(const struct ar_mpi_call *call)
+{
+    return call->thread ? call->start : UINT64_MAX;
+}
+
 void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t handle)
 {
     if (!call->is_nested)
-        ar_request_forget(handle);
+        ar_request_forget(handle, began_at(call));
 }
 
 /* No other process has a part in it, so that there is no communication that computing could hide. */
@@ -531,7 +534,7 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
 {
     struct ar_request r;
 
-    if (call->is_nested || !ar_request_end(handle, &r) || !call->thread)
+    if (call->is_nested || !ar_request_end(handle, began_at(call), &r) || !call->thread)
         return;
     if (!is_local(call->abi, &r))
         count_completed(call, &r, n_together ? n_together : 1);

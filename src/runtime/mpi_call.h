@@ -84,6 +84,7 @@ struct ar_mpi_post {
     int tag;
     enum ar_request_kind kind;
     bool is_persistent; /* prepared, and not active before it is started */
+    bool may_share;     /* the library may give this handle to several requests at a time */
     /*
      * What is moved, each time; of what its status tells, only what is not known from that. Of a receive
      * `n_in` is the room for it.

@@ -69,6 +69,12 @@ static inline struct ar_mpi_comm *ar_comm_of(struct ar_comm_cache *cache, struct
     return ar_comm_look_up(cache, abi, handle);
 }
 
+/* The number of its next synchronising call. */
+static inline uint32_t ar_comm_next(struct ar_mpi_comm *comm)
+{
+    return __atomic_fetch_add(&comm->sequence, 1, __ATOMIC_RELAXED);
+}
+
 /* The rank in MPI_COMM_WORLD of a peer; AR_RANK_NONE: not known, or of another run. */
 uint32_t ar_comm_world_rank(const struct ar_mpi_comm *comm, int peer);
 

@@ -2,6 +2,7 @@
 #include "runtime/mpi_requests.h"
 
 #include "base/idmap.h"
+#include "runtime/mpi_comms.h"
 
 #include <sched.h>
 #include <string.h>
@@ -56,19 +57,6 @@ static uint32_t take(void)
     return i;
 }
 
-/* The first one with that handle, or 0, and the one before it. */
-static uint32_t find(uint64_t handle, bool active_only, uint32_t *before)
-{
-    uint32_t i = bucket_of(handle)->first;
-
-    *before = 0;
-    while (i && (at(i)->handle != handle || (active_only && !at(i)->is_active))) {
-        *before = i;
-        i = at(i)->next;
-    }
-    return i;
-}
-
 static void give_back(uint32_t i, uint32_t before)
 {
     struct bucket *bucket = bucket_of(at(i)->handle);
@@ -82,6 +70,45 @@ static void give_back(uint32_t i, uint32_t before)
     at(i)->next = requests.free_list;
     requests.free_list = i;
     __atomic_fetch_sub(&requests.n_followed, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_over(const struct ar_request *r, uint64_t call_ticks)
+{
+    return r->replaced_ticks && call_ticks >= r->replaced_ticks;
+}
+
+/* The first one with that handle, or 0, and the one before it. Those that were replaced before the call are forgotten. */
+static uint32_t find(uint64_t handle, uint64_t call_ticks, bool active_only, uint32_t *before)
+{
+    uint32_t next;
+
+    *before = 0;
+    for (uint32_t i = bucket_of(handle)->first; i; i = next) {
+        bool is_same = at(i)->handle == handle;
+
+        next = at(i)->next;
+        if (is_same && is_over(at(i), call_ticks))
+            give_back(i, *before);
+        else if (is_same && (!active_only || at(i)->is_active))
+            return i;
+        else
+            *before = i;
+    }
+    return 0;
+}
+
+/* Only the first: where several have one handle each of them may share it, or is replaced already. */
+static void replace(const struct ar_request *request)
+{
+    for (uint32_t i = bucket_of(request->handle)->first; i; i = at(i)->next) {
+        struct ar_request *old = at(i);
+
+        if (old->handle != request->handle || old->replaced_ticks)
+            continue;
+        if (!old->may_share || !request->may_share)
+            old->replaced_ticks = request->post_ticks;
+        return;
+    }
 }
 
 static void append(uint32_t i)
@@ -99,6 +126,8 @@ static void append(uint32_t i)
 bool ar_request_add(const struct ar_request *request)
 {
     lock();
+    replace(request);
+
     uint32_t i = take();
 
     if (i) {
@@ -110,12 +139,12 @@ bool ar_request_add(const struct ar_request *request)
     return i != 0;
 }
 
-bool ar_request_end(uint64_t handle, struct ar_request *out)
+bool ar_request_end(uint64_t handle, uint64_t call_ticks, struct ar_request *out)
 {
     uint32_t before;
 
     lock();
-    uint32_t i = find(handle, true, &before);
+    uint32_t i = find(handle, call_ticks, true, &before);
 
     if (i) {
         *out = *at(i);
@@ -133,25 +162,27 @@ bool ar_request_start(uint64_t handle, struct ar_thread *t, struct ar_node *node
     uint32_t before;
 
     lock();
-    uint32_t i = find(handle, false, &before);
+    uint32_t i = find(handle, ticks, false, &before);
 
     if (i) {
         at(i)->is_active = true;
         at(i)->thread = t;
         at(i)->node = node;
         at(i)->post_ticks = ticks;
+        if (at(i)->is_numbered)
+            at(i)->sequence = ar_comm_next(at(i)->comm);
         *out = *at(i);
     }
     unlock();
     return i != 0;
 }
 
-void ar_request_forget(uint64_t handle)
+void ar_request_forget(uint64_t handle, uint64_t call_ticks)
 {
     uint32_t before;
 
     lock();
-    uint32_t i = find(handle, false, &before);
+    uint32_t i = find(handle, call_ticks, false, &before);
 
     if (i)
         give_back(i, before);

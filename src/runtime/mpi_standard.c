@@ -67,6 +67,12 @@ static MPI_Request request_null(void)
     return (MPI_Request)0x180;
 }
 
+/* As in MPICH, whose handles stay small numbers here, and in Open MPI. */
+static bool may_share(MPI_Request request, enum ar_request_kind kind)
+{
+    return kind == AR_REQUEST_SEND || word(request) >> 30 == 1;
+}
+
 static MPI_Op no_op(void)
 {
     return (MPI_Op)0x3d;

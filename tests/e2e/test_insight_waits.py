@@ -281,6 +281,34 @@ def test_truncated_messages(mpi: Sandbox):
     assert not settled(look)
 
 
+REQUESTS = (
+    Fault("receive", "late_sender", "Wait", {1: (0,)}, {0: "sends_late"}, nonblocking=True),
+    Fault("barrier", "barrier", "Wait", everybody(0, 1), {0: "posts_late"}, nonblocking=True),
+    Fault("started", "barrier", "Wait", everybody(0, 1), {0: "starts_late"}, nonblocking=True),
+    Fault("one_way", "late_receiver", "Wait", {1: (0,)}, {0: "takes_it_late"}, nonblocking=True),
+)
+N_UNSEEN = 3  # messages that nobody is seen to receive
+
+
+def test_requests(mpi: Sandbox):
+    """A handle that comes again, one that is started again, and one of which half is nothing."""
+
+    def look() -> dict[str, str]:
+        truth, run = record(mpi, "planted_requests.py", 2)
+        data = read_waits(mpi, run)
+        check_sums(truth, data)
+        assert data["unresolved"] == N_UNSEEN
+        wrong = {
+            **unlike_each(truth, data, REQUESTS),
+            **unlike_request(truth, data, "receive", "Irecv", "Wait"),
+        }
+        if truth.entered(1, "one_way"):
+            wrong.update(unlike_request(truth, data, "one_way", "Isendrecv", "Wait"))
+        return wrong
+
+    assert not settled(look)
+
+
 # ---- objects ----
 
 OBJECTS = (

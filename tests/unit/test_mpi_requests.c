@@ -12,14 +12,15 @@
 
 static struct ar_request request(uint64_t handle, uint64_t ticks)
 {
-    return (struct ar_request){.handle = handle, .post_ticks = ticks, .is_active = true};
+    return (struct ar_request){
+        .handle = handle, .post_ticks = ticks, .is_active = true, .may_share = true};
 }
 
 static uint64_t end(uint64_t handle)
 {
     struct ar_request r;
 
-    return ar_request_end(handle, &r) ? r.post_ticks : 0;
+    return ar_request_end(handle, UINT64_MAX, &r) ? r.post_ticks : 0;
 }
 
 static void add(uint64_t handle, uint64_t ticks)
@@ -51,20 +52,55 @@ static void check_same_handle(void)
     tap_ok(end(SHARED) == 0 && end(7) == 50, "no more of them, and the other one is there");
 }
 
+static uint64_t end_in_call(uint64_t handle, uint64_t call_ticks)
+{
+    struct ar_request r;
+
+    return ar_request_end(handle, call_ticks, &r) ? r.post_ticks : 0;
+}
+
+static void add_alone(uint64_t handle, uint64_t ticks)
+{
+    struct ar_request r = request(handle, ticks);
+
+    r.may_share = false;
+    tap_ok(ar_request_add(&r), "posted");
+}
+
+/* The end of the one before was not seen. */
+static void check_replaced(void)
+{
+    add_alone(7, 100);
+    add_alone(7, 200);
+    tap_ok(end_in_call(7, 300) == 200 && end(7) == 0, "a handle that comes again is the new one's");
+    tap_ok(ar_requests_followed() == 0, "the old one is forgotten");
+    add_alone(7, 100);
+    add_alone(7, 200);
+    tap_ok(end_in_call(7, 150) == 100 && end_in_call(7, 300) == 200,
+           "another thread's call that began before ends the old one");
+    add(7, 100);
+    add_alone(7, 200);
+    tap_ok(end_in_call(7, 200) == 200, "an old one that might share its handle does not share it");
+    for (uint64_t ticks = 1; ticks <= 3; ticks++)
+        add_alone(7, ticks);
+    ar_request_forget(7, 4);
+    tap_ok(ar_requests_followed() == 0, "the new one is freed, and those before it are gone");
+}
+
 static void check_persistent(void)
 {
     struct ar_request r = request(9, 1), out;
 
     r.is_persistent = true;
     r.is_active = false;
-    tap_ok(ar_request_add(&r) && !ar_request_end(9, &out), "prepared, it cannot end");
+    tap_ok(ar_request_add(&r) && !ar_request_end(9, UINT64_MAX, &out), "prepared, it cannot end");
     tap_ok(ar_request_start(9, NULL, NULL, 10, &out) && out.post_ticks == 10, "started");
     tap_ok(end(9) == 10 && end(9) == 0, "it ends, once a start");
     tap_ok(ar_request_start(9, NULL, NULL, 20, &out) && end(9) == 20, "and again");
     tap_ok(ar_requests_followed() == 1, "it is there as long as it is not freed");
-    ar_request_forget(9);
+    ar_request_forget(9, UINT64_MAX);
     tap_ok(ar_requests_followed() == 0 && !ar_request_start(9, NULL, NULL, 30, &out), "freed");
-    ar_request_forget(9);
+    ar_request_forget(9, UINT64_MAX);
     tap_ok(true, "twice does no harm");
 }
 
@@ -173,6 +209,7 @@ int main(void)
 {
     check_one();
     check_same_handle();
+    check_replaced();
     check_persistent();
     check_full();
     check_random();
