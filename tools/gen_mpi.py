@@ -367,8 +367,29 @@ def before_all(f: Function) -> list[str]:
     return [*lines, ""] if lines else []
 
 
+def waits(f: Function) -> tuple[str, str, str] | None:
+    """For what a call waits that posts nothing: kind, peer and tag. A buffered send does not, nor the receipt of a matched message."""
+    if "posts" in f.keys or "prepares" in f.keys or "matched" in f.keys or f.name.startswith("Bsend"):
+        return None
+    if f.sync in ("barrier", "all", "from_root", "to_root", "scan"):
+        return f.sync, root_of(f), "0"
+    if waits_for_message(f):
+        return "probe", "source", "tag"
+    if f.kind == "p2p" and "from" in f.keys:
+        return "receive", "source", next(p.name for p in f.parameters if p.name in ("tag", "recvtag"))
+    if f.kind == "p2p" and "to" in f.keys:
+        return "send", f.keys["to"], tag_out(f)
+    return None
+
+
 def before_call(f: Function) -> list[str]:
     lines = []
+    if what := waits(f):
+        kind, peer, tag = what
+        lines += [
+            "    if (seen)",
+            f"        ar_mpi_waits(&call, AR_SYNC_{kind.upper()}, {where_it_works(f)}, {peer}, {tag});",
+        ]
     if reads_status(f):
         lines += ["    if (seen && status == MPI_STATUS_IGNORE)", "        status = &own_status;"]
     if hook := HOOKS.get(f.name, ("", ""))[0]:

@@ -43,7 +43,8 @@ static uint32_t id_of(const struct mapped *mapped)
 struct source_comm {
     struct ar_live_comm facts;
     struct ar_str name;
-    uint32_t id; /* in the profile */
+    uint32_t id;      /* in the profile */
+    uint32_t n_calls; /* collective calls on it that were recorded */
 };
 
 struct reading {
@@ -725,6 +726,15 @@ static uint32_t own_rank(const struct reading *r, uint32_t comm)
     return AR_OWN_RANK(facts->rank, facts->side & 1);
 }
 
+static void count_call(struct reading *r, const struct ar_sync *sync)
+{
+    struct source_comm *comm = sync->comm ? &r->comms[sync->comm] : NULL;
+    bool is_collective = sync->kind >= AR_SYNC_BARRIER && sync->kind <= AR_SYNC_SCAN;
+
+    if (comm && is_collective && sync->sequence >= comm->n_calls && sync->sequence < UINT32_MAX)
+        comm->n_calls = sync->sequence + 1;
+}
+
 static enum ar_status add_sync(struct reading *r, const struct ar_sync *sync, uint32_t location)
 {
     struct ar_profile_part parts[AR_MOST_PARTS];
@@ -749,6 +759,7 @@ static enum ar_status add_sync(struct reading *r, const struct ar_sync *sync, ui
         .post_ns = sync->posted_ref ? since_start(r, sync->post_ticks) : 0,
     };
 
+    count_call(r, sync);
     made.n_parts = read_parts(r, sync, parts);
     return ar_profile_sync(r->p, made, parts);
 }
@@ -817,6 +828,23 @@ static enum ar_status add_comms(struct reading *r)
     return AR_OK;
 }
 
+/* Of those that other processes can be members of as well; a communicator without an identity may be any. */
+static enum ar_status add_members(struct reading *r, uint32_t process)
+{
+    for (size_t i = 1; i <= r->n_comms; i++) {
+        const struct ar_live_comm *facts = &r->comms[i].facts;
+        struct ar_member member = {.comm = r->comms[i].id,
+                                   .process = process,
+                                   .rank = own_rank(r, (uint32_t)i),
+                                   .n_calls = r->comms[i].n_calls};
+
+        if (facts->identity && (uint64_t)facts->size + facts->remote_size > 1 &&
+            member.rank != AR_NO_ID && ar_profile_member(r->p, member) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
 /* ---- where threads are ------------------------------------------------------------------------ */
 
 /* What is about ourselves lies below something that is not. */
@@ -830,6 +858,20 @@ static uint32_t skip_ours(const struct reading *r, uint32_t ref)
     return ref;
 }
 
+static struct ar_open_call open_call(const struct reading *r, const struct ar_live_call *call)
+{
+    uint32_t comm = call->comm <= r->n_comms ? call->comm : 0;
+
+    return (struct ar_open_call){
+        .kind = call->kind < AR_N_SYNC_KINDS ? call->kind : AR_SYNC_UNKNOWN,
+        .flags = call->flags,
+        .n_requests = call->n_requests,
+        .comm = comm ? r->comms[comm].id + 1 : 0,
+        .sequence = call->sequence,
+        .peer = call->peer,
+    };
+}
+
 static enum ar_status note_current(struct reading *r, const struct ar_live_thread *thread)
 {
     uint32_t location = thread->number < r->n_threads ? r->locations[thread->number] : AR_NO_ID;
@@ -839,8 +881,11 @@ static enum ar_status note_current(struct reading *r, const struct ar_live_threa
 
     uint32_t id = id_of(&r->nodes[skip_ours(r, thread->current_ref)]);
 
-    if (id != AR_NO_ID && id != OURS)
-        r->p->locations[location].current = id + 1;
+    if (id == AR_NO_ID || id == OURS)
+        return AR_OK;
+    r->p->locations[location].current = id + 1;
+    if (thread->call.node_ref == thread->current_ref)
+        r->p->locations[location].open = open_call(r, &thread->call);
     return AR_OK;
 }
 
@@ -938,6 +983,8 @@ static enum ar_status read_tree(struct reading *r, uint32_t process)
         status = read_values(r);
     if (status == AR_OK)
         status = read_streams(r);
+    if (status == AR_OK)
+        status = add_members(r, process);
     if (status == AR_OK && r->live->header->state == AR_LIVE_RUNNING)
         status = each_thread(r, note_current);
     if (status == AR_OK)

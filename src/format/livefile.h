@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 #define AR_LIVE_MAGIC "ALLRLIVE"
-#define AR_LIVE_VERSION 6
+#define AR_LIVE_VERSION 7
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
@@ -246,12 +246,30 @@ struct ar_live_comm {
     uint32_t side;      /* of two groups: which one this process is in, 0 or 1; see AR_OWN_RANK */
 };
 
+/*
+ * For what an MPI call waits, known when it is entered: fields as in struct ar_sync. It is of the call at `node_ref`, and
+ * valid while the thread is there; each entry of such a call writes it again, and leaving writes nothing.
+ */
+struct ar_live_call {
+    uint32_t node_ref;   /* written last; 0: there was no such call yet */
+    uint8_t kind;        /* enum ar_sync_kind */
+    uint8_t flags;       /* AR_CALL_… */
+    uint16_t n_requests; /* that it waits for; 0: it is no call that completes requests */
+    uint32_t comm;       /* number; 0: not known */
+    uint32_t sequence;   /* which of the collective calls on it, from 0; the tag of a message */
+    uint32_t peer;       /* root, source or destination in the communicator; AR_PEER_… */
+};
+
+/* Of `n_requests` any one will do, and not all are waited for. */
+#define AR_CALL_ANY_REQUEST 1u
+
 struct ar_live_thread {
     /* Written at every event: a cache line of its own. */
     uint32_t current_ref; /* the node the thread is in */
     uint32_t root_ref;    /* 0: slot not in use yet */
     uint64_t latest_ticks;
-    uint64_t hot_spare[6];
+    struct ar_live_call call; /* at every MPI call that may wait */
+    uint32_t hot_spare[7];
     /* Written at start and end. */
     uint32_t number;
     uint32_t os_tid;
@@ -337,10 +355,10 @@ enum ar_traffic_word {
     AR_TRAFFIC_BYTES_IN,
     AR_TRAFFIC_TICKS
 };
-#define AR_PEER_ALL UINT32_MAX          /* a collective call that has no root */
-#define AR_PEER_OTHERS (UINT32_MAX - 1) /* of several: there was no room to tell them apart */
-#define AR_PEER_NULL (UINT32_MAX - 2)   /* MPI_PROC_NULL: nothing moves */
-#define AR_PEER_UNKNOWN (UINT32_MAX - 3)
+#define AR_PEER_ALL UINT32_MAX           /* a collective call that has no root */
+#define AR_PEER_OTHERS (UINT32_MAX - 1)  /* of several: there was no room to tell them apart */
+#define AR_PEER_NULL (UINT32_MAX - 2)    /* MPI_PROC_NULL: nothing moves */
+#define AR_PEER_UNKNOWN (UINT32_MAX - 3) /* of a receive that is open: MPI_ANY_SOURCE */
 /* Requests that were posted at the node POSTED, and completed here. WHERE is the node (high half). */
 enum ar_completed_word {
     AR_COMPLETED_WHERE,

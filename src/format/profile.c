@@ -314,6 +314,7 @@ void ar_profile_free(struct ar_profile *p)
     free(p->nodes_of_row);
     free(p->location_of);
     free(p->comms);
+    free(p->members);
     free(p->traffic);
     free(p->completed);
     ar_profile_free_streams(p);

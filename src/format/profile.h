@@ -13,6 +13,8 @@
  *     comms       communicators, windows and files; the same on all their members
  *     traffic     messages by node, location, communicator, peer and size
  *     streams     calls that may have waited for other ranks, by location, in the order of their ends
+ *     members     which processes belong to a communicator, with their ranks: only from live files of ranks that have not
+ *                 finished, and of the communicators that open calls are on
  *     completed   requests by the node that completed them, location, and the node that posted them
  *
  * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
@@ -115,12 +117,24 @@ struct ar_process {
     uint32_t root; /* index of the process it counts for; by ar_profile_sort */
 };
 
+/*
+ * For what a thread waits in the MPI call that it is in: see struct ar_live_call. AR_SYNC_NONE: in none, or not known;
+ * AR_SYNC_UNKNOWN: for requests that are not known.
+ */
+struct ar_open_call {
+    uint32_t kind, flags;
+    uint32_t n_requests; /* 0: it is no call that completes requests; else this is of the first */
+    uint32_t comm;       /* its number plus 1; 0: not known */
+    uint32_t sequence, peer;
+};
+
 struct ar_location {
     uint32_t process;
     uint32_t thread; /* number within the process; 0 is the main thread */
     uint32_t name;
     uint32_t current; /* the node that it was in last, plus 1; 0: it has ended, or not known */
     uint64_t latest_real_ns; /* its newest sign of life, since 1970; 0: not known */
+    struct ar_open_call open;
 };
 
 struct ar_metric {
@@ -142,6 +156,12 @@ struct ar_comm {
     uint32_t parent;    /* its number plus 1, which is smaller than its own; 0: none */
     uint32_t made_at;   /* node plus 1; 0: not known */
     uint32_t is_hidden; /* 1: mpi4py's own; shown as its parent */
+};
+
+struct ar_member {
+    uint32_t comm, process;
+    uint32_t rank;    /* AR_OWN_RANK */
+    uint32_t n_calls; /* collective calls on it that the process has completed, as far as known */
 };
 
 /* Messages are of one class of sizes: 0 is no bytes, k is 2^(k-1) to 2^k - 1 bytes. */
@@ -192,6 +212,8 @@ struct ar_profile {
                               NULL: they are the same */
     struct ar_comm *comms;
     size_t n_comms, cap_comms;
+    struct ar_member *members;
+    size_t n_members, cap_members;
     struct ar_traffic *traffic;
     size_t n_traffic, cap_traffic;
     struct ar_completed *completed;
@@ -253,6 +275,7 @@ AR_MUST_CHECK enum ar_status ar_profile_room(struct ar_profile *p, enum ar_metri
 /* Its name and place are those of the first that has one. */
 AR_MUST_CHECK enum ar_status ar_profile_comm(struct ar_profile *p, struct ar_comm comm,
                                              uint32_t *id);
+AR_MUST_CHECK enum ar_status ar_profile_member(struct ar_profile *p, struct ar_member member);
 AR_MUST_CHECK enum ar_status ar_profile_traffic(struct ar_profile *p, struct ar_traffic traffic);
 AR_MUST_CHECK enum ar_status ar_profile_completed(struct ar_profile *p,
                                                   struct ar_completed completed);
@@ -333,6 +356,10 @@ const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);
  */
 void ar_profile_renumber_traffic(struct ar_profile *p, const uint32_t *numbers);
 void ar_profile_sort_traffic(struct ar_profile *p);
+/* Numbers of processes become `numbers[process]`; members whose process has none are removed. */
+void ar_profile_renumber_members(struct ar_profile *p, const uint32_t *numbers);
+/* Of communicators on which no thread waits, members are of no use. */
+AR_MUST_CHECK enum ar_status ar_profile_trim_members(struct ar_profile *p);
 /* In that order, and no two of a kind: as a file has them. */
 bool ar_profile_traffic_is_sorted(const struct ar_profile *p);
 bool ar_profile_completed_is_sorted(const struct ar_profile *p);

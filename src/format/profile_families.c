@@ -154,6 +154,8 @@ static enum ar_status find_families(struct ar_profile *p)
         status = order_processes(p, number);
     for (size_t i = 0; status == AR_OK && i < p->n_locations; i++)
         p->locations[i].process = number[p->locations[i].process];
+    if (status == AR_OK)
+        ar_profile_renumber_members(p, number);
     free(number);
     return status == AR_OK ? order_locations(p) : status;
 }

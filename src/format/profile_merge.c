@@ -86,6 +86,19 @@ static void remove_values(struct ar_metric *m, const uint32_t *numbers)
     m->n_values = n;
 }
 
+/* Later processes move up. */
+static void remove_members(struct ar_profile *p, uint32_t process)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_members; i++)
+        if (p->members[i].process != process) {
+            p->members[n] = p->members[i];
+            p->members[n++].process -= p->members[i].process > process;
+        }
+    p->n_members = n;
+}
+
 /* With its threads and their values. Its nodes and communicators stay: others may have them, too. */
 static bool remove_process(struct ar_profile *p, uint32_t process)
 {
@@ -108,6 +121,7 @@ static bool remove_process(struct ar_profile *p, uint32_t process)
             p->locations[numbers[i]].process -= p->locations[i].process > process;
         }
     p->n_locations = n;
+    remove_members(p, process);
     for (size_t i = process + 1; i < p->n_processes; i++)
         p->processes[i - 1] = p->processes[i];
     p->n_processes--;
@@ -285,6 +299,32 @@ static enum ar_status add_comms(struct ar_profile *p, const struct ar_profile *o
     return AR_OK;
 }
 
+/* After communicators have got their numbers. A copy that has none, as in fold.c, says nothing of open calls. */
+static enum ar_status add_open_calls(struct ar_profile *p, const struct ar_profile *other,
+                                     const struct remap *map)
+{
+    for (size_t i = 0; i < other->n_locations; i++) {
+        struct ar_open_call open = other->locations[i].open;
+
+        if (open.comm > other->n_comms)
+            open = (struct ar_open_call){0};
+        open.comm = mapped(map->comm, open.comm);
+        if (map->location[i] != AR_NO_ID)
+            p->locations[map->location[i]].open = open;
+    }
+    for (size_t i = 0; i < other->n_members; i++) {
+        struct ar_member member = other->members[i];
+
+        if (member.comm >= other->n_comms || map->process[member.process] == AR_NO_ID)
+            continue;
+        member.comm = map->comm[member.comm];
+        member.process = map->process[member.process];
+        if (ar_profile_member(p, member) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
 static enum ar_status add_traffic(struct ar_profile *p, const struct ar_profile *other,
                                   const struct remap *map)
 {
@@ -368,6 +408,8 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
         status = add_values(p, other, &map);
     if (status == AR_OK)
         status = add_comms(p, other, &map);
+    if (status == AR_OK)
+        status = add_open_calls(p, other, &map);
     if (status == AR_OK)
         status = add_traffic(p, other, &map);
     if (status == AR_OK)

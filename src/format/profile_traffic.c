@@ -85,6 +85,49 @@ uint32_t ar_comm_shown(const struct ar_profile *p, uint32_t comm)
     return comm;
 }
 
+/* ---- members ---------------------------------------------------------------------------------- */
+
+enum ar_status ar_profile_member(struct ar_profile *p, struct ar_member member)
+{
+    if (ar_grow((void **)&p->members, &p->cap_members, p->n_members + 1, sizeof *p->members) < 0)
+        return AR_NOMEM;
+    p->members[p->n_members++] = member;
+    return AR_OK;
+}
+
+void ar_profile_renumber_members(struct ar_profile *p, const uint32_t *numbers)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_members; i++) {
+        p->members[n] = p->members[i];
+        p->members[n].process = numbers[p->members[i].process];
+        n += p->members[n].process != AR_NO_ID;
+    }
+    p->n_members = n;
+}
+
+/* A thread that waits on a hidden one is shown to wait on its parent. */
+enum ar_status ar_profile_trim_members(struct ar_profile *p)
+{
+    bool *is_used = calloc(p->n_comms + 1, sizeof *is_used); /* by number plus 1 */
+    size_t n = 0;
+
+    if (!is_used)
+        return AR_NOMEM;
+    for (size_t i = 0; i < p->n_locations; i++) {
+        uint32_t comm = p->locations[i].open.comm;
+
+        is_used[comm] = is_used[ar_comm_shown(p, comm)] = true;
+    }
+    for (size_t i = 0; i < p->n_members; i++)
+        if (is_used[p->members[i].comm + 1])
+            p->members[n++] = p->members[i];
+    p->n_members = n;
+    free(is_used);
+    return AR_OK;
+}
+
 /* ---- messages and requests -------------------------------------------------------------------- */
 
 enum ar_status ar_profile_traffic(struct ar_profile *p, struct ar_traffic traffic)

@@ -408,6 +408,41 @@ static void decode_streams(struct ar_profile *p, struct ar_cursor *in, bool are_
     }
 }
 
+static uint32_t number_below(struct ar_cursor *in, uint64_t limit)
+{
+    uint32_t number = ar_cursor_varint32(in);
+
+    if (number >= limit)
+        in->bad = true;
+    return in->bad ? 0 : number;
+}
+
+static void decode_open_calls(struct ar_profile *p, struct ar_cursor *in)
+{
+    uint32_t n = ar_cursor_count(in, 7), n_members;
+
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        uint32_t location = number_below(in, p->n_locations);
+        struct ar_open_call open = {.kind = number_below(in, AR_N_SYNC_KINDS)};
+
+        open.flags = ar_cursor_varint32(in);
+        open.n_requests = ar_cursor_varint32(in);
+        open.comm = number_below(in, (uint64_t)p->n_comms + 1);
+        open.sequence = ar_cursor_varint32(in);
+        open.peer = ar_cursor_varint32(in) - AR_PEER_SHIFT;
+        if (!in->bad)
+            p->locations[location].open = open;
+    }
+    n_members = ar_cursor_count(in, 4);
+    if (!make_items(in, (void **)&p->members, &p->n_members, &p->cap_members, n_members,
+                    sizeof *p->members))
+        return;
+    GET_COLUMN(in, p->members, n_members, struct ar_member, comm, p->n_comms);
+    GET_COLUMN(in, p->members, n_members, struct ar_member, process, p->n_processes);
+    GET_COLUMN(in, p->members, n_members, struct ar_member, rank, ANY);
+    GET_COLUMN(in, p->members, n_members, struct ar_member, n_calls, ANY);
+}
+
 static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor *in)
 {
     switch (kind) {
@@ -450,6 +485,9 @@ static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor
     case AR_SECTION_OLD_STREAMS:
     case AR_SECTION_STREAMS:
         decode_streams(p, in, kind == AR_SECTION_OLD_STREAMS);
+        break;
+    case AR_SECTION_OPEN_CALLS:
+        decode_open_calls(p, in);
         break;
     default: /* of a later version */
         break;

@@ -321,6 +321,44 @@ static void encode_streams(struct encoding *e)
     end_section(e);
 }
 
+static size_t count_open_calls(const struct ar_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_locations; i++)
+        n += p->locations[i].open.kind != AR_SYNC_NONE;
+    return n;
+}
+
+static void encode_open_call(struct ar_bytes *out, uint32_t location,
+                             const struct ar_open_call *open)
+{
+    ar_bytes_varint(out, location);
+    ar_bytes_varint(out, open->kind);
+    ar_bytes_varint(out, open->flags);
+    ar_bytes_varint(out, open->n_requests);
+    ar_bytes_varint(out, open->comm);
+    ar_bytes_varint(out, open->sequence);
+    ar_bytes_varint(out, (uint32_t)(open->peer + AR_PEER_SHIFT));
+}
+
+static void encode_open_calls(struct encoding *e)
+{
+    const struct ar_profile *p = e->p;
+
+    begin_section(e, AR_SECTION_OPEN_CALLS);
+    ar_bytes_varint(e->out, count_open_calls(p));
+    for (uint32_t i = 0; i < p->n_locations; i++)
+        if (p->locations[i].open.kind != AR_SYNC_NONE)
+            encode_open_call(e->out, i, &p->locations[i].open);
+    ar_bytes_varint(e->out, p->n_members);
+    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, comm);
+    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, process);
+    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, rank);
+    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, n_calls);
+    end_section(e);
+}
+
 /* Strings, facts, functions, nodes, processes, locations and sets of them. */
 #define N_SECTIONS_ALWAYS 7
 
@@ -329,6 +367,7 @@ static size_t n_sections_of(const struct ar_profile *p)
     size_t n = N_SECTIONS_ALWAYS;
 
     n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0) + (p->n_streams > 0);
+    n += count_open_calls(p) > 0;
     for (int id = 0; id < AR_N_METRICS; id++)
         n += p->metrics[id].n_values > 0;
     return n;
@@ -382,6 +421,8 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
 
     if (status == AR_OK)
         status = ar_profile_sort(p);
+    if (status == AR_OK)
+        status = ar_profile_trim_members(p);
     if (status < 0)
         return status;
     leave_room_for_head(&e);
@@ -400,5 +441,7 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
         encode_completed(&e);
     if (p->n_streams)
         encode_streams(&e);
+    if (count_open_calls(p))
+        encode_open_calls(&e);
     return finish(&e);
 }

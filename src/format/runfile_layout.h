@@ -18,6 +18,8 @@ enum ar_section_kind {
     AR_SECTION_MATRIX = 13,      /* one a metric */
     AR_SECTION_OLD_STREAMS = 14, /* versions 6 to 8 */
     AR_SECTION_STREAMS = 15,
+    AR_SECTION_OPEN_CALLS =
+        16, /* of processes that had not finished; version 9 without it is read */
     AR_N_SECTION_KINDS
 };
 

@@ -50,6 +50,15 @@ void ar_mpi_leave(struct ar_mpi_call *call);
 void ar_mpi_restart(struct ar_mpi_call *call);
 
 /*
+ * For what a recorded call is about to wait, after it was entered: a reader of the live file finds it there while it lasts. `kind` and `peer` as in
+ * struct ar_sync, `peer` as the program passed it; `tag` is 0 where there is none.
+ */
+void ar_mpi_waits(struct ar_mpi_call *call, enum ar_sync_kind kind, uint64_t handle, int peer,
+                  int tag);
+/* The same of a call that completes `n` requests, or any one of them; `handle` is the first that is not null. */
+void ar_mpi_waits_for(struct ar_mpi_call *call, uint64_t handle, uint32_t n, bool is_any);
+
+/*
  * What a call did, after it was left, and if it succeeded. Handles are passed as words; a
  * communicator, window or file is known by its handle, 0 where it is not known, and windows and files
  * by AR_MPI_NOT_COMM. Reading and writing files is told as collective calls are. Several messages of

@@ -256,10 +256,20 @@ static struct ar_mpi_comm *add_first_seen(struct ar_mpi_abi *abi, uint64_t handl
     return comm;
 }
 
+static void remember(struct ar_comm_cache *cache, uint64_t handle, struct ar_mpi_comm *comm,
+                     uint64_t generation)
+{
+    size_t i = ar_comm_slot(handle);
+
+    if (cache->generation != generation)
+        *cache = (struct ar_comm_cache){.generation = generation};
+    cache->slots[i].handle = handle;
+    cache->slots[i].comm = comm == &nameless ? NULL : comm;
+}
+
 struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
                                     uint64_t handle)
 {
-    size_t i = (handle ^ handle >> 6 ^ handle >> 12) % AR_COMM_CACHE;
     uint64_t generation;
 
     if (!handle)
@@ -269,10 +279,21 @@ struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_a
 
     if (!comm)
         comm = add_first_seen(abi, handle, &generation);
-    if (cache->generation != generation)
-        *cache = (struct ar_comm_cache){.generation = generation};
-    cache->slots[i].handle = handle;
-    cache->slots[i].comm = comm == &nameless ? NULL : comm;
+    remember(cache, handle, comm, generation);
+    return comm;
+}
+
+struct ar_mpi_comm *ar_comm_find(struct ar_comm_cache *cache, const struct ar_mpi_abi *abi,
+                                 uint64_t handle)
+{
+    struct ar_mpi_comm *comm = ar_comm_at_hand(cache, abi, handle);
+    uint64_t generation;
+
+    if (__builtin_expect(comm != NULL, 1) || !handle)
+        return comm;
+    comm = find_locked(abi, handle, &generation);
+    if (comm)
+        remember(cache, handle, comm, generation);
     return comm;
 }
 

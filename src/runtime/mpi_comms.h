@@ -56,17 +56,22 @@ struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_a
 /* Raised when any handle changes its meaning. */
 extern uint64_t ar_comm_generation;
 
-/* Never NULL. */
-static inline struct ar_mpi_comm *ar_comm_of(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
-                                             uint64_t handle)
+static inline size_t ar_comm_slot(uint64_t handle)
 {
-    size_t i = (handle ^ handle >> 6 ^ handle >> 12) % AR_COMM_CACHE;
+    return (handle ^ handle >> 6 ^ handle >> 12) % AR_COMM_CACHE;
+}
+
+/* One that the thread used last, or NULL. */
+static inline struct ar_mpi_comm *ar_comm_at_hand(const struct ar_comm_cache *cache,
+                                                  const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    size_t i = ar_comm_slot(handle);
 
     if (__builtin_expect(cache->slots[i].handle == handle, 1) && cache->slots[i].comm &&
         cache->slots[i].comm->abi == abi &&
         cache->generation == __atomic_load_n(&ar_comm_generation, __ATOMIC_ACQUIRE))
         return cache->slots[i].comm;
-    return ar_comm_look_up(cache, abi, handle);
+    return NULL;
 }
 
 /* The number of its next synchronising call. */
@@ -74,6 +79,22 @@ static inline uint32_t ar_comm_next(struct ar_mpi_comm *comm)
 {
     return __atomic_fetch_add(&comm->sequence, 1, __ATOMIC_RELAXED);
 }
+
+/* Never NULL. */
+static inline struct ar_mpi_comm *ar_comm_of(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
+                                             uint64_t handle)
+{
+    struct ar_mpi_comm *comm = ar_comm_at_hand(cache, abi, handle);
+
+    return __builtin_expect(comm != NULL, 1) ? comm : ar_comm_look_up(cache, abi, handle);
+}
+
+/*
+ * NULL where it is not recorded yet. MPI is not asked: before a call nothing is known of the handle that the program
+ * passes, and a question about an invalid one would be one more error.
+ */
+struct ar_mpi_comm *ar_comm_find(struct ar_comm_cache *cache, const struct ar_mpi_abi *abi,
+                                 uint64_t handle);
 
 /* The rank in MPI_COMM_WORLD of a peer; AR_RANK_NONE: not known, or of another run. */
 uint32_t ar_comm_world_rank(const struct ar_mpi_comm *comm, int peer);

@@ -156,6 +156,19 @@ bool ar_request_end(uint64_t handle, uint64_t call_ticks, struct ar_request *out
     return i != 0;
 }
 
+bool ar_request_find(uint64_t handle, uint64_t call_ticks, struct ar_request *out)
+{
+    uint32_t before;
+
+    lock();
+    uint32_t i = find(handle, call_ticks, true, &before);
+
+    if (i)
+        *out = *at(i);
+    unlock();
+    return i != 0;
+}
+
 bool ar_request_start(uint64_t handle, struct ar_thread *t, struct ar_node *node, uint64_t ticks,
                       struct ar_request *out)
 {

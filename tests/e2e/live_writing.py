@@ -137,7 +137,7 @@ class LiveFile:
         extents = [self.threads, self.records, self.nodes, self.values]
         n_bytes = PAGE + sum(e.n_bytes for e in extents)
         real = 1_700_000_000_000_000_000
-        head = b"ALLRLIVE" + struct.pack("<IIIIQQ", 6, PAGE, 2, 0, n_bytes, n_bytes)
+        head = b"ALLRLIVE" + struct.pack("<IIIIQQ", 7, PAGE, 2, 0, n_bytes, n_bytes)
         head += struct.pack("<IIQIIII", 5000 + self.rank, 1, 4711, self.rank, self.size, 0, 1)
         head += b"".join(os.fsencode(text)[:63].ljust(64, b"\0") for text in (self.host, self.job))
         head += struct.pack("<QQQQQQ", START, START, real, end, end, real + self.wall_ns)

@@ -112,6 +112,14 @@ static inline uint32_t sample_comm(struct ar_profile *p, uint64_t identity, cons
     return id;
 }
 
+static inline void sample_member(struct ar_profile *p, uint32_t comm, uint32_t process,
+                                 uint32_t rank, uint32_t n_calls)
+{
+    struct ar_member member = {comm, process, AR_OWN_RANK(rank, 0), n_calls};
+
+    sample_must(ar_profile_member(p, member));
+}
+
 static inline void sample_traffic(struct ar_profile *p, struct ar_traffic traffic)
 {
     sample_must(ar_profile_traffic(p, traffic));
@@ -187,7 +195,9 @@ static inline bool sample_tables_are_sound(const struct ar_profile *p)
                 p->processes[i].state < AR_N_PROCESS_STATES;
     for (size_t i = 0; i < p->n_locations; i++)
         sound = sound && p->locations[i].process < p->n_processes &&
-                p->locations[i].name < n_strings && p->locations[i].current <= p->n_nodes;
+                p->locations[i].name < n_strings && p->locations[i].current <= p->n_nodes &&
+                p->locations[i].open.kind < AR_N_SYNC_KINDS &&
+                p->locations[i].open.comm <= p->n_comms;
     return sound;
 }
 
@@ -249,6 +259,8 @@ static inline bool sample_messages_are_sound(const struct ar_profile *p)
     for (size_t i = 0; i < p->n_comms; i++)
         sound = sound && p->comms[i].name < p->strings.n_strings && p->comms[i].parent <= i &&
                 p->comms[i].made_at <= p->n_nodes && p->comms[i].is_hidden <= 1;
+    for (size_t i = 0; i < p->n_members; i++)
+        sound = sound && p->members[i].comm < p->n_comms && p->members[i].process < p->n_processes;
     for (size_t i = 0; i < p->n_traffic; i++)
         sound = sound && p->traffic[i].node < p->n_nodes &&
                 p->traffic[i].location < p->n_locations && p->traffic[i].comm <= p->n_comms &&

@@ -679,6 +679,63 @@ static void test_stacks(void)
 }
 
 /* A function in C that has hardly had any time, but is where the thread is. */
+static void add_comm(uint64_t identity, uint32_t size)
+{
+    struct ar_live_comm facts = {
+        .identity = identity, .origin = AR_COMM_SPLIT, .size = size, .rank = 2};
+
+    image_record(at.records,
+                 (struct ar_record){.kind = AR_RECORD_COMM, .n_linetable = sizeof facts}, "", "",
+                 &facts);
+}
+
+static void add_sync(size_t stream, uint32_t comm, uint32_t sequence)
+{
+    size_t room = image_room(stream, sizeof(struct ar_sync));
+
+    *(struct ar_sync *)(image.bytes + room) = (struct ar_sync){.kind = AR_SYNC_ALL,
+                                                               .comm = comm,
+                                                               .sequence = sequence,
+                                                               .peer = AR_PEER_ALL,
+                                                               .node_ref = at.wait,
+                                                               .enter_ticks = 1200,
+                                                               .exit_ticks = 1300};
+}
+
+/* What a call waits for is of the node where it was entered; with it the ranks that others may wait for. */
+static void test_open_calls(void)
+{
+    build();
+    add_comm(11, 1);
+    add_comm(12, 3);
+    add_sync(image_extent(AR_EXTENT_STREAM, 0, 1), 2, 16);
+    thread_at(0)->current_ref = at.wait;
+    thread_at(0)->call = (struct ar_live_call){
+        .node_ref = at.wait, .kind = AR_SYNC_RECEIVE, .comm = 2, .sequence = 7, .peer = 1};
+    read_image(0);
+
+    const struct ar_open_call *open = &profile.locations[0].open;
+
+    tap_ok(open->kind == AR_SYNC_RECEIVE && open->comm == 2 && open->sequence == 7 &&
+               open->peer == 1,
+           "a thread waits for a message");
+    tap_ok(profile.n_members == 1 && profile.members[0].comm == 1 &&
+               profile.members[0].rank == AR_OWN_RANK(2, 0) && profile.members[0].n_calls == 17,
+           "a process is a member of the communicator that others share");
+    ar_profile_free(&profile);
+    thread_at(0)->current_ref = at.solve;
+    read_image(0);
+    tap_ok(profile.locations[0].open.kind == AR_SYNC_NONE, "a call that was left waits no longer");
+    ar_profile_free(&profile);
+    thread_at(0)->current_ref = at.wait;
+    thread_at(0)->call.comm = 3;
+    thread_at(0)->call.kind = 200;
+    read_image(0);
+    tap_ok(profile.locations[0].open.kind == AR_SYNC_UNKNOWN && profile.locations[0].open.comm == 0,
+           "what cannot be is not known");
+    ar_profile_free(&profile);
+}
+
 static void test_stack_in_c(void)
 {
     build();
@@ -837,6 +894,7 @@ int main(void)
     test_ours_and_overhead();
     test_tasks();
     test_stacks();
+    test_open_calls();
     test_stack_in_c();
     test_stack_in_ours();
     test_no_memory(build);

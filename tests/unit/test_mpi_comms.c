@@ -213,6 +213,24 @@ static void check_handles_come_again(void)
     forget_all();
 }
 
+/* Before a call the handle may be anything: MPI is not asked, since it would call the program's error handler. */
+static void check_before_a_call(void)
+{
+    size_t n_before = n_questions;
+
+    tap_ok(!ar_comm_find(&cache, &abi, 12) && !ar_comm_find(&cache, &abi, 0) &&
+               n_questions == n_before,
+           "MPI is not asked about a handle that is not known");
+    facts_of[12] = (struct ar_comm_facts){3, 0, 2, 0, ""};
+
+    struct ar_mpi_comm *used = of(12);
+
+    tap_ok(ar_comm_find(&cache, &abi, 12) == used, "after its first call it is known");
+    ar_comm_unmade(&abi, 12);
+    tap_ok(!ar_comm_find(&cache, &abi, 12), "until it is freed");
+    forget_all();
+}
+
 static void check_world_ranks(void)
 {
     of(WORLD);
@@ -290,6 +308,7 @@ int main(void)
     check_identities();
     check_two_sides();
     check_handles_come_again();
+    check_before_a_call();
     check_world_ranks();
     check_bounds();
     check_ever_new_handles();

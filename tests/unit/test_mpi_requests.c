@@ -33,9 +33,14 @@ static void add(uint64_t handle, uint64_t ticks)
 
 static void check_one(void)
 {
+    struct ar_request found;
+
     tap_ok(ar_requests_followed() == 0 && end(7) == 0, "at first there is none");
     add(7, 100);
     tap_ok(ar_requests_followed() == 1, "one");
+    tap_ok(ar_request_find(7, UINT64_MAX, &found) && found.post_ticks == 100 &&
+               !ar_request_find(8, UINT64_MAX, &found) && ar_requests_followed() == 1,
+           "it is found, and stays");
     tap_ok(end(8) == 0 && end(7) == 100 && end(7) == 0, "it ends once");
     tap_ok(ar_requests_followed() == 0, "and is forgotten");
 }

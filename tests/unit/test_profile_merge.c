@@ -297,6 +297,10 @@ static void test_numbers(void)
     sample_value(&q, AR_METRIC_TIME, 0, 0, 40);
     q.locations[0].current = there + 1;
     q.locations[0].latest_real_ns = 77;
+    sample_comm(&p, 1, "", AR_COMM_WORLD, 2, 0);
+    sample_comm(&q, 2, "", AR_COMM_DUP, 2, 0);
+    sample_member(&q, sample_comm(&q, 1, "", AR_COMM_WORLD, 2, 0), 0, 1, 7);
+    q.locations[0].open = (struct ar_open_call){.kind = AR_SYNC_ALL, .comm = 2, .sequence = 7};
     tap_ok(ar_profile_merge(&p, &q) == AR_OK, "two profiles of two ranks");
     tap_ok(p.n_nodes == 3 && p.n_processes == 2 && p.n_locations == 2, "three nodes, two ranks");
     tap_ok(p.locations[1].process == 1 && p.processes[1].world_rank == 1, "the other comes after");
@@ -308,6 +312,12 @@ static void test_numbers(void)
     tap_ok(p.locations[1].current == here + 1 && p.locations[1].latest_real_ns == 77 &&
                p.locations[0].current == 0,
            "a thread is where it was");
+    tap_ok(p.locations[1].open.comm == 1 && p.locations[1].open.sequence == 7 &&
+               p.locations[0].open.kind == AR_SYNC_NONE,
+           "and waits for what it waited for");
+    tap_ok(p.n_members == 1 && p.members[0].comm == 0 && p.members[0].process == 1 &&
+               p.members[0].n_calls == 7,
+           "a member belongs to the same communicator");
     tap_ok(q.n_nodes == 3 && sample_find(&q, AR_METRIC_TIME, there, 0) == 30,
            "the other is as it was");
     ar_profile_free(&p);
