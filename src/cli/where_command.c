@@ -401,7 +401,8 @@ static void print_notes(const struct where *w, const struct row *rows, size_t n_
 /* Two titles and two notes may come along. */
 static size_t choose_rows(const struct where *w, size_t n_lines)
 {
-    size_t n = w->s.n_groups, room = SCREEN_ROWS - n_lines - 4 - 2 - 1;
+    size_t n = w->s.n_groups, taken = n_lines + 4 + 2 + 1;
+    size_t room = taken < SCREEN_ROWS ? SCREEN_ROWS - taken : 1;
 
     if (w->fits && n > room)
         n = room;

@@ -240,8 +240,10 @@ def test_a_deadlock_of_two_ranks_is_seen_at_a_glance(mpi: Sandbox):
         assert shown.ranks_of(group) == [rank]
     lines = mpi.answer("where", mpi.live).decode().splitlines()
     assert lines[0].startswith("stands_still.py   2 ranks on 1 host, all running")
-    assert lines[3].split()[0] == "0" and "receive > Comm.Recv" in lines[3] and "MPI_Recv" in lines[3]
-    assert lines[4].split()[0] == "1" and "meet > Comm.Barrier" in lines[4] and "MPI_Barrier" in lines[4]
+    title = next(i for i, line in enumerate(lines) if line.split()[:2] == ["ranks", "stack"])
+    first, second = lines[title + 1 : title + 3]
+    assert first.split()[0] == "0" and "receive > Comm.Recv" in first and "MPI_Recv" in first
+    assert second.split()[0] == "1" and "meet > Comm.Barrier" in second and "MPI_Barrier" in second
     assert_fits_a_screen("\n".join(lines))
 
     running.process.terminate()
@@ -454,28 +456,151 @@ def test_help_says_what_it_is_for(python: Sandbox):
 # ---- where a job hangs ----
 
 
-def start_hanging(mpi: Sandbox) -> Running:
-    running = mpi.start(mpi.ranks(4, *mpi.recorder(), workload("hangs.py"), "ready"))
+def start_hanging(mpi: Sandbox, *program: str, title: str = "Where it hangs") -> Running:
+    running = mpi.start(mpi.ranks(4, *mpi.recorder(), *program, "ready"))
     running.wait_until(lambda: all((mpi.cwd / f"ready-{rank}").exists() for rank in range(4)), "all ranks are ready")
-    running.wait_until(lambda: "Where it hangs" in mpi.answer("where", mpi.live).decode(), "it hangs")
+    running.wait_until(lambda: title in mpi.answer("where", mpi.live).decode(), title)
     return running
 
 
+def in_one_line(screen: str) -> str:
+    """Sentences without their line breaks; each line fits the screen."""
+    assert max(map(len, screen.splitlines())) <= 80, screen
+    return " ".join(screen.split())
+
+
 def assert_hang(screen: str) -> None:
-    """Who waits where, and who is missing: each rank is in one place, by its own program."""
-    text = " ".join(screen.split())
-    assert re.search(r"ranks 2,3 have been in \S*Allreduce at hangs\.py:23 for ", text), screen
-    assert "not in it: rank 0, which is in compute at hangs.py:19" in text, screen
-    assert "not in it: rank 1, which has left the script and is in MPI_Finalize" in text, screen
-    assert max(map(len, screen.splitlines())) <= 80
+    """Which ranks wait where, and which are missing: each rank is in one place, by its own program."""
+    text = in_one_line(screen)
+    call = r"\S*Allreduce at hangs\.py:23 on MPI_COMM_WORLD \(number 2 on it\): ranks 2,3 have waited for "
+    assert re.search(call, text), screen
+    assert "rank 0 is missing: it is in compute at hangs.py:19" in text, screen
+    assert "rank 1 is missing: it has left the script and is in MPI_Finalize" in text, screen
 
 
-def test_a_job_that_hangs_says_where(one_mpi: Sandbox):
-    running = start_hanging(one_mpi)
-    assert_hang(one_mpi.answer("where", one_mpi.live).decode())
+def test_a_job_that_hangs_says_where(mpi: Sandbox):
+    running = start_hanging(mpi, workload("hangs.py"))
+    assert_hang(mpi.answer("where", mpi.live).decode())
     end_session(running.process)
     for command in ("where", "report"):
-        assert_hang(one_mpi.answer(command, one_mpi.live).decode())
-    recovered = one_mpi.allranks("recover", one_mpi.live, "-o", "recovered.allranks")
+        assert_hang(mpi.answer(command, mpi.live).decode())
+    recovered = mpi.allranks("recover", mpi.live, "-o", "recovered.allranks")
     assert recovered.code == 0, recovered
-    assert_hang(one_mpi.answer("report", "recovered.allranks").decode())
+    for command in ("where", "report"):
+        assert_hang(mpi.answer(command, "recovered.allranks").decode())
+
+
+def line_of(code: str, after: str = "") -> int:
+    """Where this is in the program, after the function of that name begins."""
+    lines = Path(workload("hangs_by.py")).read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"def {after}("))
+    return next(i for i, line in enumerate(lines, 1) if i > first and code in line)
+
+
+RECV = f"hangs_by.py:{line_of('Recv', 'receive')}"
+SPIN = f"it is computing in spin (hangs_by.py:{line_of('def spin', 'stop_here')})"
+ASSEMBLE = f"computing in assemble (hangs_by.py:{line_of('def assemble', 'worker')})"
+HANGS, WAITS = "Where it hangs", "Where ranks wait"
+
+# What stands there, sentence by sentence; "…" is how long.
+CASES: dict[str, tuple[str, list[str]]] = {
+    "split": (WAITS, [
+        f"Comm.Barrier at hangs_by.py:{line_of('part.Barrier', 'split') + 5} on a communicator of ranks 0,2 (number 3 on it): "
+        f"rank 0 has waited for … rank 2 is missing: {SPIN}",
+    ]),
+    "apart": (WAITS, [
+        f"Comm.Barrier at hangs_by.py:{line_of('part.Barrier', 'apart')} on a communicator of ranks 0,2 (number 1 on it): "
+        f"rank 0 has waited for … rank 2 is missing: {SPIN}",
+    ]),
+    "mismatch": (HANGS, [
+        f"rank 0 is in Comm.Reduce at hangs_by.py:{line_of('Reduce', 'mismatch')} (root 0), "
+        f"ranks 1-3 in Comm.Bcast at hangs_by.py:{line_of('Bcast', 'mismatch')} (root 0): "
+        "a mismatch, all in the same turn (number 2 on MPI_COMM_WORLD)",
+    ]),
+    "roots": (HANGS, [
+        "rank 0 is in Comm.Bcast", "(root 1), rank 1 in Comm.Bcast", "(root 2), rank 2 in Comm.Bcast",
+        "(root 3), 1 more rank elsewhere: a mismatch, all in the same turn (number 1 on MPI_COMM_WORLD)",
+    ]),
+    "circle": (HANGS, [
+        f"rank 0 waits for a message from rank 1 (tag 7) at {RECV}, rank 1 for one from rank 0 (tag 8) at {RECV}: a circle",
+        f"rank 2 waits for a message from rank 3 (tag 9) at {RECV}, rank 3 for one from rank 2 (tag 10) at {RECV}: a circle",
+    ]),
+    "ring": (HANGS, [
+        f"rank 0 waits for a message from rank 3 (tag 5) at {RECV}, rank 3 for one from rank 2 (tag 5) at {RECV}, "
+        f"rank 2 for one from rank 1 (tag 5) at {RECV} and so on, 1 more rank: a circle",
+    ]),
+    "sends": (HANGS, [
+        "ranks 2,3 have waited for … ranks 0,1 are missing: they wait in a circle, see below rank 0 waits for rank 1 to receive "
+        f"its message (tag 3) at hangs_by.py:{line_of('Ssend', 'sends')}, rank 1 waits for rank 0 to receive its message (tag 3)",
+    ]),
+    "tags": (HANGS, [
+        f"rank 0 waits for a message from rank 1 (tag 7) at {RECV}, rank 1 waits for rank 0 to receive its message (tag 9) "
+        f"at hangs_by.py:{line_of('Ssend', 'tags')}: the tags differ",
+    ]),
+    "left": (HANGS, [
+        f"rank 0 waits for a message from rank 1 (tag 7) at {RECV}; rank 1 has left the script and is in MPI_Finalize",
+    ]),
+    "any": (HANGS, [f"ranks 0-3 wait for a message from any rank (any tag) at {RECV}, and no rank can send one"]),
+    "requests": (HANGS, [
+        f"rank 0 waits for 3 requests, the first a receive from rank 1 (tag 4) at hangs_by.py:{line_of('Waitall', 'requests')}",
+        f"rank 1 waits for one of 2 requests, the first a receive from rank 2 (tag 4) at hangs_by.py:{line_of('Waitany', 'requests')}",
+    ]),
+    "posted": (WAITS, [
+        f"Request.Wait at hangs_by.py:{line_of('Wait()', 'posted')} for a collective call on MPI_COMM_WORLD (number 1 on it): "
+        f"ranks 0-2 have waited for … rank 3 is missing: {SPIN}",
+    ]),
+    "mixed": (HANGS, [
+        f"rank 0 has waited for … ranks 1-3 are missing: they wait for a message from rank 0 (tag 2) at {RECV}, "
+        "which is in this call: a circle",
+    ]),
+    "pickled": (WAITS, [
+        f"Comm.allreduce at hangs_by.py:{line_of('!= 3', 'pickled') + 1} on MPI_COMM_WORLD: ranks 0-2 have waited for … "
+        f"rank 3 is missing: {SPIN}",
+    ]),
+    "listening": (WAITS, [
+        f"Comm.Barrier at hangs_by.py:{line_of('Barrier', 'listening')} on MPI_COMM_WORLD (number 1 on it): "
+        f"ranks 0-2 have waited for … rank 3 is missing: {SPIN}",
+    ]),
+    "worker": (HANGS, [
+        f"rank 0, in thread listener, waits for a message from rank 1 (tag 6) at {RECV}, "
+        f"rank 1 for one from rank 0 (tag 8) at {RECV}: a circle",
+    ]),
+    "slow": (WAITS, [f"ranks 0-2 have waited for … rank 3 is missing: it is {ASSEMBLE}"]),
+    "slow_sender": (WAITS, [f"rank 0 waits for a message from rank 3 (tag 7) at {RECV}; rank 3 is {ASSEMBLE}"]),
+}  # fmt: skip
+
+BY_MPI = ["apart", "mismatch", "circle", "tags", "left", "posted", "worker", "slow"]  # the others are the same on all
+
+
+def assert_says(screen: str, sentences: list[str]) -> None:
+    text = in_one_line(screen)
+    for sentence in sentences:
+        pattern = re.escape(sentence).replace("…", r"(at least )?[\d.]+ \S+")
+        assert re.search(pattern, text), f"{sentence}\n{screen}"
+
+
+def check_case(mpi: Sandbox, case: str) -> None:
+    title, sentences = CASES[case]
+    running = start_hanging(mpi, workload("hangs_by.py"), case, title=title)
+    running.wait_until(lambda: all_stand_still(mpi), "all ranks stand still")
+    screen = mpi.answer("where", mpi.live).decode()
+    assert title in screen, screen
+    assert_says(screen, sentences)
+    assert_fits_a_screen(screen)
+    end_session(running.process)
+    assert_says(mpi.answer("where", mpi.live).decode(), sentences)
+
+
+def all_stand_still(mpi: Sandbox) -> bool:
+    """For long enough to be reported: the last rank to arrive may have moved a moment ago."""
+    return all(thread["still_ns"] > 1.1e9 for group in where(mpi, mpi.live).groups for thread in group["threads"])
+
+
+@pytest.mark.parametrize("case", BY_MPI)
+def test_what_a_job_hangs_by_on_each_mpi(mpi: Sandbox, case: str):
+    check_case(mpi, case)
+
+
+@pytest.mark.parametrize("case", sorted(set(CASES) - set(BY_MPI)))
+def test_what_a_job_hangs_by(one_mpi: Sandbox, case: str):
+    check_case(one_mpi, case)
