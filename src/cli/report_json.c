@@ -3,6 +3,7 @@
 
 #include "analysis/place.h"
 #include "cli/findings_text.h"
+#include "cli/hang_json.h"
 #include "cli/report.h"
 #include "cli/screen.h"
 
@@ -165,6 +166,7 @@ static enum ar_status put_report(struct ar_json *j, struct ar_report *r)
         return status;
     ar_json_open(j, NULL, '{');
     put_head(j, r);
+    ar_json_hang(j, r->part.p);
     status = ar_json_findings(j, r->p, r->path);
     put_functions(j, r, &by);
     ar_json_open(j, "nodes", '[');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/where_json.h"
 
+#include "cli/hang_json.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
 #include "cli/who.h"
@@ -102,6 +103,7 @@ int ar_where_json(const struct ar_profile *p, const struct ar_stacks *s)
     for (size_t i = 0; i < s->n_groups && good; i++)
         good = put_group(&j, p, s, &s->groups[i]);
     ar_json_close(&j, ']');
+    ar_json_hang(&j, p);
     ar_json_close(&j, '}');
     ar_bytes_u8(&bytes, '\n');
 

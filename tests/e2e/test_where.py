@@ -604,3 +604,55 @@ def test_what_a_job_hangs_by_on_each_mpi(mpi: Sandbox, case: str):
 @pytest.mark.parametrize("case", sorted(set(CASES) - set(BY_MPI)))
 def test_what_a_job_hangs_by(one_mpi: Sandbox, case: str):
     check_case(one_mpi, case)
+
+
+def hang_of(mpi: Sandbox, case: str) -> dict[str, Any]:
+    """As JSON; the same of the job while it runs, after a kill, and of the run that is made of it."""
+    running = start_hanging(mpi, workload("hangs_by.py"), case, title=CASES[case][0])
+    running.wait_until(lambda: all_stand_still(mpi), "all ranks stand still")
+    alive = where(mpi, mpi.live).data["hang"]
+    assert alive["state"] == ("hangs" if CASES[case][0] == HANGS else "waits")
+    end_session(running.process)
+    merged = mpi.allranks("merge", mpi.live, "-o", "merged.allranks")
+    assert merged.code == 0, merged
+    for words in (("where", mpi.live), ("where", "merged.allranks"), ("report", "merged.allranks")):
+        dead = json.loads(mpi.answer(words[0], "--json", words[1]))["hang"]
+        assert dead["state"] == "killed"
+        assert without_times(dead) == {**without_times(alive), "state": "killed"}
+    return alive
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if key != "still_ns"}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
+
+
+def test_a_collective_call_as_json(one_mpi: Sandbox):
+    hang = hang_of(one_mpi, "apart")
+    (call,) = hang["calls"]
+    assert (hang["messages"], hang["circles"], call["number"], call["mismatch"]) == ([], [], 1, False)
+    assert call["communicator"]["ranks"] == [0, 2] and call["communicator"]["origin"] == "split"
+    (present,), (missing,) = call["present"], call["missing"]
+    assert (present["rank"], present["activity"], present["function"]["name"]) == (0, "collective", "Comm.Barrier")
+    assert present["function"]["line"] == line_of("part.Barrier", "apart")
+    assert 1e9 < call["still_ns"] == present["still_ns"]
+    assert (missing["rank"], missing["activity"], missing["function"]["name"]) == (2, "computing", "spin")
+
+
+def test_messages_as_json(one_mpi: Sandbox):
+    hang = hang_of(one_mpi, "circle")
+    assert (hang["calls"], hang["circles"]) == ([], [[0, 1], [2, 3]])
+    waits = [(each["rank"], each["activity"], each["peer"], each["tag"]) for each in hang["messages"]]
+    assert waits == [(rank, "receive", rank ^ 1, 7 + rank) for rank in range(4)]
+    assert {each["function"]["line"] for each in hang["messages"]} == {line_of("Recv", "receive")}
+
+
+def test_a_run_that_has_ended_hangs_nowhere(one_mpi: Sandbox):
+    code = "from mpi4py.MPI import COMM_WORLD as world; world.Barrier()"
+    done = one_mpi.recorded_ranks(2, "-c", code, options=("-o", "run.allranks"))
+    assert done.code == 0, done
+    for command in ("where", "report"):
+        assert json.loads(one_mpi.answer(command, "--json", "run.allranks"))["hang"] is None
+        screen = one_mpi.answer(command, "run.allranks").decode()
+        assert HANGS not in screen and WAITS not in screen and "Where ranks were" not in screen
