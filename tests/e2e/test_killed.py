@@ -92,16 +92,20 @@ def assert_ranks_are_there(mpi: Sandbox, n_ranks: int) -> None:
         assert 500 <= n_done <= step.calls <= n_begun
 
 
-def test_a_wait_that_a_kill_ended_lasts_until_the_kill(one_mpi: Sandbox):
-    """Whoever waits leaves no sign meanwhile: the last one of another rank says that the job still ran."""
-    one_mpi.recorded_ranks(3, workload("killed_while_waiting.py"), "log")
-    at = [float((one_mpi.cwd / f"log-{rank}").read_text()) for rank in range(3)]
-    recovered = one_mpi.allranks("recover", one_mpi.live, "-o", "recovered.allranks")
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_a_wait_that_a_kill_ended_lasts_until_the_kill(mpi: Sandbox, which: str):
+    """A rank that waits leaves no sign meanwhile: the last one of another rank says that the job still ran."""
+    mpi.recorded_ranks(3, workload("killed_while_waiting.py"), "log", which)
+    at = [float((mpi.cwd / f"log-{rank}").read_text()) for rank in range(3)]
+    recovered = mpi.allranks("recover", mpi.live, "-o", "recovered.allranks")
     assert recovered.code == 0, recovered
-    for run in (one_mpi.live, "recovered.allranks"):
+    for run in (mpi.live, "recovered.allranks"):
         for rank in (1, 2):
-            waited_ns = in_allreduce_ns(one_mpi, run, rank)
+            waited_ns = in_allreduce_ns(mpi, run, rank)
             assert waited_ns == pytest.approx((at[0] - at[rank]) * 1e9, rel=0.05), recovered
+        screen = " ".join(mpi.answer("where", run).decode().split())
+        assert re.search(r"MPI_COMM_WORLD \(number \d on it\): ranks 1,2 have waited for at least [\d.]+ s", screen), screen
+        assert "rank 0 is missing: it is computing in <module>" in screen
 
 
 def in_allreduce_ns(mpi: Sandbox, run: Path | str, rank: int) -> float:
