@@ -196,7 +196,8 @@ def where_it_works(f: Function) -> str:
     if "matched" in f.keys:
         return "matched_on"
     if "on" in f.keys:
-        return f"{WORDS[f.named(f.keys['on']).kind]}({f.keys['on']})"
+        p = f.named(f.keys["on"])
+        return made_handle(p) if p.kind.endswith("*") else f"{WORDS[p.kind]}({p.name})"
     p = f.parameter(*WORDS)
     return f"{WORDS[p.kind]}({p.name})" if p else "0"
 
@@ -266,6 +267,8 @@ def bytes_in(f: Function) -> str:
 
 
 def note_bytes(f: Function) -> list[str]:
+    if "frees" in f.keys:
+        return ["    ar_mpi_freed(call, &was);"]
     out, into = f.keys.get("out", "0"), f.keys.get("in", "0")
     if "to" in f.keys or "from" in f.keys:
         lines = []
@@ -317,7 +320,9 @@ def note(f: Function) -> list[str]:
     """The body of the function that notes what a call did; empty if that is nothing."""
     first, f = counted_once(f)
     posts = "posts" in f.keys or "prepares" in f.keys
-    lines = first + (note_post(f) if posts else note_bytes(f)) + note_made(f)
+    did, made = note_post(f) if posts else note_bytes(f), note_made(f)
+    is_among_its_members = f.keys.get("on", "") != "" and f.named(f.keys["on"]).kind.endswith("*")
+    lines = first + (made + did if is_among_its_members else did + made)
     if waits_for_message(f):
         lines.append(f"    ar_mpi_probed(call, {where_it_works(f)}, status->source, status->tag);")
     if "names" in f.keys and "makes" not in f.keys:
@@ -334,6 +339,8 @@ def used_parameters(f: Function, body: list[str]) -> list[Parameter]:
         used.append(Parameter("", "uint64_t", "matched_on"))
     if re.search(r"\brc\b", text):
         used.append(Parameter("", "int", "rc"))
+    if "frees" in f.keys:
+        used.append(Parameter("", "struct ar_mpi_comm", "was"))
     return used
 
 
@@ -361,7 +368,8 @@ def before_all(f: Function) -> list[str]:
     lines = []
     if "frees" in f.keys:
         p = f.named(f.keys["frees"])
-        lines += [f"    if ({p.name})", f"        ar_mpi_unmade(&AR_ABI, {WORDS[p.kind.rstrip('*')]}(*{p.name}));"]
+        unmade = f"ar_mpi_unmade(&AR_ABI, {WORDS[p.kind.rstrip('*')]}(*{p.name}))"
+        lines.append(f"    struct ar_mpi_comm was = {p.name} ? {unmade} : (struct ar_mpi_comm){{0}};")
     if "matched" in f.keys:
         lines.append("    uint64_t matched_on = message ? take_message(*message) : 0;")
     return [*lines, ""] if lines else []

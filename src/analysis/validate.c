@@ -460,7 +460,8 @@ static bool sync_makes_sense(const struct checking *c, const struct ar_sync *syn
                              const struct tree *tree)
 {
     if (sync->kind == AR_SYNC_NONE || sync->kind >= AR_N_SYNC_KINDS ||
-        sync->flags & ~(AR_SYNC_NONBLOCKING | AR_SYNC_HOLDS_UP) || sync->comm > c->n_comms)
+        sync->flags & ~(AR_SYNC_NONBLOCKING | AR_SYNC_HOLDS_UP | AR_SYNC_MAY_PASS) ||
+        sync->comm > c->n_comms)
         return false;
     if (!is_mpi_call(c, sync->node_ref) || c->places[sync->node_ref].owner != tree->slot->number)
         return false;

@@ -370,6 +370,26 @@ static enum ar_status guess(struct ar_partners *all, const struct group *group, 
     return AR_OK;
 }
 
+/* Was each of them still there when the last one came? Clocks of two hosts may be a bit apart. */
+static bool has_kept_all(const struct group *group)
+{
+    const struct ar_arrival *last = last_of(group, ANY_SIDE, NULL);
+
+    for (const struct ar_arrival *each = group->first; each; each = each->next)
+        if ((double)(last->came_ns - each->exit_ns) > LEAST_GUESS_NS)
+            return false;
+    return true;
+}
+
+/*
+ * Where a library need not keep ranks together, they show by when they left whether it did. If it did not, a rank was
+ * busy by itself, with a file for one: nothing is guessed.
+ */
+static bool is_for_all(const struct group *group, const struct ar_profile_sync *sync)
+{
+    return !(sync->flags & AR_SYNC_MAY_PASS) || has_kept_all(group);
+}
+
 /* false: it is not known who the root is. */
 static bool meet(struct ar_partners *all, const struct group *group,
                  const struct ar_profile_sync *sync)
@@ -386,7 +406,7 @@ static bool meet(struct ar_partners *all, const struct group *group,
         meet_at_root(all, group, root, has_two);
     else if (sync->kind == AR_SYNC_SCAN)
         meet_in_turn(all, group);
-    else
+    else if (is_for_all(group, sync))
         meet_all(all, group, sync->kind == AR_SYNC_ALL ? AR_WAIT_ALL : AR_WAIT_BARRIER, has_two);
     if (is_counted(sync->kind) && guess(all, group, sync->kind, root) < 0)
         return false;

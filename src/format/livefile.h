@@ -409,6 +409,7 @@ enum ar_sync_kind {
 #define AR_SYNC_NONBLOCKING 1u /* it was posted, and waited for later */
 #define AR_SYNC_HOLDS_UP                                                                           \
     2u /* not of the main thread: which is blocked as well, and may be for this */
+#define AR_SYNC_MAY_PASS 4u /* MPI lets ranks go on before all have come; most libraries do not */
 
 struct ar_sync {
     uint8_t kind; /* enum ar_sync_kind */

@@ -255,6 +255,20 @@ static void note_message(struct ar_mpi_call *call, const struct ar_mpi_comm *com
                   (struct ar_sync){.kind = kind, .peer = peer, .sequence = (uint32_t)tag});
 }
 
+/* Windows and files, and what is freed: each library has its own mind on which of these calls keep ranks together. */
+static bool may_pass(enum ar_mpi_id id)
+{
+    switch (classes[id]) {
+    case CLASS_rma:
+    case CLASS_window:
+    case CLASS_io:
+    case CLASS_file:
+        return true;
+    default:
+        return id == AR_MPI_Comm_free || id == AR_MPI_Comm_disconnect;
+    }
+}
+
 static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, uint32_t root)
 {
     enum ar_sync_kind kind = syncs[call->id];
@@ -262,7 +276,10 @@ static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, 
     if (kind == AR_SYNC_NONE || kind == AR_SYNC_UNKNOWN || comm->size + comm->remote_size <= 1)
         return;
     note_sync(call, comm,
-              (struct ar_sync){.kind = kind, .peer = root, .sequence = ar_comm_next(comm)});
+              (struct ar_sync){.kind = kind,
+                               .flags = may_pass(call->id) ? AR_SYNC_MAY_PASS : 0,
+                               .peer = root,
+                               .sequence = ar_comm_next(comm)});
 }
 
 void ar_mpi_all_have_come(struct ar_mpi_call *call, enum ar_sync_kind kind)
@@ -405,6 +422,19 @@ void ar_mpi_collective(struct ar_mpi_call *call, uint64_t handle, int root, uint
                             .bytes_in = n_in,
                             .ticks = take_time(call)});
     note_collective(call, comm, message.peer);
+}
+
+void ar_mpi_freed(struct ar_mpi_call *call, struct ar_mpi_comm *was)
+{
+    struct ar_message message = {was, AR_PEER_ALL, 0};
+
+    if (!call->thread)
+        return;
+    count(call->thread, call->node, &message, &(struct amounts){.ticks = take_time(call)});
+    if (was->size)
+        note_collective(call, was, AR_PEER_ALL);
+    else
+        note_unknown(call);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -631,9 +661,9 @@ void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t 
     ar_comm_made(&call->thread->mpi->comms, call->abi, &making);
 }
 
-void ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle)
+struct ar_mpi_comm ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle)
 {
-    ar_comm_unmade(abi, handle);
+    return ar_comm_unmade(abi, handle);
 }
 
 void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "format/livefile.h"
+#include "runtime/mpi_comms.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -132,8 +133,10 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
  */
 void ar_mpi_made(struct ar_mpi_call *call, enum ar_comm_origin origin, uint64_t parent,
                  uint64_t made, uint64_t tag);
-/* Before the real call, which forgets the handle; also if that is not recorded. */
-void ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle);
+/* Before the real call, which forgets the handle; also if that is not recorded. Returns what it was. */
+struct ar_mpi_comm ar_mpi_unmade(struct ar_mpi_abi *abi, uint64_t handle);
+/* That call, which is a collective one on what it freed. */
+void ar_mpi_freed(struct ar_mpi_call *call, struct ar_mpi_comm *was);
 void ar_mpi_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name);
 /* Of a handle that the program has not just passed: may MPI be asked about it? */
 bool ar_mpi_is_known(const struct ar_mpi_abi *abi, uint64_t handle);

@@ -358,13 +358,17 @@ static void forget_freed(void)
     known.by_handle = others;
 }
 
-void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
+struct ar_mpi_comm ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
 {
+    struct ar_mpi_comm was = {0};
+
     pthread_mutex_lock(&known.lock);
     forget_members(abi, handle);
 
     struct ar_mpi_comm *comm = find(abi, handle);
 
+    if (comm)
+        was = *comm;
     if (comm && ar_idmap_put(&known.by_handle, key_of(abi, handle), AR_NO_ID) == AR_OK) {
         known.free_ones[known.n_free++] = (uint32_t)(comm - known.comms);
         if (known.by_handle.n_used >= MAX_HANDLES)
@@ -372,6 +376,7 @@ void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle)
         changed();
     }
     pthread_mutex_unlock(&known.lock);
+    return was;
 }
 
 void ar_comm_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name)

@@ -109,7 +109,8 @@ struct ar_comm_making {
 
 void ar_comm_made(struct ar_comm_cache *cache, struct ar_mpi_abi *abi,
                   const struct ar_comm_making *making);
-void ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle);
+/* Returns what it was; all 0: it was not known. */
+struct ar_mpi_comm ar_comm_unmade(struct ar_mpi_abi *abi, uint64_t handle);
 /* Not freed, as far as was seen: MPI may be asked about it. */
 bool ar_comm_is_known(const struct ar_mpi_abi *abi, uint64_t handle);
 void ar_comm_named(struct ar_mpi_abi *abi, uint64_t handle, const char *name);

@@ -108,6 +108,39 @@ def two_to_blame(truth: Truth) -> dict[Blame, tuple[float, float]]:
     return {Blame(1, name): seconds for name, seconds in found.items()}
 
 
+# ---- windows, files and communicators ----
+
+HANDLES = {
+    "win_create": "Create", "fence": "Fence", "second_fence": "Fence", "win_free": "Free", "win_allocate": "Allocate",
+    "file_open": "Open", "set_size": "Set_size", "set_view": "Set_view", "write_all": "Write_at_all",
+    "write_begin": "Write_at_all_begin", "write_end": "Write_at_all_end", "sync": "Sync", "file_close": "Close",
+    "create_group": "Create_group", "comm_free": "Free", "disconnect": "Disconnect",
+}  # fmt: skip
+KEPT_EVERYWHERE = {"win_create", "fence", "second_fence", "win_free", "win_allocate", "file_open", "file_close", "create_group"}
+
+
+def fault_of_handle(truth: Truth, name: str) -> Fault:
+    """Whether anybody waits is up to the library: all do that left after the last one came, or no rank does."""
+    members = [rank for rank in truth.ranks if name in truth.noted[rank]["left"]]
+    last = max(truth.entered(rank, name)[0] for rank in members)
+    kept = min(truth.noted[rank]["left"][name][0] for rank in members) >= last
+    assert kept or name not in KEPT_EVERYWHERE
+    return Fault(name, "all", HANDLES[name], everybody(*members) if kept else {}, {2: "comes_late"} if kept else {})
+
+
+def test_windows_files_and_communicators(mpi: Sandbox):
+    """Calls that work on what they make or free, and of which MPI does not promise that ranks wait in them."""
+
+    def look() -> dict[str, str]:
+        truth, run = record(mpi, "planted_handles.py", 4)
+        data = read_waits(mpi, run)
+        check_sums(truth, data)
+        assert data["unresolved"] == 0
+        return unlike_each(truth, data, tuple(fault_of_handle(truth, name) for name in HANDLES))
+
+    assert not settled(look)
+
+
 # ---- the beginning and the end ----
 
 INIT = Fault("init", "barrier", "Init", ALL)

@@ -197,7 +197,12 @@ static void check_handles_come_again(void)
     uint32_t first = make(AR_COMM_DUP, WORLD, 1, (struct ar_comm_facts){0}, 0)->number;
 
     tap_ok(of(1)->number == first && of(WORLD)->number, "known by their handles");
-    ar_comm_unmade(&abi, 1);
+    ar_comm_next(of(1));
+
+    struct ar_mpi_comm was = ar_comm_unmade(&abi, 1);
+
+    tap_ok(was.number == first && was.sequence == 1, "what was freed, for the call that frees it");
+    tap_ok(ar_comm_unmade(&abi, 1).size == 0, "once");
     uint32_t second = make(AR_COMM_DUP, WORLD, 1, (struct ar_comm_facts){0}, 0)->number;
 
     tap_ok(second == first + 1 && of(1)->number == second, "the handle means another one");
