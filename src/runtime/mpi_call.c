@@ -298,34 +298,45 @@ void ar_mpi_all_have_come(struct ar_mpi_call *call, enum ar_sync_kind kind)
 /* ---- what is open ---------------------------------------------------------------------------- */
 
 /*
- * In the cache line that every event writes. The node comes last: what is of another call is not taken for this one's.
- * A collective call gets its number when it ends, so the number is the next one.
+ * In the cache line that every event writes. The node comes last, and is 0 meanwhile: what is of another call is not taken
+ * for this one's.
  */
-static void publish(const struct ar_mpi_call *call, struct ar_live_call what)
+static inline struct ar_live_call *begin_open(const struct ar_mpi_call *call)
 {
     struct ar_live_call *open = &call->thread->slot->call;
 
     __atomic_store_n(&open->node_ref, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    *open = what;
+    return open;
+}
+
+static inline void end_open(const struct ar_mpi_call *call, struct ar_live_call *open)
+{
     __atomic_store_n(&open->node_ref, ar_live_ref(call->node), __ATOMIC_RELEASE);
 }
 
-static bool has_tag(enum ar_sync_kind kind)
+static inline bool has_tag(enum ar_sync_kind kind)
 {
     return kind == AR_SYNC_SEND || kind == AR_SYNC_RECEIVE || kind == AR_SYNC_PROBE;
 }
 
+/* A collective call gets its number when it ends, so the number is the next one. */
 void ar_mpi_waits(struct ar_mpi_call *call, enum ar_sync_kind kind, uint64_t handle, int peer,
                   int tag)
 {
     const struct ar_mpi_comm *comm = ar_comm_find(&call->thread->mpi->comms, call->abi, handle);
-    uint32_t next = comm ? __atomic_load_n(&comm->sequence, __ATOMIC_RELAXED) : 0;
+    struct ar_live_call *open = begin_open(call);
 
-    publish(call, (struct ar_live_call){.kind = (uint8_t)kind,
-                                        .comm = comm ? comm->number : 0,
-                                        .sequence = has_tag(kind) ? (uint32_t)tag : next,
-                                        .peer = peer_of(call->abi, peer)});
+    if (!comm)
+        comm = &no_comm;
+    open->kind = (uint8_t)kind;
+    open->flags = 0;
+    open->n_requests = 0;
+    open->comm = comm->number;
+    open->sequence =
+        has_tag(kind) ? (uint32_t)tag : __atomic_load_n(&comm->sequence, __ATOMIC_RELAXED);
+    open->peer = peer_of(call->abi, peer);
+    end_open(call, open);
 }
 
 /* What a request is called in the terms of struct ar_sync. */
@@ -346,19 +357,21 @@ static enum ar_sync_kind sync_of(const struct ar_request *r)
 
 void ar_mpi_waits_for(struct ar_mpi_call *call, uint64_t handle, uint32_t n, bool is_any)
 {
-    struct ar_live_call what = {.kind = AR_SYNC_UNKNOWN,
-                                .flags = is_any ? AR_CALL_ANY_REQUEST : 0,
-                                .n_requests = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX,
-                                .peer = AR_PEER_ALL};
     struct ar_request r;
+    bool is_found = ar_request_find(handle, call->start, &r);
+    struct ar_live_call *open = begin_open(call);
 
-    if (ar_request_find(handle, call->start, &r)) {
-        what.kind = (uint8_t)sync_of(&r);
-        what.comm = r.comm->number;
-        what.sequence = r.kind == AR_REQUEST_COLLECTIVE ? r.sequence : (uint32_t)r.tag;
-        what.peer = peer_of(call->abi, r.peer);
+    open->kind = AR_SYNC_UNKNOWN;
+    open->flags = is_any ? AR_CALL_ANY_REQUEST : 0;
+    open->n_requests = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+    open->comm = 0;
+    if (is_found) {
+        open->kind = (uint8_t)sync_of(&r);
+        open->comm = r.comm->number;
+        open->sequence = r.kind == AR_REQUEST_COLLECTIVE ? r.sequence : (uint32_t)r.tag;
+        open->peer = peer_of(call->abi, r.peer);
     }
-    publish(call, what);
+    end_open(call, open);
 }
 
 /* ---- what wrappers tell ---------------------------------------------------------------------- */

@@ -283,15 +283,12 @@ struct ar_mpi_comm *ar_comm_look_up(struct ar_comm_cache *cache, struct ar_mpi_a
     return comm;
 }
 
-struct ar_mpi_comm *ar_comm_find(struct ar_comm_cache *cache, const struct ar_mpi_abi *abi,
-                                 uint64_t handle)
+struct ar_mpi_comm *ar_comm_find_other(struct ar_comm_cache *cache, const struct ar_mpi_abi *abi,
+                                       uint64_t handle)
 {
-    struct ar_mpi_comm *comm = ar_comm_at_hand(cache, abi, handle);
     uint64_t generation;
+    struct ar_mpi_comm *comm = handle ? find_locked(abi, handle, &generation) : NULL;
 
-    if (__builtin_expect(comm != NULL, 1) || !handle)
-        return comm;
-    comm = find_locked(abi, handle, &generation);
     if (comm)
         remember(cache, handle, comm, generation);
     return comm;

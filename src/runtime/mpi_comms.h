@@ -89,12 +89,20 @@ static inline struct ar_mpi_comm *ar_comm_of(struct ar_comm_cache *cache, struct
     return __builtin_expect(comm != NULL, 1) ? comm : ar_comm_look_up(cache, abi, handle);
 }
 
+struct ar_mpi_comm *ar_comm_find_other(struct ar_comm_cache *cache, const struct ar_mpi_abi *abi,
+                                       uint64_t handle);
+
 /*
  * NULL where it is not recorded yet. MPI is not asked: before a call nothing is known of the handle that the program
  * passes, and a question about an invalid one would be one more error.
  */
-struct ar_mpi_comm *ar_comm_find(struct ar_comm_cache *cache, const struct ar_mpi_abi *abi,
-                                 uint64_t handle);
+static inline struct ar_mpi_comm *ar_comm_find(struct ar_comm_cache *cache,
+                                               const struct ar_mpi_abi *abi, uint64_t handle)
+{
+    struct ar_mpi_comm *comm = ar_comm_at_hand(cache, abi, handle);
+
+    return __builtin_expect(comm != NULL, 1) ? comm : ar_comm_find_other(cache, abi, handle);
+}
 
 /* The rank in MPI_COMM_WORLD of a peer; AR_RANK_NONE: not known, or of another run. */
 uint32_t ar_comm_world_rank(const struct ar_mpi_comm *comm, int peer);

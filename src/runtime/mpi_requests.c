@@ -163,8 +163,14 @@ bool ar_request_find(uint64_t handle, uint64_t call_ticks, struct ar_request *ou
     lock();
     uint32_t i = find(handle, call_ticks, true, &before);
 
-    if (i)
-        *out = *at(i);
+    if (i) {
+        out->comm = at(i)->comm;
+        out->peer = at(i)->peer;
+        out->tag = at(i)->tag;
+        out->kind = at(i)->kind;
+        out->sync = at(i)->sync;
+        out->sequence = at(i)->sequence;
+    }
     unlock();
     return i != 0;
 }

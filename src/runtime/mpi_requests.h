@@ -50,7 +50,10 @@ bool ar_request_add(const struct ar_request *request);
  * `call_ticks`. A persistent one stays, and is not active any more. false: it is not followed.
  */
 bool ar_request_end(uint64_t handle, uint64_t call_ticks, struct ar_request *out);
-/* The one that such a call will be the end of. false: it is not followed. */
+/*
+ * The one that such a call will be the end of: only its communicator, peer, tag, kind, sync and sequence, since this is asked
+ * before each wait. false: it is not followed.
+ */
 bool ar_request_find(uint64_t handle, uint64_t call_ticks, struct ar_request *out);
 /* A persistent one is started by that call. false: it is not followed. */
 bool ar_request_start(uint64_t handle, struct ar_thread *t, struct ar_node *node, uint64_t ticks,

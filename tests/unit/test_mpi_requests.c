@@ -12,8 +12,11 @@
 
 static struct ar_request request(uint64_t handle, uint64_t ticks)
 {
-    return (struct ar_request){
-        .handle = handle, .post_ticks = ticks, .is_active = true, .may_share = true};
+    return (struct ar_request){.handle = handle,
+                               .post_ticks = ticks,
+                               .tag = (int)ticks,
+                               .is_active = true,
+                               .may_share = true};
 }
 
 static uint64_t end(uint64_t handle)
@@ -38,7 +41,7 @@ static void check_one(void)
     tap_ok(ar_requests_followed() == 0 && end(7) == 0, "at first there is none");
     add(7, 100);
     tap_ok(ar_requests_followed() == 1, "one");
-    tap_ok(ar_request_find(7, UINT64_MAX, &found) && found.post_ticks == 100 &&
+    tap_ok(ar_request_find(7, UINT64_MAX, &found) && found.tag == 100 &&
                !ar_request_find(8, UINT64_MAX, &found) && ar_requests_followed() == 1,
            "it is found, and stays");
     tap_ok(end(8) == 0 && end(7) == 100 && end(7) == 0, "it ends once");
