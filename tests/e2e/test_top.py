@@ -21,9 +21,9 @@ PROGRAM = workload("two_phases.py")
 KEYS = "s sort   / filter   p process   space freeze   arrows scroll   ? help   q quit"
 
 
-def start(sandbox: Sandbox, *words: str) -> Running:
+def start(sandbox: Sandbox, *words: str, **how) -> Running:
     """A program that is in `early` until it is told to go on, then in `late`."""
-    running = sandbox.start([*sandbox.recorder(), PROGRAM, *words])
+    running = sandbox.start([*sandbox.recorder(), PROGRAM, *words], **how)
     running.wait_until((sandbox.cwd / "started").exists, "the program is at work")
     return running
 
@@ -227,19 +227,24 @@ def test_freezing(python: Sandbox, opened: list[Terminal]):
     terminal.wait_for(lambda text: "FROZEN" not in text and text.splitlines()[0] != frozen.splitlines()[0], "it goes on")
 
 
+def as_rank(rank: int) -> dict[str, str]:
+    """As Open MPI starts it."""
+    return {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2", "OMPI_MCA_ess_base_jobid": "4711"}
+
+
 def test_one_process_of_two(python: Sandbox, opened: list[Terminal]):
-    first = start(python)
+    start(python, env=as_rank(0))
     (python.cwd / "started").unlink()
     (python.cwd / "go_on").touch()
-    start(python, "other")
+    start(python, "other", env=as_rank(1))
     terminal = top(python, opened)
-    text = terminal.wait_for(lambda text: has_interval(text) and "2 processes on 1 host" in text, "both")
+    text = terminal.wait_for(lambda text: has_interval(text) and "2 ranks on 1 host" in text, "both")
     assert shows(text, "late") and shows(text, "other")
-    terminal.press(f"p{first.process.pid}\r")
-    text = terminal.wait_for(lambda text: f"only pid {first.process.pid}" in text, "one of them")
+    terminal.press("p0\r")
+    text = terminal.wait_for(lambda text: "only rank 0" in text, "one of them")
     assert shows(text, "late") and not shows(text, "other")
     terminal.press("p\r")
-    terminal.wait_for(lambda text: "only pid" not in text and shows(text, "other"), "both again")
+    terminal.wait_for(lambda text: "only rank" not in text and shows(text, "other"), "both again")
 
 
 # ---- sizes ----

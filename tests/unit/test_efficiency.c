@@ -151,13 +151,16 @@ static void test_profile(void)
     end();
 }
 
-/* In the region rank 0 waited for 4 of its 30 in MPI, rank 1 for 50 of its 60; alone nobody did. */
+/* In the region rank 0 waited for 4 of its 30 in MPI, rank 1 for 50 of its 60; alone neither did. */
 static void test_profile_with_waits(void)
 {
     double inner[] = {4, 0, 0}, outer[] = {0, 50, 0};
     double *by_node[16] = {0};
-    struct ar_waits w = {.node_ns = by_node, .n_nodes = 16, .n_calls = 3};
+    struct ar_wait_times times[] = {
+        {.waiting_ns = 4, .communicating_ns = 31}, {.waiting_ns = 50, .communicating_ns = 15}, {0}};
+    struct ar_waits w = {.node_ns = by_node, .n_nodes = 16, .n_calls = 3, .times = times};
     const struct ar_efficiency *e;
+    struct ar_efficiency run;
 
     make();
     by_node[profile.n_nodes - 3] = inner;
@@ -173,6 +176,10 @@ static void test_profile_with_waits(void)
     e = &efficiencies.run; /* 69 and 85 of 100 */
     tap_ok(is_near(e->serialisation, 65.0 / 85) && is_near(e->transfer, 0.85),
            "the run with waits");
+    sample_must(ar_efficiency_of_run(&run, &profile, &w));
+    tap_ok(run.serialisation == e->serialisation && run.transfer == e->transfer &&
+               run.load_balance == e->load_balance && run.wall_ns == e->wall_ns,
+           "from the times of waits alone it is the same");
     e = &efficiencies.functions[0];
     tap_ok(e->wall_ns == 100, "what is at the top has all");
     ar_efficiencies_free(&efficiencies);
