@@ -120,7 +120,45 @@ static double less(double a, double b)
     return a < b ? a : b;
 }
 
-/* A wait is that of a line: it counts if its node is chosen, with all call paths of the line. */
+/* Is it at the line of that wait, in the same method or call? */
+static bool is_at_site(const struct ar_mpi *m, uint32_t node, const struct ar_wait_site *site)
+{
+    struct ar_place place = ar_place_of_call(m->p, node);
+
+    return place.function == site->place.function && place.line == site->place.line &&
+           m->p->nodes[ar_operation_of(m->p, node)].function == m->p->nodes[site->node].function;
+}
+
+/*
+ * A wait is that of a line, which is reached on several call paths: what the chosen ones have of it. Known
+ * only if waits were built by node, else it is all or nothing.
+ */
+static double chosen_ns(const struct ar_mpi *m, const struct ar_wait_site *site)
+{
+    double all_ns = 0, ns = 0;
+
+    for (uint32_t node = 0; m->w->node_ns && node < m->p->n_nodes; node++) {
+        if (!m->w->node_ns[node] || !is_at_site(m, node, site))
+            continue;
+        for (size_t i = 0; i < m->p->n_roots; i++) {
+            all_ns += m->w->node_ns[node][i];
+            ns += m->is_chosen[node] ? m->w->node_ns[node][i] : 0;
+        }
+    }
+    if (all_ns > 0)
+        return site->waited_ns * (ns / all_ns);
+    return m->is_chosen[site->node] ? site->waited_ns : 0;
+}
+
+/* A chosen node at the line of that wait; where there is none, the first of all. */
+static uint32_t chosen_node(const struct ar_mpi *m, const struct ar_wait_site *site)
+{
+    for (uint32_t node = 0; m->w->node_ns && node < m->p->n_nodes; node++)
+        if (m->w->node_ns[node] && m->is_chosen[node] && is_at_site(m, node, site))
+            return node;
+    return site->node;
+}
+
 static void sum_waits(struct ar_mpi *m)
 {
     double in_methods_ns = 0;
@@ -128,13 +166,12 @@ static void sum_waits(struct ar_mpi *m)
     m->waiting_ns = 0;
     for (size_t i = 0; m->w && i < m->w->n_sites; i++) {
         const struct ar_wait_site *site = &m->w->sites[i];
+        double ns = chosen_ns(m, site);
 
-        if (!m->is_chosen[site->node])
-            continue;
-        m->waiting_ns += site->waited_ns;
+        m->waiting_ns += ns;
         if (m->shown[site->node] != AR_NO_ID &&
             kind_of(m->p, m->shown[site->node]) == AR_FUNCTION_OPERATION)
-            in_methods_ns += site->waited_ns;
+            in_methods_ns += ns;
     }
     m->parts.waiting_ns = less(in_methods_ns, (double)m->parts.mpi_ns);
 }
@@ -425,11 +462,12 @@ static void add_waits(struct building *b)
 
     for (size_t i = 0; m->w && b->by == AR_MPI_BY_PATH && i < m->w->n_sites; i++) {
         const struct ar_wait_site *site = &m->w->sites[i];
-        struct ar_mpi_row *row = has_row(b, site->node) ? row_of_node(b, site->node) : NULL;
+        uint32_t node = chosen_node(m, site);
+        struct ar_mpi_row *row = has_row(b, node) ? row_of_node(b, node) : NULL;
 
         if (row && row->is_operation)
             row->parts.waiting_ns =
-                less(row->parts.waiting_ns + site->waited_ns, (double)row->parts.mpi_ns);
+                less(row->parts.waiting_ns + chosen_ns(m, site), (double)row->parts.mpi_ns);
     }
 }
 

@@ -144,7 +144,7 @@ static int in_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Function 0 is the root's, which is nobody's function. */
+/* Function 0 is that of the root, which is no function of the program. */
 static void list_functions(struct command *c)
 {
     for (uint32_t i = 1; i < c->p.n_functions; i++)
@@ -383,6 +383,12 @@ static int print_shares(struct command *c, size_t n_most)
 
 /* ---- classes of ranks ------------------------------------------------------------------------- */
 
+/* By which ranks are compared. */
+static uint64_t class_value(const struct command *c, uint32_t function, uint32_t process)
+{
+    return has_own_time(c, function) ? c->own.by_root[process] : share_ns(c, process);
+}
+
 static enum ar_status find_classes(const struct command *c, uint32_t function,
                                    struct ar_imbalance *im)
 {
@@ -390,7 +396,7 @@ static enum ar_status find_classes(const struct command *c, uint32_t function,
     enum ar_status status = AR_NOMEM;
 
     for (uint32_t i = 0; i < c->p.n_roots && values; i++)
-        values[i] = has_own_time(c, function) ? c->own.by_root[i] : share_ns(c, i);
+        values[i] = class_value(c, function, i);
     if (values)
         status = ar_imbalance_build(im, values, c->p.n_roots);
     free(values);
@@ -483,6 +489,22 @@ static enum ar_status print_class_texts(const struct command *c, const struct ar
     return AR_OK;
 }
 
+/* Few ranks make no groups, however much they differ. */
+static void print_no_classes(const struct command *c, uint32_t function,
+                             const struct ar_imbalance *im)
+{
+    uint32_t most = 0;
+
+    if (im->max_over_mean < AR_UNEVEN_FACTOR) {
+        ar_print("; all alike\n");
+        return;
+    }
+    for (uint32_t i = 0; i < c->p.n_roots; i++)
+        if (class_value(c, function, i) > class_value(c, function, most))
+            most = i;
+    ar_print("; most on %s\n", ar_show_process(&c->p, most));
+}
+
 static enum ar_status print_classes(const struct command *c, uint32_t function)
 {
     struct ar_imbalance im = {0};
@@ -499,7 +521,7 @@ static enum ar_status print_classes(const struct command *c, uint32_t function)
         if (im.n_classes > 1)
             status = print_class_texts(c, &im, ranks, (size_t)n);
         else
-            ar_print("; no groups of ranks\n");
+            print_no_classes(c, function, &im);
     }
     ar_imbalance_free(&im);
     free(ranks);

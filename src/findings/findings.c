@@ -497,6 +497,25 @@ double ar_waited_at(const struct ar_evidence *e, struct ar_place place)
     return ns;
 }
 
+double ar_moving_ns(const struct ar_evidence *e, const struct ar_mpi_row *row)
+{
+    double in_mpi_ns = row->is_operation ? (double)row->parts.mpi_ns : row->time.sum;
+
+    return in_mpi_ns - ar_waited_at(e, ar_place_of_call(e->p, row->node));
+}
+
+const char *ar_show_similar(const struct ar_evidence *e, size_t n_lines, double all_ns)
+{
+    char *text = ar_text_buffer();
+
+    text[0] = '\0';
+    if (n_lines > 1)
+        snprintf(text, AR_TEXT_BYTES, ", with %s %s (%s)",
+                 ar_show_items(n_lines - 1, "similar line", "similar lines"),
+                 ar_show_duration(all_ns), ar_show_share(all_ns / e->all_ns));
+    return text;
+}
+
 /* ---- imports and messages --------------------------------------------------------------------- */
 
 static bool is_kind(const struct ar_profile *p, uint32_t node, enum ar_function_kind kind)

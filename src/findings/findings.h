@@ -47,7 +47,8 @@ struct ar_findings {
     size_t n, cap;
     struct ar_efficiency
         efficiency; /* of the run; its wall time is 0 where there are no ranks to compare */
-    struct ar_mpi_row *calls; /* of MPI by path, which rules look at: for whoever shows them, too */
+    struct ar_mpi_row
+        *calls; /* of MPI by path, which rules look at: for callers that show them, too */
     size_t n_calls;
 };
 
@@ -95,7 +96,7 @@ void ar_findings_free(struct ar_findings *f);
 /* Whether so much time, of all ranks, is worth a sentence. */
 bool ar_is_worth_saying(const struct ar_evidence *e, double ns);
 /*
- * A finding that nobody is told yet; NULL: no memory, and the evidence is bad. Its text and its command are put
+ * A finding without a text yet; NULL: no memory, and the evidence is bad. Its text and its command are put
  * together with printf's formats.
  */
 struct ar_finding *ar_finding_add(struct ar_evidence *e, const char *rule, double won_ns);
@@ -104,7 +105,7 @@ void ar_finding_say(struct ar_evidence *e, struct ar_finding *f, const char *fmt
 /* "allranks waits 'my run.allranks' 1", where what comes after the run is quoted if it has to be, or "". */
 void ar_finding_show(struct ar_evidence *e, struct ar_finding *f, const char *command,
                      const char *after);
-/* It is about these processes, all at once or one more. */
+/* It is about these processes, all of them or one more. */
 void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_t *processes,
                       size_t n);
 /* Where a function begins, or where a call is made. */
@@ -121,6 +122,10 @@ const char *ar_function_name(const struct ar_profile *p, uint32_t function);
 void ar_tell_story(struct ar_evidence *e, struct ar_story *story, const char *rule,
                    struct ar_place place, const char *more);
 bool ar_is_point_to_point(const struct ar_story *story);
+/* The time of a row within MPI, without waits for others at its line: as `allranks mpi` shows it. */
+double ar_moving_ns(const struct ar_evidence *e, const struct ar_mpi_row *row);
+/* ", with 2 similar lines 538 ms (29 %)": all lines together; "" where there is one. */
+const char *ar_show_similar(const struct ar_evidence *e, size_t n_lines, double all_ns);
 /* That was waited for others at a line, for whatever reason. */
 double ar_waited_at(const struct ar_evidence *e, struct ar_place place);
 bool ar_is_same_place(struct ar_place a, struct ar_place b);

@@ -2,7 +2,7 @@
 /*
  * no_overlap: large messages are moved while nothing is computed, though there is something to compute.
  *
- * Fires where the time of these, without waits for somebody who was late, is worth a sentence: calls that send or
+ * Fires where the time of these, without waits for late ranks, is worth a sentence: calls that send or
  * receive 64 KiB and more at a time and return when that is done, and lines that wait for requests nine tenths
  * of the time that these are in flight. Smaller messages are gone before anything could be done meanwhile. Of
  * collective calls those in which all get from all: in the others a rank may also wait for the root to take what it has, which
@@ -24,9 +24,9 @@ struct exposed {
     size_t n_lines;
 };
 
-static void add_line(struct exposed *x, const struct ar_evidence *e, uint32_t node, double ns)
+/* `ns` is without waits for others. */
+static void add_line(struct exposed *x, uint32_t node, double ns)
 {
-    ns -= ar_waited_at(e, ar_place_of_call(e->p, node));
     if (ns <= 0)
         return;
     x->ns += ns;
@@ -71,11 +71,10 @@ static void add_blocking(struct exposed *x, const struct ar_evidence *e)
 {
     for (size_t i = 0; i < e->out->n_calls; i++) {
         const struct ar_mpi_row *row = &e->out->calls[i];
-        double pickling_ns = (double)(row->parts.pickling_ns + row->parts.unpickling_ns);
 
         if (is_large(row) && (ar_is_message(e, row) || is_exchange_of_all(e, row)) &&
             !is_told_at(e, ar_place_of_call(e->p, row->node)))
-            add_line(x, e, row->node, row->time.sum - pickling_ns);
+            add_line(x, row->node, ar_moving_ns(e, row));
     }
 }
 
@@ -120,7 +119,7 @@ static void add_requests(struct exposed *x, struct ar_evidence *e)
     for (size_t i = 0; lines && i < n; i++)
         if (lines[i].exposed_ns >= (1 - MOST_HIDDEN) * lines[i].flight_ns &&
             !is_told_at(e, lines[i].place))
-            add_line(x, e, lines[i].node, lines[i].waited_ns);
+            add_line(x, lines[i].node, lines[i].waited_ns - ar_waited_at(e, lines[i].place));
     free(lines);
 }
 
@@ -151,10 +150,10 @@ void ar_rule_no_overlap(struct ar_evidence *e)
         return;
     f->place = ar_place_of_call(e->p, x.node);
     ar_finding_say(e, f,
-                   "%s at %s%s moves data for %s (%s) while nothing is computed; started earlier "
+                   "%s at %s moves data for %s (%s)%s while nothing is computed; started earlier "
                    "and waited for later, it may be hidden",
                    ar_show_operation(e->p, ar_operation_of(e->p, x.node)),
-                   ar_show_line(e->p, f->place), x.n_lines > 1 ? " and the like" : "",
-                   ar_show_duration(x.ns), ar_show_share(x.ns / e->all_ns));
+                   ar_show_line(e->p, f->place), ar_show_duration(x.largest_ns),
+                   ar_show_share(x.largest_ns / e->all_ns), ar_show_similar(e, x.n_lines, x.ns));
     ar_finding_show(e, f, "mpi", ar_show_line(e->p, f->place));
 }

@@ -3,7 +3,7 @@
  * small_messages: many messages of few bytes, where fewer that are larger would do.
  *
  * Fires on lines that send or receive at least five hundred messages a rank, of a kibibyte or less
- * in the mean, if the time of all such lines, without waits for somebody who was late, is worth a sentence: up to
+ * in the mean, if the time of all such lines, without waits for late ranks, is worth a sentence: up to
  * that size a message costs the same whatever is in it. Silent where waits are not known, or ranks share processors. Waits there that have no other cause are told with it.
  * Says how many there are, how large, and what each of them costs.
  */
@@ -16,7 +16,7 @@
 struct small {
     const struct ar_mpi_row *row; /* the longest of them */
     uint64_t n, n_bytes;          /* that were sent, or received if those are more */
-    double ns;
+    double own_ns, ns;            /* of that line, and of all */
     size_t n_lines;
 };
 
@@ -57,13 +57,15 @@ static struct small add_up(const struct ar_evidence *e)
         if (!is_small(e, row))
             continue;
 
-        double ns = row->time.sum - ar_waited_at(e, ar_place_of_call(e->p, row->node));
+        double ns = ar_moving_ns(e, row);
 
-        s.ns += ns > 0 ? ns : 0;
+        ns = ns > 0 ? ns : 0;
+        s.ns += ns;
         s.n_lines++;
         if (s.row)
             continue;
         s.row = row;
+        s.own_ns = ns;
         s.n = row->n_out > row->n_in ? row->n_out : row->n_in;
         s.n_bytes = row->bytes_out > row->bytes_in ? row->bytes_out : row->bytes_in;
     }
@@ -73,7 +75,7 @@ static struct small add_up(const struct ar_evidence *e)
 void ar_rule_small_messages(struct ar_evidence *e)
 {
     struct small s = add_up(e);
-    double own_ns = s.ns;
+    double all_ns = s.ns;
     struct ar_finding *f;
 
     if (!s.row || !ar_is_moving_known(e) || !ar_is_worth_saying(e, s.ns))
@@ -85,10 +87,12 @@ void ar_rule_small_messages(struct ar_evidence *e)
     if (!f)
         return;
     f->place = ar_place_of_call(e->p, s.row->node);
-    ar_finding_say(e, f,
-                   "%s messages of %s each at %s %s%s: %s (%s) without waiting; fewer would do",
-                   ar_show_count(s.n), ar_show_bytes(s.n_bytes / s.n), ar_show_line(e->p, f->place),
-                   ar_show_operation(e->p, s.row->node), s.n_lines > 1 ? " and the like" : "",
-                   ar_show_duration(own_ns), ar_show_share(own_ns / e->all_ns));
+    ar_finding_say(
+        e, f,
+        "%s messages of %s each at %s %s: %s (%s) without waiting%s; combine messages to "
+        "save time",
+        ar_show_count(s.n), ar_show_bytes(s.n_bytes / s.n), ar_show_line(e->p, f->place),
+        ar_show_operation(e->p, s.row->node), ar_show_duration(s.own_ns),
+        ar_show_share(s.own_ns / e->all_ns), ar_show_similar(e, s.n_lines, all_ns));
     ar_finding_show(e, f, "mpi", ar_show_line(e->p, f->place));
 }
