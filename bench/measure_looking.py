@@ -6,7 +6,7 @@ The program calls five hundred small functions in turn, so that what is read is 
 some milliseconds. Ten times a second only few of them are looked at, which a median would not notice, and a mean differs by more
 between two runs without any look (5 % on a shared machine): that row is shown, and what is judged is the median without a pause, where
 most of them are looked at, a hundred times as often. A reader keeps caches and memory busy
-whatever it reads: beside it there is one that reads as much of a file that nobody writes (`elsewhere`), and what looking
+whatever it reads: beside it there is one that reads as much of a file that no process writes (`elsewhere`), and what looking
 costs is the difference to that. Instructions are counted by valgrind, with a reader that never pauses and without one.
 """
 

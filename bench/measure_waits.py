@@ -23,7 +23,7 @@ def make(target: Path, size: dict[str, float]) -> str:
 
 
 def check_found(allranks: str, run: str) -> None:
-    """That nothing is left open, and somebody waited: a fast answer may be a wrong one."""
+    """That nothing is left open, and ranks waited: a fast answer may be a wrong one."""
     answer = subprocess.run([allranks, "waits", "--json", run], capture_output=True, env=environment())
     if answer.returncode:
         raise Failed(answer.stderr.decode().strip())

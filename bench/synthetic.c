@@ -414,7 +414,7 @@ static uint32_t node_of_kind(const struct ar_profile *p, uint32_t kind, uint32_t
     return from;
 }
 
-/* The work before an operation; now and then somebody takes half as long again. */
+/* The work before an operation; now and then a rank takes half as long again. */
 static uint64_t work_ns(const struct job *job, uint32_t rank, uint32_t operation)
 {
     uint64_t word = dice(job, WORK, rank, operation);

@@ -7,7 +7,7 @@
     tools/check_cpython.py --only test_code      only this module; may be repeated, and may be one that MODULES does not name
     tools/check_cpython.py --fast                some modules: for `make test`
     tools/check_cpython.py --builtins costly     in another mode than `none`
-    tools/check_cpython.py -j 2                  two modules at once
+    tools/check_cpython.py -j 2                  two modules at the same time
 
 The time is judged where all modules run, one after the other.
 
@@ -78,7 +78,7 @@ class Known:
 
 
 INSTRUMENTED = "the code that dis shows with adaptive=True is instrumented"
-# All of them are in docs/differences.md, but for faults that are to be mended: whoever mends one removes its line.
+# All of them are in docs/differences.md, but for faults that are to be mended: a change that mends one removes its line.
 KNOWN = (
     Known("test_code", "CodeTest.test_stateless", "3.14+", "the number of a function is kept in co_extra, which has to be empty"),
     Known(
@@ -156,7 +156,7 @@ def left_out(python: Python, module: str) -> list[str]:
 
 
 def keep(folder: Path, target: Path) -> None:
-    """For whoever wants to know why a test differs."""
+    """To find out why a test differs."""
     target.mkdir(parents=True, exist_ok=True)
     for name in ("outcomes", "output"):
         if (folder / name).exists():
@@ -289,7 +289,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--fast", action="store_true", help="only some modules")
     parser.add_argument("--builtins", default="none", metavar="MODE", help="of allranks run (none)")
     parser.add_argument("--option", action="append", default=[], help="a further option of allranks run")
-    parser.add_argument("-j", "--jobs", type=int, default=1, help="modules at once")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="modules at the same time")
     return parser.parse_args()
 
 

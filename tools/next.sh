@@ -10,7 +10,7 @@
 # It is made once and kept. Packages come from where this machine's apt has its own (NEXT_MIRROR=URL: from there), by its
 # proxies, and pip does as it does here. The sources are copied, so that nothing in there can change the working tree.
 #
-# All mounts are made in a mount namespace of their own: they are seen by nobody else and end with the last process, however
+# All mounts are made in a mount namespace of their own: no other process sees them, and they end with the last process, however
 # it ends. That takes root, or sudo without a password.
 set -euo pipefail
 
@@ -82,7 +82,7 @@ bootstrap() {
     mv "$home/root.new" "$root"
 }
 
-# The root is a mount of its own: otherwise nobody in there could make a mount namespace, as tests do for their hosts.
+# The root is a mount of its own: otherwise no process in there could make a mount namespace, as tests do for their hosts.
 mount_all() {
     mount --bind "$root" "$root"
     mkdir -p "$root/dev/shm"
@@ -140,7 +140,7 @@ install_pythons() {
 
 enter() {
     mkdir -p "$home"
-    # Two at once would build into the same places.
+    # Two at the same time would build into the same places.
     exec 9>"$home/lock"
     flock -n 9 || fail "another tools/next.sh is at work"
     : >"$home/log"

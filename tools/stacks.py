@@ -474,7 +474,7 @@ def main() -> int:
 
     HOME.mkdir(exist_ok=True)
     with (HOME / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two makers at once would tear each other's venvs down
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two makers at the same time would tear each other's venvs down
         wanted = [s for s in stacks if not options.only or {s.name, s.mpi} & set(options.only)]
         made = make(wanted, digest)
         outcome = {s: made[s] if s in made else state_of(s, digest) for s in stacks}

@@ -701,7 +701,7 @@ def note(text: str) -> None:
         return
     try:
         print(f"allranks: {showable(text)}", file=sys.stderr, flush=True)
-    except (OSError, ValueError):  # nobody can be told, and the program is to run
+    except (OSError, ValueError):  # there is no way to report it, and the program is to run
         pass
 
 

@@ -127,7 +127,7 @@ def rows_of(table: Table, rows: list[int]) -> Table:
 def cell_text(value: Any, keep_end: bool) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    # Control characters would upset the table, lone surrogates whoever prints it.
+    # Control characters would upset the table, lone surrogates the code that prints it.
     text = "".join(c if c.isprintable() else "?" for c in str(value))
     if len(text) <= MAX_CELL_WIDTH:
         return text

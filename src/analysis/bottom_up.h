@@ -2,7 +2,7 @@
 /*
  * bottom_up: the tree from its other end. At the top are functions by self time, below each who called
  * it, below that who called those; each with the part of the function's self time that was spent on
- * the way through it. Whatever is below a row adds up to it, but for calls that nobody made: those of
+ * the way through it. Whatever is below a row adds up to it, but for calls without a caller: those of
  * threads' first functions.
  *
  * Levels are made when they are asked for, each from the one above: all of them would be as many rows as

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a profile of caller pairs a function has one node, if it is more than somebody's caller. */
+/* In a profile of caller pairs a function has one node, if it is more than the caller of another. */
 static enum ar_status group_by_function(const struct ar_profile *p, const bool *only,
                                         uint32_t *group_of)
 {

@@ -64,7 +64,7 @@ void ar_by_function_free(struct ar_by_function *b);
 
 /*
  * What processes have of one function after the other, read row by row: see format/rows.h. Each is for one
- * thread, and several may read at once.
+ * thread, and several may read at the same time.
  */
 struct ar_shares {
     const struct ar_by_function *b;

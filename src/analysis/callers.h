@@ -17,7 +17,7 @@
 
 #include "analysis/by_function.h"
 
-/* Function 0, which is the root's, stands for what nobody called. */
+/* Function 0, which is the root's, stands for calls without a caller. */
 AR_MUST_CHECK enum ar_status ar_callers_build(struct ar_by_function *out,
                                               const struct ar_profile *p, const struct ar_totals *t,
                                               uint32_t function);

@@ -124,7 +124,7 @@ static void join_in_order(const struct crowd *crowd)
         join(crowd->c, crowd->run, crowd->ids[i], crowd->rows[i]);
 }
 
-/* What finds nobody is a row of its own. */
+/* A function that finds no partner is a row of its own. */
 static enum ar_status settle(const struct crowd *crowd)
 {
     enum ar_status status = AR_OK;

@@ -402,7 +402,7 @@ static struct ar_diff_row compare_row(struct building *m, const struct ar_common
     return r;
 }
 
-/* Functions that are in no tree, as those of files that were merged, are nobody's. */
+/* Functions that are in no tree, as those of files that were merged, belong to no call path. */
 static bool is_there(const struct building *m, const struct ar_diff_row *r)
 {
     const struct ar_common *common = &m->d->functions.common;

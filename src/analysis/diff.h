@@ -69,7 +69,7 @@ struct ar_diff {
     struct ar_change total; /* wall time */
     struct ar_change mpi;   /* time in MPI, of main threads */
     struct ar_diff_table functions;
-    struct ar_diff_table paths; /* empty if nobody asked */
+    struct ar_diff_table paths; /* empty if not asked for */
 };
 
 /* The first `n_base` are the base; at least one each. */

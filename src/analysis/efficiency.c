@@ -23,7 +23,7 @@ static uint64_t counted_of(const struct ar_rank_time *rank)
     return rank->wall_ns - (rank->setup_ns < in_mpi ? rank->setup_ns : in_mpi);
 }
 
-/* Nobody can have waited for longer than it was in MPI. */
+/* No rank can have waited for longer than it was in MPI. */
 static double ideal_wall_of(const struct ar_rank_time *rank, double waiting_ns)
 {
     double most_ns = (double)(counted_of(rank) - computing_of(rank));
@@ -68,7 +68,7 @@ struct ar_efficiency ar_efficiency_of(const struct ar_rank_time *ranks, const do
         e.wall_ns = 0;
         return e;
     }
-    /* Where nobody computes, all do so alike. */
+    /* Where no rank computes, all are alike. */
     e.load_balance = e.max_computing_ns > 0 ? e.mean_computing_ns / e.max_computing_ns : 1;
     e.communication = e.max_computing_ns / e.counted_ns;
     e.parallel = e.load_balance * e.communication;

@@ -44,8 +44,8 @@ struct ar_rank_time {
 };
 
 struct ar_efficiency {
-    double wall_ns; /* of the rank that took longest; 0: nobody was there, and nothing is known */
-    double counted_ns; /* likewise, without setting up MPI */
+    double wall_ns; /* of the rank that took longest; 0: no rank was there, and nothing is known */
+    double counted_ns; /* of the rank that took longest, without setting up MPI */
     double mean_computing_ns, max_computing_ns;
     uint32_t max_process; /* that has most computing */
     double load_balance, communication, parallel;

@@ -3,7 +3,7 @@
  * fold: a profile made coarser, for reading.
  *
  * Calls of one function from several lines of its caller become one node; MPI calls and
- * methods of mpi4py keep their lines, since that is where somebody waits. The inside of Python's import system becomes one node
+ * methods of mpi4py keep their lines, since that is where ranks wait. The inside of Python's import system becomes one node
  * "(import)" a line that imports; the modules' own code stays below it. The result is a profile
  * like any other. Caller pairs stay as they are.
  */

@@ -3,7 +3,7 @@
  * imbalance: which ranks have how much of something, and which of them are alike.
  *
  * Ranks are put into a few classes by their values: at most four, and no more than half as many as
- * there are ranks. Whoever has 0 is a class. The others are cut where a gap between neighbouring
+ * there are ranks. Ranks that have 0 are a class. The others are cut where a gap between neighbouring
  * values, in their order, is a fifth of the larger value and three times any gap within a class: so
  * noise makes no classes, nor does work that grows evenly from rank to rank. Where there is no such
  * gap all of them are one.

@@ -15,7 +15,7 @@
 
 #define PATH_BYTES 4096
 
-/* Somebody else's job may be looked at, too, by one who names it. */
+/* The job of another user may be looked at, too, if its directory is named. */
 static bool may_be_read(const char *path, bool is_named)
 {
     struct ar_error err;

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 /*
- * A job may have made its directory and not yet its first file, and a run file is written at once:
+ * A job may have made its directory and not yet its first file, and a run file is written in one step:
  * what is younger than this may be about to be used.
  */
 #define EMPTY_AFTER_NS ((uint64_t)60 * 1000000000u)
@@ -63,7 +63,7 @@ static bool is_part(const char *name)
     return matches(name, "\\.[0-9]+-[0-9a-f]+\\.part$");
 }
 
-/* With the nanosecond it was begun in, as runfile_write.c names it: nobody else gives such a name. */
+/* With the nanosecond it was begun in, as runfile_write.c names it: no other program gives such a name. */
 static bool is_certainly_a_part(const char *name)
 {
     return matches(name, "\\.[0-9]+-[0-9a-f]{12,16}\\.part$");
@@ -486,7 +486,7 @@ enum ar_status ar_leftovers_find(struct ar_leftovers *out, const char *path, str
 
 /* ---- beside run files ------------------------------------------------------------------------ */
 
-/* Whoever writes it may be on another host: a run file takes seconds, not an hour. */
+/* The process that writes it may be on another host: a run file takes seconds, not an hour. */
 static bool nobody_writes(const struct ar_left_file *file)
 {
     uint32_t pid = 0;

@@ -5,7 +5,7 @@
  *     <live dir>/<job>/ r0-p4711-815.live …     verdict-4711-815     …part
  *
  * A file is ours if its name is one that the runtime gives, it is a regular file of this user and it
- * begins as such a file does (note.h); a job is a directory of this user's that nobody else can write to and
+ * begins as such a file does (note.h); a job is a directory of this user's that no other user can write to and
  * that holds such files. There, and where only we make directories, an empty file of such a name is ours, too. Whatever else lies there is not touched, and no link is followed: files are
  * looked at and removed relative to an open directory, and only if they are still the same ones.
  *
@@ -30,7 +30,7 @@ enum ar_left_state {
     AR_LEFT_SILENT,    /* it ended without a word: killed, most likely */
     AR_LEFT_FINISHED,  /* it ended its recording in good order, and its process is gone */
     AR_LEFT_RUNNING,   /* its process is there */
-    AR_LEFT_ELSEWHERE, /* of another host: nobody knows */
+    AR_LEFT_ELSEWHERE, /* of another host: not known */
     AR_N_LEFT_STATES
 };
 
@@ -89,7 +89,7 @@ bool ar_left_look(int directory, const char *name, struct ar_left_file *out);
 AR_MUST_CHECK enum ar_status ar_leftovers_find(struct ar_leftovers *out, const char *path,
                                                struct ar_error *err);
 /*
- * Adds what lies beside run files: unfinished ones that nobody is writing any more, places where nodes looked for
+ * Adds what lies beside run files: unfinished ones that no process is writing any more, places where nodes looked for
  * each other, and jobs in NAME.live.
  */
 AR_MUST_CHECK enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *path,

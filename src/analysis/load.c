@@ -140,7 +140,7 @@ enum ar_status ar_load_live(struct ar_profile *p, const char *path, struct ar_er
     return load_live(p, path, NULL, NULL, err);
 }
 
-/* Of a child that has ended: nothing is open in it, and its process is nobody's concern. */
+/* Of a child that has ended: nothing is open in it, and its process is of no interest. */
 static enum ar_status find_run(struct ar_profile *p, const char *path, struct ar_find *find,
                                struct ar_error *err)
 {
@@ -209,7 +209,7 @@ static enum ar_status load_found(struct ar_profile *p, const char *path, bool is
 
 /*
  * One of which the process has only just started, or has ended meanwhile, is none yet, or no more. If it
- * begins between two looks, it is looked at once more.
+ * begins between two looks, it is read once more.
  */
 static enum ar_status load_entry(struct ar_profile *p, const char *path, bool is_run,
                                  struct ar_finds *finds, const struct ar_signs *signs,

@@ -17,13 +17,13 @@
 #include "analysis/leftovers.h"
 #include "format/profile.h"
 
-/* Told of each file that is about to be read, and of the end, when all are; NULL: nobody is. */
+/* Told of each file that is about to be read, and of the end, when all are; NULL: it is not needed. */
 extern void (*ar_load_tell)(size_t n_read, size_t n_files);
 
 /* On failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_load(struct ar_profile *out, const char *path,
                                      struct ar_error *err);
-/* The same for whoever reads metrics by rows: see format/rows.h. Those of a run file stay packed. */
+/* The same for callers that read metrics by rows: see format/rows.h. Those of a run file stay packed. */
 AR_MUST_CHECK enum ar_status ar_load_packed(struct ar_profile *out, const char *path,
                                             struct ar_error *err);
 /*

@@ -89,7 +89,7 @@ struct ar_mpi {
 };
 
 AR_MUST_CHECK enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p);
-/* With totals that somebody has built already: they are its own from now on, whether it works or not. */
+/* With totals that are built already: they are its own from now on, whether it works or not. */
 AR_MUST_CHECK enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p,
                                               struct ar_totals *t);
 /* With waits of the same profile, which must outlive it. Waits that were not recorded are not known. */

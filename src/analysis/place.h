@@ -19,7 +19,7 @@ struct ar_place ar_place_of_call(const struct ar_profile *p, uint32_t node);
 /* The method of mpi4py that a call is made in, or the call itself. */
 uint32_t ar_operation_of(const struct ar_profile *p, uint32_t node);
 /*
- * The line of a node, for whoever takes nodes above it away: below a function in C it may have none of its own, and then
+ * The line of a node, for callers that take nodes above it away: below a function in C it may have none of its own, and then
  * it is the line where C was called. Methods of mpi4py stay above what they call.
  */
 uint32_t ar_line_of_node(const struct ar_profile *p, uint32_t node);

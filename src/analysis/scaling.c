@@ -176,7 +176,7 @@ static void judge_functions(struct ar_scaling *s)
         struct ar_scaling_function f = {
             .row = row, .run = (uint32_t)run, .id = ar_common_id(&s->common, run, row)};
 
-        /* The root's own function is nobody's. */
+        /* The root has no function. */
         if (f.id == s->points[run].run->p.nodes[0].function || !is_worth_a_look(s, row))
             continue;
         judge(s, &f);

@@ -62,7 +62,7 @@ struct selecting {
     bool of_pairs;
     bool *has_rank;        /* by root */
     uint32_t *process_of;  /* what a process becomes; AR_NO_ID: left out */
-    uint32_t *location_of; /* likewise */
+    uint32_t *location_of; /* what a location becomes; AR_NO_ID: left out */
     struct ar_process *processes;
     struct ar_location *locations;
     size_t n_processes, n_locations;
@@ -248,7 +248,7 @@ static enum ar_status choose_functions(struct selecting *w)
                    w->s->include.items[0]);
 }
 
-/* A function in C is shown with the function that calls it; the root, node 0, is nobody's function. */
+/* A function in C is shown with the function that calls it; the root, node 0, is no function. */
 static bool is_shown(const struct selecting *w, uint32_t node)
 {
     uint32_t function = w->p->nodes[node].function;
@@ -375,7 +375,7 @@ static enum ar_status place_node(struct selecting *w, uint32_t i)
     return AR_OK;
 }
 
-/* Whose caller of caller pairs is not shown is nobody's callee. */
+/* In caller pairs, a function whose caller is not shown has no caller. */
 static enum ar_status place_pair(struct selecting *w, uint32_t i)
 {
     struct ar_profile_node node = w->p->nodes[i];

@@ -7,7 +7,7 @@
  *     regions    only what is done in regions of that name. They stand below the root, and below them what
  *                the function around them does there. The time of a rank is that in them, and what recording
  *                cost there is not known
- *     include    only functions that fit are shown, of Python and C; whoever is not is his caller's.
+ *     include    only functions that fit are shown, of Python and C; the time of others is counted in their callers.
  *                What else there is stays: MPI, regions, tasks, threads. A function in C without a name
  *                that fits belongs to who calls it
  *     exclude    functions that fit are not shown, of whatever kind; they are their callers'
@@ -15,7 +15,7 @@
  * No time gets lost by include and exclude: that of a function which is not shown is its caller's self
  * time, and what it calls is called by its caller (as with pprof's -show and -hide, and as `allranks
  * run` has it). What MPI is called from there has the line of that call. Of caller pairs, which have
- * no call paths, such functions are left out, and nobody gets their time; regions cannot be had.
+ * no call paths, such functions are left out, and their time is counted nowhere; regions cannot be had.
  *
  * The result is a profile like any other and shows rows of the one it was made of, which has to live
  * longer: see format/rows.h. Values are not copied, and those that are left out are never kept. It comes before
@@ -53,7 +53,7 @@ bool ar_selection_is_all(const struct ar_selection *s);
 AR_MUST_CHECK enum ar_status ar_select(struct ar_profile *out, struct ar_profile *p,
                                        const struct ar_selection *s, struct ar_error *err);
 /*
- * Marks the roots whose ranks are in a list; for whoever has to look at the others, too. AR_BAD: it says
+ * Marks the roots whose ranks are in a list; for callers that have to look at the others, too. AR_BAD: it says
  * nothing of that kind, or there are none of these.
  */
 AR_MUST_CHECK enum ar_status ar_ranks_choose(const struct ar_profile *p, const char *list,

@@ -38,7 +38,7 @@ struct ar_spread ar_spread_end(const struct ar_spreading *of)
     return s;
 }
 
-/* Ranks that are not in the row have 0, all at once: the first of them is the minimum. */
+/* Ranks that are not in the row have 0, all in one step: the first of them is the minimum. */
 static void add_absent(struct ar_spreading *to, uint32_t first_absent, uint32_t n_processes)
 {
     uint32_t n_present = to->n, n_absent = n_processes - n_present;

@@ -56,7 +56,7 @@ struct ar_totals {
     bool of_pairs;                 /* the profile is one of caller pairs, see format/profile.h */
     struct ar_spread *time, *self; /* by node, in nanoseconds */
     uint64_t *n_calls;             /* by node, over all ranks */
-    uint64_t *n_primitive;         /* likewise, of caller pairs */
+    uint64_t *n_primitive;         /* by node, over all ranks, of caller pairs */
     uint64_t *bytes_out, *bytes_in;
     uint64_t *awaited_ns; /* by node of a task, over all ranks */
     double *mpi_below_ns; /* by node: in MPI calls, of all ranks */

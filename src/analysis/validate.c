@@ -289,7 +289,7 @@ static bool traffic_makes_sense(const struct checking *c, const uint64_t *words,
            (what & 0xff) <= 64;
 }
 
-/* Whoever posted a request may have done so in another thread; 0: there was no room to tell. */
+/* A request may have been posted in another thread; 0: there was no room to tell. */
 static bool completed_makes_sense(const struct checking *c, const uint64_t *words,
                                   uint32_t node_ref)
 {
@@ -526,7 +526,7 @@ static enum ar_status check_stream(struct checking *c, const struct ar_extent *e
     return status;
 }
 
-/* Streams are copied before slots: whoever has one has a slot, and a tree. */
+/* Streams are copied before slots: a thread that has one has a slot, and a tree. */
 static enum ar_status check_streams(struct checking *c)
 {
     enum ar_status status = AR_OK;

@@ -28,7 +28,7 @@ struct ar_validated {
 };
 
 /*
- * `later` is NULL for a file that nobody writes to: then all threads are at rest. `now_ticks` is the
+ * `later` is NULL for a file that no process writes to: then all threads are at rest. `now_ticks` is the
  * time after the copy on the clock of the file, 0: not known. AR_BAD: it does not hold together, the
  * text says where.
  */

@@ -12,7 +12,7 @@
  *     early_reduce      (also gather) the root, for the last of the others
  *     early_scan        for the last of those with lower ranks
  *     late_sender       for the message to be sent
- *     late_receiver     for somebody to take it
+ *     late_receiver     for a receiver to take it
  *     late_member       for one that MPI says is not needed, but left soon after that came: large data move in pieces
  *                       through others
  *     late_progress     for one that is there, but called MPI again only then: most libraries move nothing in between
@@ -111,7 +111,7 @@ struct ar_waits {
 /* `of`, by root: whose waits count; NULL: everybody's. */
 AR_MUST_CHECK enum ar_status ar_waits_build(struct ar_waits *out, struct ar_profile *p,
                                             const bool *of);
-/* With totals that somebody has built already. */
+/* With totals that are built already. */
 AR_MUST_CHECK enum ar_status ar_waits_build_with(struct ar_waits *out, struct ar_profile *p,
                                                  const struct ar_totals *t, const bool *of);
 /* With `node_ns`, too; everybody's. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * arena: memory that is given back all at once, and arrays that grow.
+ * arena: memory that is given back in one step, and arrays that grow.
  *
  * An arena hands out pieces of large blocks. Pieces never move and are never freed alone; they live
  * until ar_arena_free. Used for strings and whatever lives as long as the object that owns the

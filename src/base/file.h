@@ -5,7 +5,7 @@
  * A directory of live files can hold anything under any name. Opening a FIFO waits for its writer, and a
  * device may react to being opened, so every file whose content is read is opened here. Nothing is mapped:
  * a file that another process shortens would end the reader by SIGBUS, and the reader may be a guest in
- * somebody's Python.
+ * a Python of the user.
  *
  * ar_file_open may be called in a signal handler.
  *

@@ -9,6 +9,6 @@
 
 /*
  * May a file become that large? Beyond the limit (ulimit -f) the kernel does not only refuse but
- * sends SIGXFSZ, which kills: whoever makes a file larger asks first.
+ * sends SIGXFSZ, which kills: code that makes a file larger asks first.
  */
 bool ar_file_may_have(uint64_t n_bytes);

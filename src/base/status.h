@@ -3,7 +3,7 @@
  * status: how a function says that it failed.
  *
  * Every function that can fail returns `enum ar_status`: AR_OK or a negative code. The text for
- * people goes into a `struct ar_error` that the caller owns; it may be NULL where nobody reads it
+ * people goes into a `struct ar_error` that the caller owns; it may be NULL where it is not read
  * (the runtime counts).
  *
  *     struct ar_error err;

@@ -12,7 +12,7 @@
 
 #define MOST_DEPTH 64 /* of which names are shown; recursion goes deeper */
 
-/* The node and those above it, but for the root, which is nobody. */
+/* The node and those above it, without the root, which is no function. */
 static size_t list_path(const struct ar_profile *p, uint32_t node, uint32_t *nodes)
 {
     size_t n = 0;

@@ -35,7 +35,7 @@ struct request {
     struct ar_pstats_choice choice;
     struct ar_selection selection;
     bool quiet;
-    char name[300]; /* where nobody has said another */
+    char name[300]; /* where no other is given */
 };
 
 static bool parse_rank(const char *text, struct ar_pstats_choice *choice)

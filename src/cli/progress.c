@@ -23,7 +23,7 @@ static void take_away(void)
     progress.is_shown = false;
 }
 
-/* Not more often than somebody can read. */
+/* Not more often than a person can read. */
 static bool is_due(void)
 {
     uint64_t now_ns = ar_clock_ns(CLOCK_MONOTONIC);

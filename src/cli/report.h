@@ -44,8 +44,8 @@ struct ar_report {
     int sort;        /* enum ar_report_sort; -1: as the view has it */
     int tree;        /* enum ar_report_tree */
     size_t n_rows;   /* of the tree or list; 0: all */
-    size_t n_levels; /* of the tree; 0: all, SIZE_MAX: nobody has asked */
-    bool fits;       /* nobody asked for a number of rows: all of it is one screen */
+    size_t n_levels; /* of the tree; 0: all, SIZE_MAX: no number is given */
+    bool fits;       /* no number of rows is given: all of it is one screen */
     bool functions, csv, json;
     const char *text; /* names of text files, one a rank */
     double min_share;

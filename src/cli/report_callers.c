@@ -61,7 +61,7 @@ static void print_relative(const struct view *v, uint32_t relative)
 
     if (relative == v->r->p->nodes[0].function) {
         ar_print(" ");
-        ar_print_fit("(nobody)", c.name, AR_KEEP_START);
+        ar_print_fit("(no caller)", c.name, AR_KEEP_START);
         ar_print(" %*s", (int)c.place, "");
     } else {
         ar_print_label(v->r, c, node_of(v, relative), 0, ' ');

@@ -30,7 +30,7 @@ static const char usage[] =
     "what to show:\n"
     "      --tree WAY     top-down (default), or bottom-up: functions by self time, and\n"
     "                     below each who called it\n"
-    "      --functions    functions in a list, whoever called them\n"
+    "      --functions    functions in a list, with all of their callers\n"
     "      --callers F    who calls function F, and with which share of its time\n"
     "      --callees F    what function F calls, and does itself\n"
     "                     F is a name (Solver.step), the end of one, a pattern or FILE:LINE\n"

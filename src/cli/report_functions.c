@@ -42,7 +42,7 @@ static struct ordered order_of(const struct ar_report *r, const struct ar_by_fun
         .function = function};
 }
 
-/* The root is nobody's function, but somebody's caller. */
+/* The root is no function of the program, but it calls some. */
 static bool is_listed(const struct ar_report *r, const struct ar_by_function *f, uint32_t function,
                       enum ar_report_sort by_default)
 {

@@ -8,7 +8,7 @@
  * "solver.py:88" is where the innermost Python function made the call that is open. Where that is
  * not known it is "solver.py:61+": the function begins there, and it is somewhere in it.
  *
- * Texts are in the arena of whoever asks; NULL: no memory.
+ * Texts are in the arena of the caller; NULL: no memory.
  */
 #pragma once
 

@@ -41,5 +41,5 @@ void ar_terminal_size(size_t *n_rows, size_t *n_columns);
 /* Puts text on the screen, lines of which end in '\n'; what was there before is gone. */
 void ar_terminal_paint(const struct ar_bytes *text);
 int ar_terminal_wait(double seconds);
-/* Ends the process by the signal that came, so that whoever waits for it sees that. */
+/* Ends the process by the signal that came, so that its parent process sees that. */
 void ar_terminal_die(void) __attribute__((noreturn));

@@ -37,7 +37,7 @@ static const char usage[] =
     "      --json         the same, for programs\n"
     "  -h, --help         show this help\n";
 
-#define REST_FACTOR 4 /* a look that takes long is not repeated at once */
+#define REST_FACTOR 4 /* a look that takes long is not repeated immediately */
 
 struct top {
     struct ar_watch watch;
@@ -75,7 +75,7 @@ static void sleep_s(double seconds)
         ;
 }
 
-/* What there is to say when nothing runs any more; files that stay were left by whoever was killed. */
+/* What there is to say when nothing runs any more; files that stay were left by processes that were killed. */
 static void print_end(const struct top *t)
 {
     bool any_left = false;
@@ -253,7 +253,7 @@ static double pause_s(const struct top *t)
     return rest > t->view.interval_s ? rest : t->view.interval_s;
 }
 
-/* Until somebody quits, nothing runs any more, or something goes wrong. */
+/* Until the user quits, nothing runs any more, or something goes wrong. */
 static enum ar_status follow(struct top *t, bool *has_quit, struct ar_error *err)
 {
     double next = seconds_now() + pause_s(t);

@@ -13,7 +13,7 @@
 uint32_t ar_who_root(const struct ar_profile *p, uint32_t process);
 /* "rank 3", "rank 3 child 4711", "pid 4712"; in a static buffer, as those of screen.h. */
 const char *ar_who_name(const struct ar_profile *p, uint32_t process);
-/* "8 ranks", "8 ranks and 3 children", "2 processes"; likewise. */
+/* "8 ranks", "8 ranks and 3 children", "2 processes", in the same way. */
 const char *ar_who_count(const struct ar_profile *p);
 /* Several, in order of rank; equal neighbours count once. Ends in NUL; bad: no memory. */
 void ar_who_list(const struct ar_profile *p, const uint32_t *processes, size_t n,

@@ -63,7 +63,7 @@ struct work {
     struct ar_idmap pair_ids;
     uint32_t *entry_of;                   /* by function */
     uint32_t *pair_of;                    /* by node */
-    uint32_t *first_child, *next_sibling; /* by node; 0: none, as the root is nobody's child */
+    uint32_t *first_child, *next_sibling; /* by node; 0: none, as the root has no parent */
     struct ar_rows calls, times, marks;
     bool *is_inherited;     /* by node: it was open when a child was forked */
     bool *wanted;           /* by location */

@@ -14,7 +14,7 @@
  * what cProfile does.
  *
  * Functions in C have the keys that cProfile gives them, and what else is no Python function is
- * written likewise; pstats shows it in braces, {MPI_Allreduce}:
+ * written in the same way; pstats shows it in braces, {MPI_Allreduce}:
  *
  *     ('~', 0, '<built-in method time.sleep>')     ('~', 0, "<method 'append' of 'list' objects>")
  *     ('~', 0, '<MPI_Allreduce>')                  ('~', 0, '<region assemble>')
@@ -51,7 +51,7 @@ struct ar_pstats_choice {
     uint32_t world_rank;
 };
 
-/* `n_estimated`: how many functions have an estimated time; NULL: nobody asks. */
+/* `n_estimated`: how many functions have an estimated time; NULL: it is not needed. */
 AR_MUST_CHECK enum ar_status ar_pstats_encode(struct ar_profile *p,
                                               const struct ar_pstats_choice *which,
                                               struct ar_bytes *out, size_t *n_estimated,

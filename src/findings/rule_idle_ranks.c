@@ -4,7 +4,7 @@
  *
  * Work is what a rank computes, without its imports. Fires where ranks have less than a tenth of the most that
  * one has, at least two others have more, and what the work would gain if all shared it is worth a
- * sentence. A tenth, since nobody gets by without a setup and an output; two, since all ranks but one
+ * sentence. A tenth, since every rank has a setup and an output; two, since all ranks but one
  * are idle in a serial phase, which has a rule of its own.
  * Says which ranks, how long the others worked on average, and how many ranks do the work that was waited for, if that is
  * one function. Waits for that function are reported with it. Waits of idle ranks for other causes are

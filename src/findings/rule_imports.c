@@ -3,7 +3,7 @@
  * imports: ranks spend their time loading modules, as they do where thousands ask one file system.
  *
  * Fires with several ranks, from a third of all time and half a second a rank on: every Python program
- * needs some tenths of a second for it, and nobody can do much about those.
+ * needs some tenths of a second for it, and users cannot do much about those.
  * Says how much it is, and which import takes most of it.
  */
 #include "base/text.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * late_receiver: a sender waits until somebody takes its message, as large ones do.
+ * late_receiver: a sender waits until a receiver takes its message, as large ones do.
  *
  * Fires on every such wait that is worth a sentence and that no other rule explains better.
  * Says who waited where, for whom, and what the receiver did meanwhile.

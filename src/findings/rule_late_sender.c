@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * late_sender: somebody waits for a message that is sent late.
+ * late_sender: a rank waits for a message that is sent late.
  *
  * Fires on every such wait that is worth a sentence and that no other rule explains better.
  * Says who waited where, for whom, and what the sender did meanwhile.

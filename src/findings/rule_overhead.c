@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define LEAST_SHARE 0.1
-/* What is done once, at imports and new call paths, is much of a run that is over at once. */
+/* What is done once, at imports and new call paths, is much of a run that is short. */
 #define SHORT_RUN_NS 500e6
 
 /* Of Python's functions: those in C are recorded in their callers' calls, and left out by another option. */

@@ -21,7 +21,7 @@ size_t ar_n_main_shares(const struct ar_wait_share *shares, size_t n, double all
 #define AR_MOST_LATE 0.9
 #define AR_MOST_WAITING 0.99
 
-/* What one function has of a wait, whoever was in it, and from wherever it was called. */
+/* What one function has of a wait, whichever rank was in it, and from wherever it was called. */
 struct ar_wait_reason {
     uint32_t function; /* AR_NO_ID: not known */
     uint32_t node;     /* one of those with most of it; AR_NO_ID: not known */

@@ -11,7 +11,7 @@
  *
  * PEP626 (3.10): pairs of bytes, unsigned length in bytes and signed line delta. A pair describes a
  * range: go on by the line first, then the range has that line. Large deltas are spread over pairs
- * of length 0, which are nobody's range. Delta -128 means that the range has no line; the line to
+ * of length 0, which are the range of no line. Delta -128 means that the range has no line; the line to
  * count on from stays what it was.
  *
  * PEP657 (3.11 and later): entries of one byte or more that describe a range and its columns.

@@ -114,7 +114,7 @@ static enum ar_status note_comm(struct reading *r, const struct ar_record *recor
     return AR_OK;
 }
 
-/* To what other files had, at once. */
+/* To what other files had, in one step. */
 static enum ar_status grow_functions(struct reading *r)
 {
     size_t n_known = r->p->known ? r->p->known->n : 0;

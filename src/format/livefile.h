@@ -68,7 +68,7 @@ enum ar_live_vote {
 /* What was not recorded, and why. Each is shown by `allranks info`. */
 enum ar_live_loss {
     AR_LOST_NODES,     /* calls whose node found no room: their time is their caller's */
-    AR_LOST_FUNCTIONS, /* functions that could not be recorded, likewise */
+    AR_LOST_FUNCTIONS, /* functions that could not be recorded: their time is their caller's */
     AR_LOST_THREADS,   /* threads that could not be recorded at all */
     AR_LOST_FRAMES,    /* returns that had to be inferred */
     AR_LOST_REGIONS,   /* ends of regions that were not open */
@@ -293,11 +293,11 @@ struct ar_live_thread {
 #define AR_NODE_OPERATION 0x100u
 /* The writer's own, by function; see enum ar_tree_mark in runtime/tree.h. */
 #define AR_NODE_MARKS 0x1fcu
-/* Likewise: of a function in C, not every call is timed any more; it has called nothing yet. */
+/* The writer's own: of a function in C, not every call is timed any more; it has called nothing yet. */
 #define AR_NODE_SAMPLED 0x200u
-/* Likewise: `children` is valid. */
+/* The writer's own: `children` is valid. */
 #define AR_NODE_FILTERS 0x400u
-/* Likewise: a function in C that has returned; it is open because what it called goes on. */
+/* The writer's own: a function in C that has returned; it is open because what it called goes on. */
 #define AR_NODE_RETURNED 0x800u
 /* An MPI call that leaves records in streams: its time is theirs. */
 #define AR_NODE_SYNCS 0x1000u
@@ -310,16 +310,16 @@ struct ar_node {
     uint32_t guess_ref;  /* the child likely to be entered next; only the writer uses it */
     uint32_t values_ref; /* chain of struct ar_values, 0: none */
     uint32_t epoch;      /* interval between two waits in which it ran last; only for the writer */
-    uint64_t interval_ticks; /* its `ticks` when that began, likewise */
+    uint64_t interval_ticks; /* its `ticks` when that began; only for the writer */
     uint32_t flags;          /* AR_NODE_… */
-    union {                  /* likewise */
+    union {                  /* only for the writer */
         uint32_t cell_ref;   /* of an MPI call: where its last message was counted */
         uint32_t squares;    /* of a function in C: of its calls' ticks, the bits of a float */
         uint32_t
             children; /* of others: a bit by hash for each child, so that a new one is known as such */
     };
-    uint32_t left_ref;      /* the child that was left last, likewise */
-    uint32_t successor_ref; /* the sibling that followed last time, likewise */
+    uint32_t left_ref;      /* the child that was left last; only for the writer */
+    uint32_t successor_ref; /* the sibling that followed last time; only for the writer */
 };
 
 /* Values beyond calls and time; one 64-byte block a kind, chained. */
@@ -330,7 +330,7 @@ enum ar_values_kind {
     AR_VALUES_ESTIMATE = 4, /* of a function in C of which not every call was timed */
     AR_VALUES_TASK = 5,
     AR_VALUES_TRAFFIC = 6,   /* any number of them: one a communicator, peer and size */
-    AR_VALUES_COMPLETED = 7, /* likewise: one a node whose requests were completed here */
+    AR_VALUES_COMPLETED = 7, /* any number of them: one a node whose requests were completed here */
 };
 
 struct ar_values {
@@ -400,7 +400,7 @@ enum ar_sync_kind {
     AR_SYNC_TAKEN =
         9, /* waits for one that it has posted to be taken; only where that took a while */
     AR_SYNC_START = 10,   /* MPI_Init: on the world, but none of its collective calls */
-    AR_SYNC_END = 11,     /* MPI_Finalize, likewise */
+    AR_SYNC_END = 11,     /* MPI_Finalize, in the same way */
     AR_SYNC_POST = 12,    /* waits for no rank: from here on others may go on because of it */
     AR_SYNC_UNKNOWN = 13, /* waits, for others that are not known */
     AR_N_SYNC_KINDS
@@ -457,7 +457,7 @@ struct ar_live {
     bool in_place; /* the bytes are the file's own */
     bool salvages; /* what cannot be read is left out and not a reason to refuse the rest */
     uint64_t n_bytes_left_out;
-    bool is_at_rest;  /* its process has ended: nobody writes to it any more */
+    bool is_at_rest;  /* its process has ended, and no other writes to it */
     bool was_running; /* its process ran, here, when we began to read */
 };
 

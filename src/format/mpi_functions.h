@@ -7,11 +7,10 @@
 #include "format/livefile.h"
 
 struct ar_mpi_function {
-    const char *name;  /* MPI_Send_c */
-    const char *class; /* p2p */
-    const char *about; /* what functions of this class do, for people */
-    enum ar_sync_kind
-        sync; /* of a call of all ranks of a communicator; nonblocking forms likewise */
+    const char *name;       /* MPI_Send_c */
+    const char *class;      /* p2p */
+    const char *about;      /* what functions of this class do, for people */
+    enum ar_sync_kind sync; /* of a call of all ranks of a communicator; nonblocking forms, too */
 };
 
 /* NULL: there is no such function. */

@@ -418,7 +418,7 @@ static enum ar_status sort_metric(struct ar_metric *m, struct spare *spare, size
     return status;
 }
 
-/* Nobody adds nodes now: what finds them makes room, and is there again when it is asked for. */
+/* No nodes are added now: what finds them makes room, and is there again when it is asked for. */
 enum ar_status ar_profile_sort(struct ar_profile *p)
 {
     struct spare spare = {0};

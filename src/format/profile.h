@@ -21,7 +21,7 @@
  * recorded; a thread other than the main one hangs below the root as a node of kind THREAD.
  *
  * A profile of caller pairs, which the fact "source" = "pstats" tells, has no call paths. A node
- * below the root is a function with the figures of all its calls, whoever made them; a node below
+ * below the root is a function with the figures of all its calls, from every caller; a node below
  * that is a pair: what this function called, with the figures of those calls. Neither is a part of
  * the other, so self time and primitive calls (those made while the function, or the pair, was not
  * active already), which cannot be worked out, are metrics of their own, and time is that of
@@ -260,7 +260,7 @@ AR_MUST_CHECK enum ar_status ar_profile_process(struct ar_profile *p,
  * is a string of `p`, is the older one.
  */
 bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process);
-/* Whoever puts processes in another order says so. */
+/* Code that puts processes in another order says so. */
 void ar_profile_forget_processes(struct ar_profile *p);
 AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
@@ -331,7 +331,7 @@ AR_MUST_CHECK enum ar_status ar_profile_add_live(struct ar_profile *p, const str
 AR_MUST_CHECK enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other);
 
 /*
- * Makes plain metrics of packed ones, and of those of another: whoever looks at `metrics` itself has
+ * Makes plain metrics of packed ones, and of those of another: code that looks at `metrics` itself has
  * to do that first.
  */
 AR_MUST_CHECK enum ar_status ar_profile_unpack(struct ar_profile *p);

@@ -96,7 +96,7 @@ static enum ar_status renumber_values(struct ar_profile *p, const uint32_t *numb
     return ar_profile_renumber_syncs(p, number);
 }
 
-/* Nobody writes packed metrics in another order than that of families, but a file may say anything. */
+/* No version writes packed metrics in another order than that of families, but a file may say anything. */
 static enum ar_status renumber(struct ar_profile *p, const uint32_t *number)
 {
     enum ar_status status = ar_profile_unpack(p);

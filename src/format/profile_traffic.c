@@ -23,7 +23,7 @@ const char *ar_comm_origin_name(uint32_t origin)
     return origin < AR_N_COMM_ORIGINS ? names[origin] : "unknown";
 }
 
-/* MPI_COMM_SELF is another on each rank, and the same to whoever reads a table of them. */
+/* MPI_COMM_SELF is another on each rank, and the same to readers of a table of them. */
 static bool same_comm(const struct ar_comm *a, const struct ar_comm *b)
 {
     if (a->origin == AR_COMM_SELF || b->origin == AR_COMM_SELF)

@@ -3,7 +3,7 @@
  * rows: a metric of a profile, node by node, however the profile has it.
  *
  * A profile has its values as plain arrays, or packed as they are in its file, or it shows those of
- * another with several nodes as one. To whoever reads by rows all are the same, and what is not asked
+ * another with several nodes as one. To a caller that reads by rows all are the same, and what is not asked
  * for is not made plain: a run of 34 million values is read in the memory of its file.
  *
  * Plain metrics have to be in order (ar_profile_sort). A row is good until the next one is asked for.

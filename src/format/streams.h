@@ -61,8 +61,8 @@ struct ar_stream_shape {
     uint32_t kind, flags;
     uint32_t comm; /* its number in the stream */
     uint32_t peer;
-    uint32_t node;   /* likewise */
-    uint32_t posted; /* likewise, plus 1; 0: it blocked */
+    uint32_t node;   /* its number in the stream */
+    uint32_t posted; /* number of the node that posted it, plus 1; 0: it blocked */
 };
 
 struct ar_stream_comm {
@@ -95,7 +95,7 @@ struct ar_stream {
     const unsigned char *bytes;
     size_t n_bytes;
     unsigned char
-        *own; /* the same bytes where they are this stream's; NULL: somebody else keeps them */
+        *own; /* the same bytes where they are this stream's; NULL: another owner keeps them */
 };
 
 void ar_stream_free(struct ar_stream *stream);

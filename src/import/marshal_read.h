@@ -2,7 +2,7 @@
 /*
  * marshal_read: objects in Python's marshal format, versions 0 to 5, one after the other.
  *
- * A tuple or a dict gives its head only; whoever reads it goes on with its items (of a dict: keys
+ * A tuple or a dict gives its head only; the reader continues with its items (of a dict: keys
  * and values in turn, then END) and leaves it. Nothing is kept and nothing recurses: how deep
  * objects may nest is up to the caller, and no count in the file sizes anything.
  *

@@ -7,7 +7,7 @@
  * pairs, for which format/profile.h has the rules.
  *
  * Seconds become whole nanoseconds, which is what cProfile's clock has; what is finer is rounded,
- * by half a nanosecond at most. A process comes out without a rank: whoever has the other files
+ * by half a nanosecond at most. A process comes out without a rank: the caller that has the other files
  * knows it.
  *
  * The bytes are not trusted. What cannot be told exactly (negative or endless times, lines beyond

@@ -252,7 +252,7 @@ static PyObject *read_values(const struct ar_measured *m)
         void *to[] = {PyByteArray_AsString(nodes), PyByteArray_AsString(threads),
                       PyByteArray_AsString(values)};
 
-        /* Nobody else has seen them yet. */
+        /* No other code has seen them yet. */
         Py_BEGIN_ALLOW_THREADS ar_measured_nodes(m, to[0]);
         ar_measured_locations(m, to[1]);
         ar_measured_values(m, to[2]);

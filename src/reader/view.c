@@ -111,7 +111,7 @@ static void put_in_order(struct ordered *order, size_t n, uint32_t *ids)
         ids[i] = order[i].id;
 }
 
-/* Function 0 is the root's, which is nobody's function. */
+/* Function 0 is that of the root, which is no function of the program. */
 static void order_functions(struct ar_view *v, struct ordered *order)
 {
     for (uint32_t i = 1; i < v->p.n_functions; i++)

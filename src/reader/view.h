@@ -3,7 +3,7 @@
  * view: a run with everything that its tables show worked out.
  *
  * Life cycle: ar_view_open, ar_view_close; it never changes in between.
- * Threads: any number may look at it at once.
+ * Threads: any number may read it at the same time.
  *
  *     struct ar_view v;
  *     if (ar_view_open(&v, "heat.allranks", false, &err) < 0) ...

@@ -11,7 +11,7 @@
  *     timed timed timed … timed | - - - timed - - - - - timed - - | timed timed …
  *     proof                     | cheap                        gap | proof once more, a longer one
  *
- * A function that was cheap so far may take long in a call that nobody times. Whoever looks at the clock
+ * A function that was cheap so far may take long in a call that is not timed. Code that reads the clock
  * next sees that 0.5 ms have passed since the last look: a gap. All that was called in it without
  * being timed has left the time of that last look, so the functions concerned are known. The gap is
  * theirs or their caller's: it becomes a node below the caller that says so, and they are timed

@@ -157,8 +157,8 @@ static void write_name(char *name, size_t room, const struct ar_c_record *r)
 }
 
 /*
- * Two threads may be here at once, where interpreters have a GIL each: they find the same number.
- * Release and acquire as in mpi_call.c: whoever sees a node with the number sees the record.
+ * Two threads may be here at the same time, where interpreters have a GIL each: they find the same number.
+ * Release and acquire as in mpi_call.c: a thread that sees a node with the number sees the record.
  */
 static uint32_t number_of(struct ar_c_record *record)
 {

@@ -57,7 +57,7 @@ void ar_family_expect(void)
 }
 
 /*
- * A directory need not be opened to see that nobody has made a file in it. That of ranks is changed by
+ * A directory need not be opened to see that no process has made a file in it. That of ranks is changed by
  * all of them: each would read the names of all.
  */
 bool ar_family_is_expected(const struct ar_identity *identity)
@@ -72,7 +72,7 @@ bool ar_family_is_expected(const struct ar_identity *identity)
 
 /* ---- one at a time ---------------------------------------------------------------------------- */
 
-/* Whoever waited for a file that has been removed meanwhile takes the one that is there now. */
+/* A process that waited for a file that has been removed meanwhile takes the one that is there now. */
 static bool is_still_there(int fd, const char *path)
 {
     struct stat held, named;
@@ -249,7 +249,7 @@ static bool gather_file(const char *path, void *context)
         return true;
     if (ar_ends_with(path, ".part"))
         status =
-            AR_OK; /* whoever writes has the lock: this one is dead, and its live file is there */
+            AR_OK; /* a process that writes has the lock: this one is dead, and its live file is there */
     else
         status = ar_ends_with(path, ".live") ? add_live(g, path, &ended) : add_run(g, path);
     if (status == AR_NOMEM) { /* the profile may be half of what it should be */

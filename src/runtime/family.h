@@ -8,12 +8,12 @@
  *     p100-7.c101-9.live       a child that runs, or was killed
  *     p100-7.c102-9.allranks   one that has ended: a run file, which is smaller
  *     p100-7.unrecorded        a byte for each child that could not be recorded
- *     p100-7.lock              held by whoever ends
- *     ranks.lock               held by whoever changes the run of all ranks
+ *     p100-7.lock              held by the process that ends
+ *     ranks.lock               held by the process that changes the run of all ranks
  *
  * The root ends by writing the run of all of them. Who ends after the root and is the last one left
- * adds itself and the others to that run, or writes it if the root was killed. So nobody is waited
- * for, and nothing is lost, whoever dies first.
+ * adds itself and the others to that run, or writes it if the root was killed. So no process is waited
+ * for, and nothing is lost, whichever dies first.
  *
  * Threads: one, the one that ends. Failure: what cannot be read or written stays where it is.
  */
@@ -43,7 +43,7 @@ void ar_family_begin(const struct ar_identity *identity);
 
 /*
  * Adds to `p`, and to what `family` lists, what others have left, or have so far; but not
- * `own_path`. Without the lock (-1) what somebody may be writing just now is left alone.
+ * `own_path`. Without the lock (-1) what another process may be writing just now is left alone.
  */
 AR_MUST_CHECK enum ar_status ar_family_gather(struct ar_family *family,
                                               const struct ar_identity *identity, int lock,
@@ -66,7 +66,7 @@ bool ar_family_has_room(const struct ar_identity *identity);
 /* A child is not recorded. */
 void ar_family_count_lost(const struct ar_identity *identity);
 
-/* Then nobody but a last child is left to write the run. */
+/* Then only a last child is left to write the run. */
 bool ar_family_root_is_done(const struct ar_identity *identity);
 /* Has it become, by exec, a program that is not recorded? Then it does not write the run. */
 bool ar_family_root_is_lost(const struct ar_identity *identity);

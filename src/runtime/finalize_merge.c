@@ -103,7 +103,7 @@ static enum order next_order(void)
 }
 
 /*
- * To those directly below. It is a few bytes: nobody waits until they are read, and who has ended need not
+ * To those directly below. It is a few bytes: no rank waits until they are read, and who has ended need not
  * be told.
  */
 static void order_below(enum order order)

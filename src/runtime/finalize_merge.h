@@ -12,11 +12,11 @@
  *                      the host of the rank above: that their files may be read
  *     written  down    the file has its name, and live files may go
  *
- * Nobody is hung by it. Until all are known to be here only a few bytes are sent, which MPI takes off
+ * No rank is hung by it. Until all are known to be here only a few bytes are sent, which MPI takes off
  * the sender's hands; nothing large is sent to a rank that may never take it. Every receive is polled,
  * and cancelled if the other process has ended or nothing came for so long (the patience). Who gives up says so
  * in both directions: up by an empty message where data or a hello is expected, down by an order to
- * keep the files. Whoever comes later, or was stopped meanwhile, finds that and goes on at once; so an order
+ * keep the files. A rank that comes later, or was stopped meanwhile, finds that and continues immediately; so an order
  * that comes where something else is waited for is always bad news.
  *
  * After a failure nothing is written, and every rank keeps its live file; what a rank has been told that it was

@@ -66,7 +66,7 @@ static uint32_t number_or(const char *text, uint32_t otherwise)
 }
 
 /*
- * Only a step of a Slurm job has ranks; and one with a terminal is a shell, in which somebody types
+ * Only a step of a Slurm job has ranks; and one with a terminal is a shell, in which a user types
  * commands that are none.
  */
 static bool slurm_is_believed(void)

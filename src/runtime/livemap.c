@@ -43,7 +43,7 @@ static struct {
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /*
- * tmpfs and every disk file system of note do this at once; where the call is not known it is
+ * tmpfs and every disk file system of note do this immediately; where the call is not known it is
  * emulated by writes. A signal undoes what a call has done so far: a program with a fast timer would
  * wait for ever, so what was interrupted is tried again in smaller pieces.
  */
@@ -353,7 +353,7 @@ static bool close_gap(int fd, uint64_t from, uint64_t to)
     return from == to || write_at(fd, &gone, sizeof gone, from);
 }
 
-/* What is not copied is a hole in the file, which nobody touches. */
+/* What is not copied is a hole in the file, which is not touched. */
 static bool copy_extents(int fd, const struct ar_node *innermost)
 {
     uint64_t gap = AR_LIVE_HEADER_BYTES, at = gap;
@@ -564,7 +564,7 @@ void ar_livemap_fact(const char *key, const char *value)
     ar_livemap_record(&head, key, value, NULL);
 }
 
-/* A store is seen on this node at once; on a network file system only when it is written back. */
+/* A store is seen on this node immediately; on a network file system only when it is written back. */
 void ar_livemap_vote(enum ar_live_vote vote)
 {
     __atomic_store_n(&ar_live_header()->vote, vote, __ATOMIC_RELEASE);
@@ -578,7 +578,7 @@ void ar_livemap_lost(enum ar_live_loss what, uint64_t n)
 }
 
 /*
- * `start` and `latest` are read together by nobody who cares: a torn stamp is off by the time
+ * `start` and `latest` are not read together by code that depends on it: a torn stamp is off by the time
  * between two.
  */
 void ar_livemap_stamp(void)

@@ -2,14 +2,14 @@
 /*
  * livemap: this process's live file, mapped and growing.
  *
- * The whole range that the file may ever have is mapped at once, so that addresses never change;
+ * The whole range that the file may ever have is mapped in one step, so that addresses never change;
  * the file itself grows in chunks that are allocated for real before they are touched (a hole in a
  * full file system would be a SIGBUS in the user's program). No descriptor stays open: programs
  * count, close and pass on descriptors. To grow, the file is opened again by name, and only used if
  * it is still the same one.
  *
  * Life cycle: ar_livemap_create, then use, then ar_livemap_remove or nothing: the file stays.
- * Threads:    functions take the process lock; an extent's bytes belong to whoever asked for it.
+ * Threads:    functions take the process lock; an extent's bytes belong to the caller that asked for it.
  * Fork:       the child writes nothing until it has a file of its own, in the same place and with the
  *             same numbers (ar_livemap_adopt): what is known about the program stays known.
  * Failure:    every function says so and leaves things as they were; errno is preserved.

@@ -186,7 +186,7 @@ static void attempt(PyObject *result)
 }
 
 /*
- * Events first: what happens on the way out is nobody's. Callbacks without an owner stay where they
+ * Events first: what happens on the way out is not recorded. Callbacks without an owner stay where they
  * are, since each that is taken back is an audit event, and nothing calls them any more.
  */
 static void give_back(const struct ar_monitoring *m)

@@ -4,11 +4,11 @@
  *
  * The interpreter calls whatever object is registered through its vectorcall slot: a bare object
  * with a C function in that slot is 5 to 9 ns a call cheaper than a built-in function. There is no C
- * interface for registering, so that goes through the module's functions, which nobody does often.
+ * interface for registering, so that goes through the module's functions, which is rarely done.
  * They are looked for once, before the program can put others in their place.
  *
  * Life cycle: take an id, listen, watch; free at any time, also when nothing was taken, or when
- * somebody else has taken the id away meanwhile. A zeroed struct holds nothing.
+ * another tool has taken the id away meanwhile. A zeroed struct holds nothing.
  * Errors:     false with a Python exception set; what was done until then is undone by free.
  * Threads:    under the GIL. Events come from all threads of the interpreter.
  *
@@ -51,7 +51,7 @@ struct ar_monitoring_callback {
 
 /* Finds what sys.monitoring has; done already after the first time. */
 bool ar_monitoring_find(void);
-/* The first of these ids that nobody has. ValueError: there is none. */
+/* The first of these ids that is free. ValueError: there is none. */
 bool ar_monitoring_take(struct ar_monitoring *m, const int *tool_ids, size_t n_tool_ids,
                         const char *name);
 /* May be called several times. `owner`, if not NULL, is kept alive as long as callbacks are there. */

@@ -24,8 +24,8 @@ static struct ar_arena methods;
 /* ---- a call ---------------------------------------------------------------------------------- */
 
 /*
- * Two threads may be here at once, without the GIL: they find the same number. Release and acquire
- * as in mpi_call.c: whoever sees a node with the number sees the record.
+ * Two threads may be here at the same time, without the GIL: they find the same number. Release and acquire
+ * as in mpi_call.c: a thread that sees a node with the number sees the record.
  */
 static __attribute__((noinline)) uint32_t first_called(struct ar_method *method)
 {

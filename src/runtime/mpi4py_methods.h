@@ -2,14 +2,14 @@
 /*
  * mpi4py_methods: a call of a method of mpi4py, as one operation of the tree.
  *
- * `comm.allreduce(object)` is a chain of sends on a communicator that nobody has made, or three other
+ * `comm.allreduce(object)` is a chain of sends on a communicator that the program has not made, or three other
  * calls: what the user wrote is one operation, at one line. So each method of mpi4py's types has a
  * node of its own, named `Comm.allreduce`, and the MPI calls that it makes are below it:
  *
  *     solve                               Comm.Send      opened by its first MPI call, at that call's
  *       Comm.Send          solver.py:88     MPI_Send     time, and closed at the end of its last
  *       Comm.bcast         solver.py:91   Comm.bcast     timed from beginning to end
- *         built-in method _pickle.dumps                  its pickling and unpickling, likewise
+ *         built-in method _pickle.dumps                  its pickling and unpickling as well
  *         MPI_Bcast
  *         MPI_Bcast
  *

@@ -120,7 +120,7 @@ static bool write_line(int fd, const void *line, size_t n_bytes)
 }
 
 /*
- * Several times, since whoever has its answer removes a directory that is empty. An old file of
+ * Several times, since a leader that has its answer removes a directory that is empty. An old file of
  * this name is a dead process's.
  */
 static bool begin_file(uint32_t rank, const char *line)

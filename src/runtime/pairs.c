@@ -10,7 +10,7 @@
 static struct ar_pair no_pair = {.successor = &no_pair};
 
 /*
- * Hashes lead to numbers here, and two keys may have one hash: whoever finds another's number goes
+ * Hashes lead to numbers here, and two keys may have one hash: a key that finds another's number goes
  * on to the next hash.
  */
 static uint64_t first_hash(uint64_t a, const void *key)

@@ -6,7 +6,7 @@
  *                          |
  *     pair (f calls g) ----+---> entry g      one for each function, one for each caller and callee
  *
- * Every call belongs to a pair, the outermost ones to a pair with a root that is nobody: so a call
+ * Every call belongs to a pair, the outermost ones to a pair with a root that is no function: so a call
  * is found by its caller, and closing one touches its pair and its entry and looks nothing up.
  * Callers do things in the order they did them last time, so each pair remembers the one that
  * followed it; a guess that fails is looked up in a hash map.

@@ -55,7 +55,7 @@ static bool has_it(char *const environment[])
 }
 
 /*
- * With ours, where it is not there. After vfork this is the parent's memory, which nobody else would
+ * With ours, where it is not there. After vfork this is the parent's memory, which no other code would
  * free: so it is kept for the next time.
  */
 static char *const *with_ours(char *const environment[])

@@ -19,13 +19,13 @@
 
 struct profiler {
     PyObject_HEAD struct ar_pairs pairs; /* objects of entries are owned */
-    uint64_t session;                    /* that of the thread that is recorded, or NOBODY */
+    uint64_t session;                    /* that of the thread that is recorded, or NO_THREAD */
     PyObject *timer;                     /* NULL: ar_ticks */
     double timer_unit;                   /* seconds; 0: it returns seconds */
     double ns_per_tick;
     bool builtins;
     bool is_busy;          /* Python code runs within a hook */
-    bool is_out_of_memory; /* since the last time somebody was told */
+    bool is_out_of_memory; /* since the last time it was reported */
 #if HAS_MONITORING
     struct ar_monitoring monitoring;
 #endif
@@ -38,13 +38,13 @@ struct profiler {
 static __thread uint64_t session_here __attribute__((tls_model("initial-exec")));
 static uint64_t n_sessions;
 
-#define NOBODY UINT64_MAX /* not 0, which is what threads have that never recorded */
+#define NO_THREAD UINT64_MAX /* not 0, which is what threads have that never recorded */
 
 static struct ar_stamp clock_start;
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* No exception may be set. One in the timer is shown, since it is nobody's here, and the time is 0. */
+/* No exception may be set. One in the timer is shown, since no caller could handle it here, and the time is 0. */
 static uint64_t ask_timer(struct profiler *self)
 {
     PyObject *timer = self->timer;
@@ -321,7 +321,7 @@ static bool start_hooks(struct profiler *self, bool by_caller, bool builtins)
     self->session = session_here = ++n_sessions;
     if (listen(self) && ar_monitoring_watch(&self->monitoring))
         return true;
-    self->session = NOBODY;
+    self->session = NO_THREAD;
     ar_monitoring_free(&self->monitoring);
     return false;
 }
@@ -392,7 +392,7 @@ static bool start_hooks(struct profiler *self, bool by_caller, bool builtins)
     return true;
 }
 
-/* Whoever has it: programs rely on there being none afterwards. */
+/* Whichever tool has it: programs rely on there being none afterwards. */
 static void stop_hooks(struct profiler *self)
 {
     (void)self;
@@ -447,9 +447,9 @@ static PyObject *disable(PyObject *object, PyObject *args)
     if (!may_change(self, "disable"))
         return NULL;
 
-    bool was_on = self->session != NOBODY;
+    bool was_on = self->session != NO_THREAD;
 
-    self->session = NOBODY;
+    self->session = NO_THREAD;
     if (!self->timer)
         close_all(self); /* before the hooks are taken out, which takes its time */
     stop_hooks(self);
@@ -499,7 +499,7 @@ static PyObject *getstats(PyObject *object, PyObject *args)
     (void)args;
     if (!had_memory(self))
         return NULL;
-    if (self->session != NOBODY)
+    if (self->session != NO_THREAD)
         measure_clock(self);
     return ar_profile_results(&self->pairs, seconds_per_unit(self));
 }
@@ -513,7 +513,7 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     (void)args, (void)kwargs;
     if (!self)
         return NULL;
-    self->session = NOBODY;
+    self->session = NO_THREAD;
     self->builtins = true;
     self->ns_per_tick = 1.0;
     if (ar_pairs_init(&self->pairs) < 0) {
@@ -559,7 +559,7 @@ static int profiler_clear(PyObject *object)
     return 0;
 }
 
-/* Hooks hold a reference: they are there only if somebody else has taken the callbacks away. */
+/* Hooks hold a reference: they are there only if another tool has taken the callbacks away. */
 static void profiler_dealloc(PyObject *object)
 {
     struct profiler *self = (struct profiler *)object;

@@ -289,7 +289,7 @@ void ar_code_share_instructions(PyCodeObject *code);
 struct ar_hidden_frames {
     ar_frame *top;
     int n_levels;   /* of recursion that our frames had used up */
-    int n_c_levels; /* likewise, where C functions are counted apart */
+    int n_c_levels; /* the same, where C functions are counted apart */
 #if PY_VERSION_HEX >= 0x030B0000
     _PyStackChunk *chunk;
     PyObject **chunk_top, **chunk_limit;

@@ -342,7 +342,7 @@ static void become_run_file(void)
 }
 
 /*
- * The last of the family: nobody else will. A rank's run is that of all ranks, which no child can
+ * The last of the family: no other process will. A rank's run is that of all ranks, which no child can
  * write: if it is not there, the ranks have not merged, and the files stay.
  */
 static void complete(int lock, bool says)
@@ -374,7 +374,7 @@ static void complete(int lock, bool says)
 }
 
 /*
- * A program that has become mpiexec is waited for by nobody who could write the run: the last of
+ * A program that has become mpiexec is waited for by no process that could write the run: the last of
  * its ranks does. Other children of such a program leave it at their files, since each may be
  * followed by thousands.
  */
@@ -554,7 +554,7 @@ static void end_rank_of_site(void)
 
 /*
  * What was done after MPI_Finalize is in the live files: the last rank that ends adds all of them,
- * so that nobody waits and the run is read and written once.
+ * so that no rank waits and the run is read and written once.
  */
 static void end_rank(void)
 {
@@ -596,8 +596,8 @@ static void await_beginners(uint32_t world_size)
 }
 
 /*
- * Where all ranks' files are, the last one that ends makes the run of them: nobody waits, and
- * nobody need have talked to anybody. Returns how many there are.
+ * Where all ranks' files are, the last one that ends makes the run of them: no rank waits, and
+ * none need have talked to another. Returns how many there are.
  */
 static uint32_t end_as_last(uint32_t world_size)
 {
@@ -784,7 +784,7 @@ static void compare_clocks(const struct ar_mpi_abi *abi, enum ar_clock_instant w
                       &ar_live_header()->clock_links[when]);
 }
 
-/* All ranks do. Whoever has made the communicator has read what the others left for it. */
+/* All ranks do. A rank that has made the communicator has read what the others left for it. */
 static void link_up(struct ar_mpi_abi *abi)
 {
     bool is_open = abi->link.open() == AR_OK;
@@ -806,7 +806,7 @@ void ar_mpi_initialized(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
     confirm_rank((uint32_t)rank, (uint32_t)size);
     prepare_to_keep();
     if (ar_output_is_per_rank() || recording.keeps)
-        ar_livemap_vote(AR_VOTE_NO); /* whoever would merge need not wait for us */
+        ar_livemap_vote(AR_VOTE_NO); /* ranks that would merge need not wait for this one */
     else if (!recording.identity.is_child && size > 1 &&
              ar_rollcall(&recording.identity, &abi->link, (uint32_t)rank, (uint32_t)size))
         link_up(abi);

@@ -34,7 +34,7 @@ AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options
                                                 struct ar_error *err);
 /*
  * At Python's exit, where its signal handlers still stand: writes the run file of a lone process, and
- * says so unless somebody else will.
+ * says so unless another rank will.
  */
 void ar_recording_end_without_mpi(bool says_nothing);
 /* The run file that this process has written; empty: none. */

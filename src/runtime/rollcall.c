@@ -39,7 +39,7 @@ static struct {
     struct member *members; /* by rank */
     uint32_t n_ranks;
     bool ambiguous;
-    uint64_t since_ns; /* who wrote after this may have ended; 0: nobody may */
+    uint64_t since_ns; /* who wrote after this may have ended; 0: none may */
     uint32_t first,
         n_known; /* as far as nodes have found each other; AR_RANK_NONE and 0: not known */
     char verdict[AR_PATH_BYTES + 64];

@@ -14,7 +14,7 @@
  * the lowest of them asks for the rest; see sites.h.
  *
  * A process that ends as a rank without having called MPI_Init, since what it started did, or
- * nobody does, looks for the others then, when it is too late to talk: the last one to end may
+ * no process does, looks for the others then, when it is too late to talk: the last one to end may
  * merge all that are there.
  *
  * Threads: called once, in MPI_Init, or at the end.
@@ -33,7 +33,7 @@ bool ar_rollcall(const struct ar_identity *identity, const struct ar_mpi_link *l
  * all, it is known about each what it would be after a roll call. 0: it cannot be told.
  */
 uint32_t ar_rollcall_at_end(const struct ar_identity *identity, uint32_t world_size);
-/* Removes the verdict; when the ranks have merged nobody needs it any more. */
+/* Removes the verdict; when the ranks have merged it is no longer needed. */
 void ar_rollcall_leave(void);
 /* The lowest rank that was found; 0 where there was no roll call. */
 uint32_t ar_rollcall_first(void);

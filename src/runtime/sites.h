@@ -14,7 +14,7 @@
  * Two ranks must never come to different answers, since what follows is collective. The verdict is rank 0's
  * alone. Another leader that gives up waiting for it does so only when rank 0 would have written no, for
  * many times the span that rank 0 allows itself; or when it is not there to say anything. It waits only after it has seen "open", so a
- * job in which rank 0 is not recorded goes on at once, or nearly so.
+ * job in which rank 0 is not recorded continues immediately, or nearly so.
  *
  * Only launchers that are known to have such a table are asked, mpiexec of Open MPI and hydra: with
  * others Open MPI prints half a page about that, and MPICH 4.3 ends in a segmentation fault.
@@ -39,7 +39,7 @@ struct ar_site {
 
 /* Called by the leader. */
 bool ar_sites_agree(const struct ar_mpi_link *link, const struct ar_site *site);
-/* Takes the notes back, when nobody needs them any more. */
+/* Takes the notes back, when they are no longer needed. */
 void ar_sites_leave(const struct ar_mpi_link *link);
 /* The lowest rank that is known to leave its files in the same place; may be the leader itself. */
 uint32_t ar_sites_first(const struct ar_site *site);

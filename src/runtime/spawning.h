@@ -9,10 +9,10 @@
  *
  * Its first line is that of every note (note.h), its second what Open MPI calls this process, or "-"; the rest is
  * what a Python started by exec finds in a variable. The call returns when the new processes have come to MPI_Init, which is
- * after their start: the note is gone with it. Whoever has found it counts as a child of this
- * rank (family.h), whatever its rank in a world of its own is. Nobody asks on another node.
+ * after their start: the note is gone with it. A Python that has found it counts as a child of this
+ * rank (family.h), whatever its rank in a world of its own is. No Python asks on another node.
  *
- * Threads: any; there is one note, from the first of several calls at once to the end of the last.
+ * Threads: any; there is one note, from the first of several calls at the same time to the end of the last.
  */
 #pragma once
 

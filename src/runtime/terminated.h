@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 /*
- * Done in the handler, so by what a handler may use. false: somebody is at it already, and will send the signal
+ * Done in the handler, so by what a handler may use. false: another thread is at it already, and will send the signal
  * again when he is done.
  */
 typedef bool ar_last_act(void);

@@ -92,7 +92,7 @@ struct ar_thread {
     uint32_t n_unreturned;
     struct ar_c_known *c_known[AR_C_PAGES];
     struct ar_mpi_thread *mpi; /* what it knows of MPI; NULL: nothing yet */
-    /* The nodes that ran since it last waited for another rank; see mpi_syncs.h. 0: nobody asks. */
+    /* The nodes that ran since it last waited for another rank; see mpi_syncs.h. 0: it is not needed. */
     uint32_t epoch, n_touched;
     uint32_t *touched;      /* refs, at most AR_MAX_TOUCHED */
     struct ar_syncs *syncs; /* who asks */
@@ -202,7 +202,7 @@ void ar_tree_forking(enum ar_fork_step step);
 void ar_threads_pause(bool pause, uint32_t paused_function);
 /* Where n_unseen is not 0: true if a function that is entered is not to be recorded. */
 bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now);
-/* Likewise for one that is left, in engines that count such calls. */
+/* The same for one that is left, in engines that count such calls. */
 bool ar_tree_is_unseen_return(struct ar_thread *t);
 
 /* Calls went unrecorded: a function's caller need not be the current node. */
@@ -301,7 +301,7 @@ static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t 
 
 /* So long without a look at the clock is long: 0.5 ms. */
 extern AR_HIDDEN uint64_t ar_gap_ticks;
-/* There was such a gap until `now`: were functions in C called in it that nobody timed? See c_cheap.h. */
+/* There was such a gap until `now`: were functions in C called in it that were not timed? See c_cheap.h. */
 extern void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 
 static inline void ar_tree_look(struct ar_thread *t, uint64_t now)

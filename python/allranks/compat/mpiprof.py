@@ -53,7 +53,7 @@ class _Thread:
 
 
 class _Here(_local):
-    """`thread` is that of whoever asks."""
+    """`thread` is that of the caller."""
 
     def __init__(self, threads: list[_Thread]) -> None:
         self.thread = _Thread()

@@ -48,7 +48,7 @@ else:
 
 
 def directory() -> str:
-    """That of allranks: whoever finds it finds them."""
+    """That of allranks: a Python that finds it finds them."""
     return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -71,7 +71,7 @@ def where_it_is(spec: ModuleSpec) -> str:
 
 
 def original_of(name: str) -> str:
-    """Where Python finds the other profiler; empty: nowhere. The current directory is nobody's installation."""
+    """Where Python finds the other profiler; empty: nowhere. The current directory is no installation."""
     from importlib.machinery import PathFinder
 
     here = os.getcwd()
@@ -88,7 +88,7 @@ def install(name: str) -> str:
         return "original"
     if is_shim(path):
         return "present"
-    with open(path, "x", encoding="utf-8") as file:  # never over what somebody else has put there
+    with open(path, "x", encoding="utf-8") as file:  # never over what another program has put there
         file.write(SHIM.format(module=DROP_INS[name].rpartition(".")[2]))
     return "installed"
 
