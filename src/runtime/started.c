@@ -69,7 +69,7 @@ static size_t add_word(char *text, size_t n, const char *word)
     for (; *word && n < AR_STARTED_BYTES - 1; word++)
         text[n++] = *word;
     if (*word)
-        memcpy(text + AR_STARTED_BYTES - 3, "..", 2);
+        text[AR_STARTED_BYTES - 3] = text[AR_STARTED_BYTES - 2] = '.';
     return n;
 }
 
