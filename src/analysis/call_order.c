@@ -28,8 +28,10 @@ struct ar_reading {
 };
 
 /* What one thread hands to the other. */
-#define BATCH_CALLS 1024
-#define N_BATCHES 4
+#define BATCH_CALLS 256
+#define N_BATCHES 16
+/* Who reads waits until so many are left: being woken takes as long as reading one. */
+#define HALF (N_BATCHES / 2)
 
 struct ar_order_batch {
     size_t n; /* 0: the end */
@@ -225,12 +227,18 @@ static struct ar_order_batch *batch_of(const struct ar_call_order *o, uint64_t n
     return &o->batches[number % N_BATCHES];
 }
 
+static uint64_t n_full(const struct ar_call_order *o)
+{
+    return o->n_filled - o->n_emptied;
+}
+
 /* Waits for room. false: there is no one to read for any more. */
 static bool has_room(struct ar_call_order *o)
 {
     pthread_mutex_lock(&o->lock);
-    while (o->n_filled - o->n_emptied == N_BATCHES && !o->has_stopped)
-        pthread_cond_wait(&o->changed, &o->lock);
+    if (n_full(o) == N_BATCHES)
+        while (n_full(o) > HALF && !o->has_stopped)
+            pthread_cond_wait(&o->changed, &o->lock);
 
     bool goes_on = !o->has_stopped;
 
@@ -242,7 +250,8 @@ static void tell(struct ar_call_order *o, uint64_t *number)
 {
     pthread_mutex_lock(&o->lock);
     ++*number;
-    pthread_cond_signal(&o->changed); /* only one of the two can be waiting */
+    if (n_full(o) == 1 || n_full(o) == HALF)
+        pthread_cond_signal(&o->changed); /* only one of the two can be waiting */
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -273,7 +282,7 @@ static void take_batch(struct ar_call_order *o)
         return;
     }
     pthread_mutex_lock(&o->lock);
-    while (o->n_filled == o->n_emptied)
+    while (n_full(o) == 0)
         pthread_cond_wait(&o->changed, &o->lock);
     pthread_mutex_unlock(&o->lock);
 }
