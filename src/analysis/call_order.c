@@ -9,14 +9,9 @@
 /* Several calls are unpacked at a time: of thousands of threads none is in the cache when its turn comes. */
 #define AHEAD 8
 
-struct unpacked {
-    struct ar_profile_sync sync;
-    struct ar_work_shares work;
-};
-
 struct ar_supply {
     struct ar_stream_cursor cursor;
-    struct unpacked calls[AHEAD];
+    struct ar_ordered_call calls[AHEAD]; /* on the clock of their process */
 };
 
 /* A thread that is being read: a line of the cache, with what is touched at every call. */
@@ -43,7 +38,7 @@ struct ar_order_batch {
 
 /* ---- clocks ----------------------------------------------------------------------------------- */
 
-static int64_t common_ns(const struct ar_reading *r, uint64_t since_start_ns)
+static int64_t common_ns(const struct ar_reading *r, int64_t since_start_ns)
 {
     return ar_whole_ns((double)since_start_ns * r->drift + r->offset_ns);
 }
@@ -84,7 +79,8 @@ static void plan_turns(struct ar_call_order *o)
     o->last_ns = INT64_MIN;
     for (size_t i = 0; i < o->n_readings; i++) {
         int64_t start = common_ns(&o->readings[i], 0);
-        int64_t end = common_ns(&o->readings[i], process_of(o->p, &o->p->streams[i])->wall_ns);
+        int64_t end =
+            common_ns(&o->readings[i], (int64_t)process_of(o->p, &o->p->streams[i])->wall_ns);
 
         o->first_ns = start < o->first_ns ? start : o->first_ns;
         o->last_ns = end > o->last_ns ? end : o->last_ns;
@@ -145,7 +141,7 @@ static void next_turn(struct ar_call_order *o, const struct ar_reading *r, bool 
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-static const struct unpacked *call_of(const struct ar_reading *r)
+static const struct ar_ordered_call *call_of(const struct ar_reading *r)
 {
     return &r->supply->calls[r->at];
 }
@@ -160,17 +156,30 @@ static struct ar_work_shares work_of(const struct ar_stream_cursor *c)
                                    .ns = c->parts_ns};
 }
 
+static void unpack_one(const struct ar_stream_cursor *c, struct ar_ordered_call *to)
+{
+    to->enter_ns = (int64_t)c->sync.enter_ns;
+    to->exit_ns = (int64_t)c->sync.exit_ns;
+    to->post_ns = (int64_t)c->sync.post_ns;
+    to->work = work_of(c);
+    to->location = c->sync.location;
+    to->node = c->sync.node;
+    to->comm = c->sync.comm;
+    to->rank = c->sync.rank;
+    to->sequence = c->sync.sequence;
+    to->peer = c->sync.peer;
+    to->kind = (uint8_t)c->sync.kind;
+    to->flags = (uint8_t)c->sync.flags;
+    to->was_posted = c->sync.posted != 0;
+}
+
 static void unpack(struct ar_reading *r)
 {
     struct ar_stream_cursor *cursor = &r->supply->cursor;
 
     r->at = r->n_ahead = 0;
-    while (r->n_ahead < AHEAD && ar_stream_next(cursor)) {
-        struct unpacked *to = &r->supply->calls[r->n_ahead++];
-
-        to->sync = cursor->sync;
-        to->work = work_of(cursor);
-    }
+    while (r->n_ahead < AHEAD && ar_stream_next(cursor))
+        unpack_one(cursor, &r->supply->calls[r->n_ahead++]);
 }
 
 static bool read_next(struct ar_reading *r)
@@ -179,34 +188,30 @@ static bool read_next(struct ar_reading *r)
         unpack(r);
     if (!r->n_ahead)
         return false;
-    r->exit_ns = common_ns(r, call_of(r)->sync.exit_ns);
+    r->exit_ns = common_ns(r, call_of(r)->exit_ns);
     return true;
 }
 
 /* It ended when the one before did, so that its turn is next, whatever the others have. */
-static bool is_same_call(const struct ar_call_order *o, uint32_t thread,
-                         const struct ar_profile_sync *sync)
+static bool is_same_call(const struct ar_call_order *o, const struct ar_ordered_call *call)
 {
-    return o->last.thread == thread && o->last.node == sync->node &&
-           o->last.enter_ns == sync->enter_ns && o->last.exit_ns == sync->exit_ns;
+    return o->last.thread == call->thread && o->last.node == call->node &&
+           o->last.enter_ns == call->enter_ns && o->last.exit_ns == call->exit_ns;
 }
 
 static void put(struct ar_call_order *o, const struct ar_reading *r, struct ar_ordered_call *to)
 {
-    const struct unpacked *c = call_of(r);
-    uint32_t thread = (uint32_t)(r - o->readings);
-
-    to->sync = c->sync;
-    to->enter_ns = common_ns(r, c->sync.enter_ns);
+    *to = *call_of(r);
+    to->thread = (uint32_t)(r - o->readings);
+    to->is_same_call = is_same_call(o, to);
+    o->last.thread = to->thread;
+    o->last.node = to->node;
+    o->last.enter_ns = to->enter_ns;
+    o->last.exit_ns = to->exit_ns;
+    to->enter_ns = common_ns(r, to->enter_ns);
     to->exit_ns = r->exit_ns;
-    to->post_ns = c->sync.posted ? common_ns(r, c->sync.post_ns) : 0;
-    to->thread = thread;
-    to->is_same_call = is_same_call(o, thread, &c->sync);
-    to->work = c->work;
-    o->last.thread = thread;
-    o->last.node = c->sync.node;
-    o->last.enter_ns = c->sync.enter_ns;
-    o->last.exit_ns = c->sync.exit_ns;
+    if (to->was_posted)
+        to->post_ns = common_ns(r, to->post_ns);
 }
 
 static void fill(struct ar_call_order *o, struct ar_order_batch *batch)

@@ -25,13 +25,16 @@ struct ar_work_shares {
     uint64_t ns;
 };
 
-/* A record of a call. Of calls that have several, one follows the other. */
+/* A record of a call, as in struct ar_profile_sync. Of calls that have several, one follows the other. */
 struct ar_ordered_call {
-    struct ar_profile_sync sync;
-    int64_t enter_ns, exit_ns, post_ns; /* of the same, on the common clock */
-    uint32_t thread;                    /* number of its stream */
-    bool is_same_call;                  /* as the one before */
+    int64_t enter_ns, exit_ns, post_ns; /* on the common clock */
     struct ar_work_shares work;
+    uint32_t thread; /* number of its stream */
+    uint32_t location, node;
+    uint32_t comm, rank, sequence, peer;
+    uint8_t kind, flags;
+    bool was_posted;   /* what it completes was, by a call before */
+    bool is_same_call; /* as the one before */
 };
 
 struct ar_reading;
@@ -53,7 +56,7 @@ struct ar_call_order {
     unsigned n_reading_bits, n_rounded_bits; /* the latter of long runs of very many threads */
     struct {
         uint32_t thread, node;
-        uint64_t enter_ns, exit_ns;
+        int64_t enter_ns, exit_ns;
     } last; /* that was read */
     /* A ring: those between the two numbers are full. */
     struct ar_order_batch *batches;

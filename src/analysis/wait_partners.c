@@ -98,7 +98,7 @@ static uint32_t guess_rank(const struct ar_partners *all, uint32_t comm, uint32_
 }
 
 /* Communicators of two groups are not known in such files. */
-static uint32_t own_rank(const struct ar_partners *all, const struct ar_profile_sync *sync,
+static uint32_t own_rank(const struct ar_partners *all, const struct ar_ordered_call *sync,
                          uint32_t process)
 {
     uint32_t rank = sync->rank;
@@ -385,14 +385,14 @@ static bool has_kept_all(const struct group *group)
  * Where a library need not keep ranks together, they show by when they left whether it did. If it did not, a rank was
  * busy by itself, with a file for one: nothing is guessed.
  */
-static bool is_for_all(const struct group *group, const struct ar_profile_sync *sync)
+static bool is_for_all(const struct group *group, const struct ar_ordered_call *sync)
 {
     return !(sync->flags & AR_SYNC_MAY_PASS) || has_kept_all(group);
 }
 
 /* false: it is not known who the root is. */
 static bool meet(struct ar_partners *all, const struct group *group,
-                 const struct ar_profile_sync *sync)
+                 const struct ar_ordered_call *sync)
 {
     bool has_root = sync->kind == AR_SYNC_FROM_ROOT || sync->kind == AR_SYNC_TO_ROOT;
     bool has_two = has_two_groups(all, sync->comm);
@@ -441,7 +441,7 @@ static bool is_sensible(const struct comm *comm, uint32_t sequence)
            sequence - comm->base - comm->head < FARTHEST;
 }
 
-static struct group *find_group(struct comm *comm, const struct ar_profile_sync *sync)
+static struct group *find_group(struct comm *comm, const struct ar_ordered_call *sync)
 {
     if (sync->kind == AR_SYNC_START)
         return &comm->start;
@@ -450,7 +450,7 @@ static struct group *find_group(struct comm *comm, const struct ar_profile_sync 
     return is_sensible(comm, sync->sequence) ? group_of(comm, sync->sequence) : NULL;
 }
 
-static enum ar_status add_to_group(struct ar_partners *all, const struct ar_profile_sync *sync,
+static enum ar_status add_to_group(struct ar_partners *all, const struct ar_ordered_call *sync,
                                    struct ar_arrival *arrival)
 {
     struct comm *comm = &all->comms[sync->comm];
@@ -480,7 +480,7 @@ static enum ar_status add_to_group(struct ar_partners *all, const struct ar_prof
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
-static struct channel *channel_of(struct ar_partners *all, const struct ar_profile_sync *sync,
+static struct channel *channel_of(struct ar_partners *all, const struct ar_ordered_call *sync,
                                   uint32_t from, uint32_t to)
 {
     uint64_t key =
@@ -650,7 +650,7 @@ static enum side side_of(uint32_t kind)
     }
 }
 
-static enum ar_status add_message(struct ar_partners *all, const struct ar_profile_sync *sync,
+static enum ar_status add_message(struct ar_partners *all, const struct ar_ordered_call *sync,
                                   struct ar_arrival *arrival)
 {
     uint32_t own = arrival->rank;
@@ -713,13 +713,13 @@ static bool is_message(uint32_t kind)
 }
 
 /* To nobody. */
-static bool is_alone(const struct ar_partners *all, const struct ar_profile_sync *sync)
+static bool is_alone(const struct ar_partners *all, const struct ar_ordered_call *sync)
 {
     return (is_message(sync->kind) && sync->peer == AR_PEER_NULL) ||
            (sync->comm && n_members(all, sync->comm) == 1);
 }
 
-enum ar_status ar_partners_add(struct ar_partners *all, const struct ar_profile_sync *sync,
+enum ar_status ar_partners_add(struct ar_partners *all, const struct ar_ordered_call *sync,
                                struct ar_arrival *arrival)
 {
     if (is_alone(all, sync) || !is_known(all, sync->comm) || sync->kind == AR_SYNC_UNKNOWN) {

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "analysis/call_order.h"
 #include "analysis/waits.h"
 
 /* A call that has come to a synchronisation. */
@@ -53,7 +54,7 @@ struct ar_partners *ar_partners_new(const struct ar_profile *p, struct ar_partne
 /* One to be filled in, and then added; NULL: no memory. */
 struct ar_arrival *ar_partners_new_arrival(struct ar_partners *all);
 AR_MUST_CHECK enum ar_status ar_partners_add(struct ar_partners *all,
-                                             const struct ar_profile_sync *sync,
+                                             const struct ar_ordered_call *sync,
                                              struct ar_arrival *arrival);
 /* Nothing comes any more: what is left has no partners. */
 void ar_partners_end(struct ar_partners *all);

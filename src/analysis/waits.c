@@ -104,69 +104,68 @@ static void left(void *who, const struct ar_arrival *gone, bool is_resolved)
 /* A thread beside the main one holds its process up while that is blocked as well: see AR_SYNC_HOLDS_UP. */
 static bool counts(const struct analysis *a, const struct ar_ordered_call *record)
 {
-    return a->threads[record->thread].is_main || (record->sync.flags & AR_SYNC_HOLDS_UP);
+    return a->threads[record->thread].is_main || (record->flags & AR_SYNC_HOLDS_UP);
 }
 
 static uint32_t begin_call(struct analysis *a, const struct ar_ordered_call *record)
 {
-    const struct ar_profile_sync *sync = &record->sync;
-    bool is_posted_send = sync->kind == AR_SYNC_SEND && sync->flags & AR_SYNC_NONBLOCKING;
+    bool is_posted_send = record->kind == AR_SYNC_SEND && record->flags & AR_SYNC_NONBLOCKING;
 
-    return ar_follow_add(a->follow, record->thread,
-                         &(struct ar_follow_call){
-                             .enter_ns = record->enter_ns,
-                             .exit_ns = record->exit_ns,
-                             .node = sync->node,
-                             .nonblocking = sync->posted != 0,
-                             .is_post = sync->kind == AR_SYNC_POST || is_posted_send,
-                             .is_setup = sync->kind == AR_SYNC_START || sync->kind == AR_SYNC_END,
-                             .counts = counts(a, record),
-                             .work = record->work,
-                         });
+    return ar_follow_add(
+        a->follow, record->thread,
+        &(struct ar_follow_call){
+            .enter_ns = record->enter_ns,
+            .exit_ns = record->exit_ns,
+            .node = record->node,
+            .nonblocking = record->was_posted,
+            .is_post = record->kind == AR_SYNC_POST || is_posted_send,
+            .is_setup = record->kind == AR_SYNC_START || record->kind == AR_SYNC_END,
+            .counts = counts(a, record),
+            .work = record->work,
+        });
 }
 
 /* What was posted is there from when it was posted on; a send of which others wait for the end is not. */
-static bool came_when_posted(const struct ar_profile_sync *sync)
+static bool came_when_posted(const struct ar_ordered_call *record)
 {
-    return sync->posted && sync->kind != AR_SYNC_TAKEN;
+    return record->was_posted && record->kind != AR_SYNC_TAKEN;
 }
 
 static enum ar_status add_record(struct analysis *a, const struct ar_ordered_call *record,
                                  uint32_t call)
 {
-    const struct ar_profile_sync *sync = &record->sync;
     struct ar_arrival *arrival = ar_partners_new_arrival(a->partners);
 
     if (!arrival)
         return AR_NOMEM;
     *arrival = (struct ar_arrival){
-        .location = sync->location,
+        .location = record->location,
         .process = a->threads[record->thread].root,
-        .node = sync->node,
+        .node = record->node,
         .call = call,
-        .came_ns = sync->posted ? record->post_ns : record->enter_ns,
+        .came_ns = record->was_posted ? record->post_ns : record->enter_ns,
         .waits_ns = record->enter_ns,
         .exit_ns = record->exit_ns,
-        .is_posted = sync->flags & AR_SYNC_NONBLOCKING && !sync->posted,
+        .is_posted = record->flags & AR_SYNC_NONBLOCKING && !record->was_posted,
     };
-    if (came_when_posted(sync))
+    if (came_when_posted(record))
         arrival->point = ar_follow_post(a->follow, record->thread, arrival->came_ns, call,
                                         &arrival->again_ns, &arrival->again);
     else
         arrival->point = ar_follow_point(a->follow, call);
     if (arrival->again &&
-        sync->kind >= AR_SYNC_SEND) { /* messages are there as soon as they are posted */
+        record->kind >= AR_SYNC_SEND) { /* messages are there as soon as they are posted */
         ar_follow_let_go(a->follow, arrival->again);
         arrival->again = 0;
     }
     a->out->n_calls++;
-    return ar_partners_add(a->partners, sync, arrival);
+    return ar_partners_add(a->partners, record, arrival);
 }
 
 /* It waits for no rank; its point is held by the thread's posts. */
-static bool is_only_post(const struct ar_profile_sync *sync)
+static bool is_only_post(const struct ar_ordered_call *record)
 {
-    return sync->kind == AR_SYNC_POST;
+    return record->kind == AR_SYNC_POST;
 }
 
 /* All of its records have been read. */
@@ -208,7 +207,7 @@ static enum ar_status read_all(struct analysis *a)
         }
         if (!call)
             status = AR_NOMEM;
-        else if (status == AR_OK && !is_only_post(&record->sync))
+        else if (status == AR_OK && !is_only_post(record))
             status = add_record(a, record, call);
     }
     if (status == AR_OK)

@@ -92,7 +92,7 @@ static void check_order(size_t n_calls, bool has_thread)
     tap_ok(o.has_thread == has_thread, "%zu calls: %s thread", n_calls, has_thread ? "a" : "no");
     for (; (record = ar_call_order_next(&o)); n++)
         n_wrong += n >= n_expected || record->thread != expected[n].rank ||
-                   record->sync.sequence != expected[n].sequence ||
+                   record->sequence != expected[n].sequence ||
                    (uint64_t)record->exit_ns != expected[n].exit_ns ||
                    record->is_same_call != is_same_call(n);
     tap_ok(n == n_expected && n_wrong == 0, "%zu calls: in order, %zu wrong", n_calls, n_wrong);
