@@ -273,19 +273,20 @@ void ar_put_part_of_wait(struct ar_bytes *out, const struct ar_wait_words *w,
 
     if (late.processes && waiting.processes) {
         bool are_mutual = are_the_same(&late, &waiting);
+        bool has_reason = reason && reason->ns >= LEAST_KNOWN * ns;
 
         if (late.n == 1)
             take_out(&waiting, late.processes[0]);
         put_waiting(out, w, site, &waiting, ns);
         put_late(out, w->p, &late, are_mutual);
-        if (reason && reason->ns >= LEAST_KNOWN * ns)
+        if (has_reason)
             put_reason(out, w, site, reason, reason->ns / ns, &late, are_mutual);
         else
             put_calls(out, site);
         if (ar_unknown_share(site) >= MOST_IN_DOUBT)
-            ar_put_words(out, reason && reason->ns >= LEAST_KNOWN * ns
-                                  ? "; the rest is not known"
-                                  : "; the reason is not known");
+            ar_put_words(out, has_reason ? "; the rest is not known" : "; the reason is not known");
+        else if (!has_reason)
+            ar_put_words(out, "; no function has a quarter of it");
     } else {
         out->bad = true;
     }
