@@ -123,6 +123,8 @@ lint-c: system-lint $(VENV)/pyvenv.cfg
 	    --suppress=missingInclude --error-exitcode=1 -I src src
 
 lint-tidy: system-lint $(INSTALLED)
+	@echo "lint: symbols against arrows"
+	@$(VENV)/bin/python tools/check_symbols.py $(BUILD)
 	@echo "lint: clang-tidy"
 	@find src -name "*.c" | xargs -n 1 -P $$(nproc) clang-tidy --quiet -p $(BUILD) 2>$(BUILD)/tidy.log \
 	    || { grep -v "warnings\? generated" $(BUILD)/tidy.log; exit 1; }
