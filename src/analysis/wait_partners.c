@@ -456,7 +456,9 @@ static enum ar_status add_to_group(struct ar_partners *all, const struct ar_orde
     struct comm *comm = &all->comms[sync->comm];
     struct group *group = find_group(comm, sync);
 
-    if (!group || group->n == UINT32_MAX) { /* damage, or no memory, or once more */
+    if (!group && is_sensible(comm, sync->sequence))
+        return AR_NOMEM;
+    if (!group || group->n == UINT32_MAX) { /* damage, or once more */
         leave(all, arrival, false);
         return AR_OK;
     }

@@ -186,8 +186,9 @@ int ar_waits_json(const struct ar_profile *p, const struct ar_waits *w)
     ar_json_close(&j, ']');
     put_nonblocking(&j, p);
     ar_json_close(&j, '}');
+    ar_bytes_u8(&bytes, '\n');
 
-    int status = ar_write_output("-", &bytes);
+    int status = bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
 
     ar_bytes_free(&bytes);
     return status;

@@ -77,7 +77,7 @@ struct ar_mpi_abi {
     void *real[AR_N_MPI];  /* what a wrapper calls; NULL: no slot with it was found */
     struct ar_mpi_link link;
     struct ar_mpi_questions ask;
-    int proc_null, any_source;
+    int proc_null;
     void *library; /* handle for dlsym; NULL: no such library in this process */
 };
 

@@ -112,5 +112,4 @@ struct ar_mpi_abi AR_ABI = {.name = "MPICH",
                             .wrappers = wrappers,
                             .link = AR_LINK,
                             .ask = AR_QUESTIONS,
-                            .proc_null = MPI_PROC_NULL,
-                            .any_source = MPI_ANY_SOURCE};
+                            .proc_null = MPI_PROC_NULL};
