@@ -77,10 +77,11 @@ def clean_environment() -> dict[str, str]:
 
 
 def processes_of_session(session: int) -> Iterator[int]:
+    """Those that have not ended."""
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session:
+            state, _, _, its_session, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(its_session) == session and state != "Z":
                 yield int(entry.name)
 
 
@@ -89,9 +90,12 @@ def end_session(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5)
-    for pid in processes_of_session(process.pid):
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+    while left := list(processes_of_session(process.pid)):
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        process.poll()
+        time.sleep(0.005)  # who was killed goes on for a moment
     process.wait()
 
 
