@@ -642,12 +642,12 @@ def dedented(code: str) -> str:
 
 
 def show_source_in_tracebacks(code: str) -> None:
-    """From 3.13 on the interpreter does that for the code after -c, from 3.14 on for each function in it."""
+    """From 3.13 on the interpreter does that for the code after -c; later ones of 3.13, and 3.14, for each function in it."""
     if sys.version_info < (3, 13):
         return
     import linecache
 
-    if sys.version_info < (3, 14):
+    if not hasattr(linecache, "_interactive_cache"):
         linecache._register_code("<string>", code, "<string>")
         return
     # Warnings come when the code is compiled to be run, and so do errors. The module `warnings` would bring others along.

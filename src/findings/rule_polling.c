@@ -12,6 +12,7 @@
 #include "findings/findings.h"
 #include "findings/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
