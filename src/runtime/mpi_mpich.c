@@ -79,7 +79,7 @@ static MPI_Request request_null(void)
     return 0x2c000000;
 }
 
-/* Those that are done at once have handles of built-in objects. */
+/* Those that are done when they are posted have handles of built-in objects. */
 static bool may_share(MPI_Request request, enum ar_request_kind kind)
 {
     (void)kind;

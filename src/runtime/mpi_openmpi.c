@@ -88,7 +88,7 @@ static MPI_Request request_empty(void)
     OBJECT("ompi_request_empty");
 }
 
-/* Whatever was done at once has one handle; UCX has another one for all such sends. */
+/* What was done when it was posted has one handle; UCX has another one for all such sends. */
 static bool may_share(MPI_Request request, enum ar_request_kind kind)
 {
     return kind == AR_REQUEST_SEND || request == request_empty();

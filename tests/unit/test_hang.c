@@ -128,7 +128,7 @@ static void test_parts(void)
     finish();
 }
 
-/* The root of a broadcast goes on at once: whoever has completed the call is not missing. */
+/* The root of a broadcast does not wait for the others: a rank that has completed the call is not missing. */
 static void test_passed(void)
 {
     start(3);
