@@ -267,6 +267,13 @@ class Sandbox:
             time.sleep(0.02)
         assert self.left_overs() == []
 
+    def wait_until_none_runs(self) -> None:
+        """A launcher may end before the ranks that it killed have."""
+        deadline = time.monotonic() + TIME_LIMIT_S
+        while "running" in (states := {process["state"] for process in self.info(self.live).processes}):
+            assert time.monotonic() < deadline, states
+            time.sleep(0.02)
+
     @contextlib.contextmanager
     def polled(self) -> Iterator[None]:
         """Live files are read and checked at full speed meanwhile, and every look must find them sound."""

@@ -78,6 +78,7 @@ def test_mpi_abort_leaves_all_that_every_rank_had_done(mpi: Sandbox):
 def assert_ranks_are_there(mpi: Sandbox, n_ranks: int) -> None:
     assert [name for name in mpi.files() if not re.match(r"(plain|log)-\d$", name)] == []
     assert len(mpi.live_files()) == n_ranks
+    mpi.wait_until_none_runs()
     merged = mpi.allranks("merge", mpi.live, "-o", "merged.allranks")
     assert (merged.code, merged.out) == (0, ""), merged
     assert mpi.info("merged.allranks").ranks == list(range(n_ranks))
