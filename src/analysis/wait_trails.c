@@ -278,11 +278,11 @@ static void take_parents(struct ar_trails *t, struct ar_trail_node *node,
 }
 
 /* A parent that has no other one after it is one with it. If it is the first of all, everybody shares it: it is forgotten. */
-void ar_trail_squeeze(struct ar_trails *t, uint32_t id)
+void ar_trail_take_parents(struct ar_trails *t, uint32_t id)
 {
     struct ar_trail_node *node = &t->nodes[id];
 
-    while (node->parent && t->nodes[node->parent].n_refs == 1) {
+    while (ar_trail_is_only_one(t, id)) {
         uint32_t parent = node->parent, above = t->nodes[parent].parent;
 
         if (above)

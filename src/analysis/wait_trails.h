@@ -114,8 +114,20 @@ static inline void ar_trail_put(struct ar_trails *t, uint32_t tip, uint32_t loca
 }
 void ar_trail_credit(struct ar_trails *t, uint32_t tip, const struct ar_credit *credits,
                      uint32_t n);
+/* Whether no other trail goes on from where it does. */
+static inline bool ar_trail_is_only_one(const struct ar_trails *t, uint32_t id)
+{
+    uint32_t parent = t->nodes[id].parent;
+
+    return parent && t->nodes[parent].n_refs == 1;
+}
+void ar_trail_take_parents(struct ar_trails *t, uint32_t id);
 /* How many are not squeezed is kept low by this. */
-void ar_trail_squeeze(struct ar_trails *t, uint32_t id);
+static inline void ar_trail_squeeze(struct ar_trails *t, uint32_t id)
+{
+    if (ar_trail_is_only_one(t, id))
+        ar_trail_take_parents(t, id);
+}
 /* Down from both to where they are one: nodes that are on one of two trails only, the latest first. */
 #define AR_LONGEST_WALK 2048
 struct ar_walk {

@@ -285,8 +285,13 @@ const char *ar_sync_kind_name(uint32_t kind); /* "barrier", "receive" … */
  * two comparisons is taken to be even.
  */
 int64_t ar_process_clock_ns(const struct ar_process *process, uint64_t since_start_ns);
-int64_t ar_whole_ns(
-    double ns); /* of damaged clocks anything may come: 2^60 at most, so that differences fit */
+/* Of damaged clocks anything may come: 2^60 at most, so that differences fit. */
+static inline int64_t ar_whole_ns(double ns)
+{
+    const double most = 0x1p60;
+
+    return (int64_t)(ns < -most ? -most : ns < most ? ns : most);
+}
 /* Best in the order of locations, and of the ends of calls. */
 AR_MUST_CHECK enum ar_status ar_profile_sync(struct ar_profile *p, struct ar_profile_sync sync,
                                              const struct ar_profile_part *parts);

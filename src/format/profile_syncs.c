@@ -235,13 +235,6 @@ const char *ar_sync_kind_name(uint32_t kind)
     return kind < AR_N_SYNC_KINDS ? names[kind] : "none";
 }
 
-int64_t ar_whole_ns(double ns)
-{
-    const double most = 0x1p60;
-
-    return (int64_t)(ns < -most ? -most : ns < most ? ns : most);
-}
-
 int64_t ar_process_clock_ns(const struct ar_process *process, uint64_t since_start_ns)
 {
     const struct ar_clock_link *first = &process->clock_links[AR_CLOCK_AT_INIT];
