@@ -6,7 +6,6 @@
 
 Includes do not show that a file calls upward into one that has no header of that name. So the symbols of all objects are
 compared with the arrows: those between folders (check_includes.py), and in the runtime those between the layers below.
-What goes against an arrow of the runtime today is listed, and must not become more.
 """
 
 from __future__ import annotations
@@ -32,16 +31,6 @@ LAYERS = {
 }
 LAYER_OF = {unit: layer for layer, units in LAYERS.items() for unit in units.split()}
 ORDER = list(LAYERS)
-# "user symbol": known to go against an arrow.
-KNOWN = {
-    "c_scan ar_mpi4py_see",
-    "mpi_hook ar_process_wrapper",
-    *(
-        f"mpi_{library} ar_mpi_{event}"
-        for library in ("openmpi", "mpich", "standard")
-        for event in ("initialized", "finalizing", "spawning", "spawned")
-    ),
-}
 
 
 def objects(build: Path) -> Iterator[tuple[str, str, Path]]:
@@ -84,14 +73,12 @@ def check(build: Path) -> Iterator[str]:
         needs.append(((folder, unit), needed))
     if not needs:
         yield f"{build}: there are no objects (make build)"
-    found = {
-        f"{user[1]} {name}": f"src/{'/'.join(user)}.c uses {name} of src/{'/'.join(owners[name])}.c: against an arrow"
+    yield from sorted(
+        f"src/{'/'.join(user)}.c uses {name} of src/{'/'.join(owners[name])}.c: against an arrow"
         for user, needed in needs
         for name in needed
         if name in owners and is_against(user, owners[name])
-    }
-    yield from sorted(text for key, text in found.items() if key not in KNOWN)
-    yield from (f"{key} is no longer against an arrow: take it out of KNOWN" for key in sorted(KNOWN - found.keys()))
+    )
 
 
 def main() -> int:

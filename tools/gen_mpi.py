@@ -66,14 +66,14 @@ COUNTS = {  # as int, and in the large-count form
 }
 WORDS = {"comm": "word", "win": "window_word", "file": "file_word"}  # how their handles become words
 SPAWNING = (  # the root alone starts processes, and only what it says counts
-    "bool starts = role_of(root, comm) == ROLE_ROOT;\n\n    if (starts)\n        ar_mpi_spawning(&AR_ABI);",
-    "if (starts)\n        ar_mpi_spawned(&AR_ABI);",
+    "bool starts = role_of(root, comm) == ROLE_ROOT;\n\n    if (starts)\n        ar_mpi_events->spawning();",
+    "if (starts)\n        ar_mpi_events->spawned();",
 )
-INITIALIZING = ("", "if (rc == 0)\n        ar_mpi_initialized(&AR_ABI, seen ? &call : NULL);")
+INITIALIZING = ("", "if (rc == 0)\n        ar_mpi_events->initialized(&AR_ABI, seen ? &call : NULL);")
 HOOKS = {  # what happens around the call besides measuring it
     "Init": INITIALIZING,
     "Init_thread": INITIALIZING,
-    "Finalize": ("ar_mpi_finalizing(&AR_ABI, seen ? &call : NULL);\n    if (seen)\n        ar_mpi_restart(&call);", ""),
+    "Finalize": ("ar_mpi_events->finalizing(&AR_ABI, seen ? &call : NULL);\n    if (seen)\n        ar_mpi_restart(&call);", ""),
     "Comm_spawn": SPAWNING,
     "Comm_spawn_multiple": SPAWNING,
 }

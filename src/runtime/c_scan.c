@@ -4,7 +4,6 @@
 #include "base/idmap.h"
 #include "base/text.h"
 #include "runtime/c_stubs.h"
-#include "runtime/mpi4py_methods.h"
 #include "runtime/pyread.h"
 #include "runtime/spending.h"
 
@@ -12,6 +11,7 @@
 
 static struct {
     enum ar_builtins builtins;
+    ar_module_fn *initialised;
     struct ar_idmap known_types; /* by address and name: an address may come again */
     const void *compared[8];
     size_t n_compared;
@@ -394,7 +394,7 @@ static void see_module(PyObject *module)
     const char *name = dict ? text_of(PyDict_GetItemString(dict, "__name__")) : NULL;
 
     if (name)
-        ar_mpi4py_see(module, name);
+        scan.initialised(module, name);
     if (name && sees_all())
         see_functions_in(module, name);
     PyErr_Clear();
@@ -507,11 +507,12 @@ static void see_all_modules(void)
     PyErr_Clear();
 }
 
-void ar_c_scan_start(enum ar_builtins builtins)
+void ar_c_scan_start(enum ar_builtins builtins, ar_module_fn *initialised)
 {
     struct pause p = begin();
 
     scan.builtins = builtins;
+    scan.initialised = initialised;
     see_imports();
     if (sees_all()) {
         leave_objects_alone();

@@ -23,6 +23,13 @@
 #pragma once
 
 #include "runtime/engine.h"
+#include "runtime/pyframe.h"
 
-/* With AR_BUILTINS_NONE only what mpi4py_methods.h needs. */
-void ar_c_scan_start(enum ar_builtins builtins);
+/* A module of that name has been initialised. */
+typedef void ar_module_fn(PyObject *module, const char *name);
+
+/*
+ * `initialised` is called for each module that is there now, and for each module in C when it has been
+ * initialised; with AR_BUILTINS_NONE nothing else happens.
+ */
+void ar_c_scan_start(enum ar_builtins builtins, ar_module_fn *initialised);

@@ -14,6 +14,7 @@
 #include "runtime/functions.h"
 #include "runtime/last_export.h"
 #include "runtime/livemap.h"
+#include "runtime/mpi4py_methods.h"
 #include "runtime/profile_object.h"
 #include "runtime/recording.h"
 #include "runtime/regions.h"
@@ -72,7 +73,7 @@ static void see_functions_in_c(enum ar_builtins builtins, bool exact)
 {
     ar_c_identity_keep();
     ar_c_calls_start(exact, builtins == AR_BUILTINS_ALL);
-    ar_c_scan_start(builtins);
+    ar_c_scan_start(builtins, ar_mpi4py_see);
     if (builtins == AR_BUILTINS_ALL)
         ar_c_specials_begin();
 }

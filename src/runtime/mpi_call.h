@@ -143,11 +143,19 @@ bool ar_mpi_is_known(const struct ar_mpi_abi *abi, uint64_t handle);
 
 /* ---- the beginning and the end --------------------------------------------------------------- */
 
-/* After MPI_Init and before MPI_Finalize; `call` is NULL where it is not recorded. */
-void ar_mpi_initialized(struct ar_mpi_abi *abi, struct ar_mpi_call *call);
-void ar_mpi_finalizing(struct ar_mpi_abi *abi, struct ar_mpi_call *call);
+/*
+ * Rare events that concern the process as a whole. Wrappers are below the code that handles them, which
+ * passes its functions to ar_mpi_hook_start. All that happens at every call is called directly.
+ */
+struct ar_mpi_events {
+    /* After MPI_Init and before MPI_Finalize; `call` is NULL where it is not recorded. */
+    void (*initialized)(struct ar_mpi_abi *abi, struct ar_mpi_call *call);
+    void (*finalizing)(struct ar_mpi_abi *abi, struct ar_mpi_call *call);
+    /* Around MPI_Comm_spawn and MPI_Comm_spawn_multiple, at the root, which alone starts processes. */
+    void (*spawning)(void);
+    void (*spawned)(void);
+};
+extern const struct ar_mpi_events *ar_mpi_events; /* set before the first slot is redirected */
+
 /* All ranks have come to the call, AR_SYNC_START or AR_SYNC_END, and whoever was early has waited. */
 void ar_mpi_all_have_come(struct ar_mpi_call *call, enum ar_sync_kind kind);
-/* Around MPI_Comm_spawn and MPI_Comm_spawn_multiple, at the root, which alone starts processes. */
-void ar_mpi_spawning(struct ar_mpi_abi *abi);
-void ar_mpi_spawned(struct ar_mpi_abi *abi);

@@ -8,7 +8,6 @@
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_abi.h"
 #include "runtime/mpi_libraries.h"
-#include "runtime/process_hook.h"
 #include "runtime/spending.h"
 
 #include <dlfcn.h>
@@ -26,7 +25,10 @@ static struct {
     struct ar_idmap seen;         /* objects, by the address of their dynamic section */
     struct ar_idmap preloaded;    /* likewise */
     struct ar_idmap ids;          /* hash of a function's name to enum ar_mpi_id */
+    ar_wrapper_fn *for_python;
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+const struct ar_mpi_events *ar_mpi_events;
 
 /* ---- whose calls ----------------------------------------------------------------------------- */
 
@@ -211,7 +213,7 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
 static void redirect_for_python(const struct ar_object *object, const char *name, void **slot,
                                 void *context)
 {
-    void *wrapper = strcmp(name, "dlsym") == 0 ? (void *)our_dlsym : ar_process_wrapper(name);
+    void *wrapper = strcmp(name, "dlsym") == 0 ? (void *)our_dlsym : hook.for_python(name);
 
     (void)context;
     if (wrapper)
@@ -413,8 +415,10 @@ static bool note_preloaded(const struct ar_object *object, void *context)
            ar_idmap_put(&hook.preloaded, key_of(object), 1) < 0;
 }
 
-void ar_mpi_hook_start(void)
+void ar_mpi_hook_start(const struct ar_mpi_events *events, ar_wrapper_fn *for_python)
 {
+    ar_mpi_events = events;
+    hook.for_python = for_python;
     ar_objects_each(note_preloaded, NULL);
     look_at_new_objects();
 }

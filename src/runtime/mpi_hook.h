@@ -14,6 +14,11 @@
 #pragma once
 
 #include "runtime/forking.h"
+#include "runtime/mpi_call.h"
 
-void ar_mpi_hook_start(void);
+/* The function of ours that replaces `name` where Python calls it; NULL: there is none. */
+typedef void *ar_wrapper_fn(const char *name);
+
+/* Once. `for_python` names functions of the C library that are redirected for Python, besides dlsym. */
+void ar_mpi_hook_start(const struct ar_mpi_events *events, ar_wrapper_fn *for_python);
 void ar_mpi_hook_forking(enum ar_fork_step step);

@@ -796,7 +796,7 @@ static void link_up(struct ar_mpi_abi *abi)
     compare_clocks(abi, AR_CLOCK_AT_INIT);
 }
 
-void ar_mpi_initialized(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
+static void on_mpi_initialized(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
 {
     int rank, size;
 
@@ -874,7 +874,7 @@ static void pause_recording(bool goes_on)
  * The communicator is freed only where all ranks are known to do the same: that may be collective, and
  * MPI_Finalize does away with it in any case.
  */
-void ar_mpi_finalizing(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
+static void on_mpi_finalizing(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
 {
     struct ar_error err = {"out of memory"};
     bool goes_on = Py_IsInitialized();
@@ -913,20 +913,20 @@ void ar_mpi_finalizing(struct ar_mpi_abi *abi, struct ar_mpi_call *call)
 }
 
 /* Pythons that MPI starts are the launcher's children: they find us by a note. */
-void ar_mpi_spawning(struct ar_mpi_abi *abi)
+static void on_mpi_spawning(void)
 {
-    (void)abi;
     if (has_ended() || !is_this_process())
         return;
     ar_family_expect();
     ar_spawning_begin(&recording.identity, ar_process_passed_on());
 }
 
-void ar_mpi_spawned(struct ar_mpi_abi *abi)
-{
-    (void)abi;
-    ar_spawning_end();
-}
+static const struct ar_mpi_events mpi_events = {
+    .initialized = on_mpi_initialized,
+    .finalizing = on_mpi_finalizing,
+    .spawning = on_mpi_spawning,
+    .spawned = ar_spawning_end,
+};
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
@@ -1059,6 +1059,6 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
     pass_on(options->children);
     pthread_atfork(before_fork, in_parent, in_child);
     atexit(at_exit);
-    ar_mpi_hook_start();
+    ar_mpi_hook_start(&mpi_events, ar_process_wrapper);
     return AR_OK;
 }
