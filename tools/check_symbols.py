@@ -25,8 +25,8 @@ LAYERS = {
     "monitoring pyframe pyread python_thread pyversion regions tasks",
     "mpi": "mpi4py_methods mpi_call mpi_comms mpi_hook mpi_libraries mpi_message mpi_mpich mpi_openmpi mpi_requests "
     "mpi_standard mpi_syncs mpi_traffic",
-    "job": "clock_offsets family finalize_merge keep last_export notefiles output process_hook recording rollcall sites spawning "
-    "terminated",
+    "job": "clock_offsets closing_line endings family finalize_merge keep last_export mpi_events notefiles output own_files "
+    "process_hook recording recording_state rollcall sites spawning terminated",
     "top": "module pairs profile_object profile_results timer_result",
 }
 LAYER_OF = {unit: layer for layer, units in LAYERS.items() for unit in units.split()}

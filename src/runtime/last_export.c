@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/last_export.h"
 
+#include "runtime/endings.h"
 #include "runtime/identity.h"
 #include "runtime/livemap.h"
-#include "runtime/recording.h"
+#include "runtime/recording_state.h"
 #include "runtime/terminated.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static bool export_live_file(void)
 static bool export_at_last(void)
 {
     if (ar_recording_is_open() && export_live_file())
-        ar_recording_is_elsewhere();
+        ar_end_already_saved();
     return true;
 }
 

@@ -8,7 +8,9 @@
 #include "runtime/c_scan.h"
 #include "runtime/c_specials.h"
 #include "runtime/c_stubs.h"
+#include "runtime/closing_line.h"
 #include "runtime/elf_slots.h"
+#include "runtime/endings.h"
 #include "runtime/engine.h"
 #include "runtime/filters.h"
 #include "runtime/functions.h"
@@ -126,7 +128,7 @@ static PyObject *start(PyObject *self, PyObject *args)
     if (exact)
         ar_livemap_fact("exact", "yes");
     if (!start_engine()) {
-        ar_recording_cancel();
+        ar_end_cancelled();
         return NULL;
     }
     see_functions_in_c((enum ar_builtins)builtins, exact);
@@ -215,10 +217,10 @@ static PyObject *finish(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "p", &says_nothing))
         return NULL;
     ar_c_specials_end();
-    ar_recording_end_without_mpi(says_nothing);
+    ar_end_at_python_exit(says_nothing);
     if (!*ar_recording_written())
         Py_RETURN_NONE;
-    return Py_BuildValue("yO", ar_recording_written(), ar_recording_speaks() ? Py_True : Py_False);
+    return Py_BuildValue("yO", ar_recording_written(), ar_closing_prints() ? Py_True : Py_False);
 }
 
 PyDoc_STRVAR(export_if_terminated_doc, "export_if_terminated(program, target)\n--\n\n"
@@ -267,7 +269,7 @@ static PyObject *remote_file_system(PyObject *self, PyObject *args)
     const char *name = ar_recording_remote_file_system();
 
     (void)self, (void)args;
-    if (!name || !ar_recording_speaks())
+    if (!name || !ar_closing_prints())
         Py_RETURN_NONE;
     return Py_BuildValue("sy", name, ar_recording_directory());
 }
@@ -277,7 +279,7 @@ PyDoc_STRVAR(cancel_doc, "cancel()\n--\n\nRecord nothing, and leave nothing behi
 static PyObject *cancel(PyObject *self, PyObject *args)
 {
     (void)self, (void)args;
-    ar_recording_cancel();
+    ar_end_cancelled();
     Py_RETURN_NONE;
 }
 

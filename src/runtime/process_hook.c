@@ -2,8 +2,8 @@
 #include "runtime/process_hook.h"
 
 #include "base/arena.h"
+#include "runtime/endings.h"
 #include "runtime/family.h"
-#include "runtime/recording.h"
 #include "runtime/started.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static char *const *with_ours(char *const environment[])
 
 static void our_exit(int status)
 {
-    ar_recording_ends_at_once();
+    ar_end_at_once();
     _exit(status);
 }
 
@@ -84,14 +84,14 @@ static void before_exec(char *const arguments[])
 {
     ar_family_expect();
     ar_started_note(arguments, (uint32_t)getppid());
-    ar_recording_is_replaced(true);
+    ar_end_by_exec(true);
 }
 
 static int after_failed_exec(void)
 {
     int error = errno;
 
-    ar_recording_is_replaced(false);
+    ar_end_by_exec(false);
     errno = error;
     return -1;
 }

@@ -7,7 +7,7 @@
  *                    └──> exit without MPI, or --per-rank: this process writes it
  *                    └──> killed, or MPI never finalized: the live file stays
  *
- * Life cycle: start once; the end is found by itself. A forked child goes on in a file of its own,
+ * Life cycle: start once; the end is found by itself (endings.h, mpi_events.h). A forked child goes on in a file of its own,
  * once the interpreter is ready for it; see family.h. Threads: start under the GIL. The end may come
  * after the interpreter is gone.
  */
@@ -32,31 +32,11 @@ struct ar_options {
 
 AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,
                                                 struct ar_error *err);
-/*
- * At Python's exit, where its signal handlers still stand: writes the run file of a lone process, and
- * says so unless another rank will.
- */
-void ar_recording_end_without_mpi(bool says_nothing);
 /* The run file that this process has written; empty: none. */
 const char *ar_recording_written(void);
-/* The first rank that is recorded speaks for all. */
-bool ar_recording_speaks(void);
 /* Of the live file, where a failure could end the program by SIGBUS; NULL: it is on a local one. */
 const char *ar_recording_remote_file_system(void);
 /* Where it is. */
 const char *ar_recording_directory(void);
 /* In the child of a fork, as soon as Python code may run. */
 void ar_recording_forked(void);
-/* From os._exit: no exit function will run. */
-void ar_recording_ends_at_once(void);
-/* The process is about to become another program; or has not become one. */
-void ar_recording_is_replaced(bool replaced);
-/* It is of this process, and nothing has been written yet. Signals: may be asked by a handler. */
-bool ar_recording_is_open(void);
-/*
- * From a handler: all of it has been put into another file, and the process ends. What children have
- * left is not there, so then everything stays.
- */
-void ar_recording_is_elsewhere(void);
-/* Leaves nothing behind, as if it had not been started. */
-void ar_recording_cancel(void);
