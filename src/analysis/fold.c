@@ -2,6 +2,7 @@
 #include "analysis/fold.h"
 
 #include "analysis/place.h"
+#include "format/import_system.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,6 @@ struct folding {
     uint32_t import_id; /* the function that stands for the import system */
 };
 
-static bool belongs_to_import(const struct ar_profile *p, uint32_t node)
-{
-    const struct ar_function *f = &p->functions[p->nodes[node].function];
-
-    return f->kind == AR_FUNCTION_PYTHON &&
-           strncmp(ar_strtab_text(&p->strings, f->file), "<frozen importlib", 17) == 0;
-}
-
 /* Which call of MPI it was is the question, and its line the answer. */
 static bool keeps_line(const struct ar_profile *p, uint32_t node)
 {
@@ -58,7 +51,7 @@ static enum ar_status fold_node(struct folding *f, uint32_t i)
     struct ar_profile_node node = f->p->nodes[i];
     uint32_t parent = f->ids[node.parent];
 
-    if (belongs_to_import(f->p, i)) {
+    if (ar_function_imports(f->p, node.function)) {
         if (f->out->nodes[parent].function == f->import_id) {
             f->ids[i] = parent;
             f->within[i] = true;

@@ -2,6 +2,7 @@
 #include "cli/stack_text.h"
 
 #include "cli/screen.h"
+#include "format/import_system.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,6 @@ static const char *file_of(const struct ar_profile *p, uint32_t function)
     return ar_strtab_text(&p->strings, p->functions[function].file);
 }
 
-bool ar_stack_is_import(const struct ar_profile *p, uint32_t function)
-{
-    return kind_of(p, function) == AR_FUNCTION_PYTHON &&
-           strncmp(file_of(p, function), "<frozen importlib", 17) == 0;
-}
-
 /* "main.<locals>.inner" is known by its last part. */
 static const char *without_scope(const char *name)
 {
@@ -45,7 +40,7 @@ const char *ar_stack_name(const struct ar_profile *p, uint32_t function, struct 
 
     switch (kind_of(p, function)) {
     case AR_FUNCTION_PYTHON:
-        return ar_stack_is_import(p, function) ? "(import)" : copy(without_scope(name), arena);
+        return ar_function_imports(p, function) ? "(import)" : copy(without_scope(name), arena);
     case AR_FUNCTION_REGION:
         snprintf(text, sizeof text, "region %s", name);
         return copy(text, arena);
@@ -81,7 +76,7 @@ const char *ar_stack_place(const struct ar_profile *p, struct ar_frame frame,
     char text[256];
 
     if (!*file_of(p, frame.function) || kind_of(p, frame.function) != AR_FUNCTION_PYTHON ||
-        ar_stack_is_import(p, frame.function))
+        ar_function_imports(p, frame.function))
         return "";
     snprintf(text, sizeof text, frame.line ? "%s:%u" : "%s:%u+",
              ar_file_name(file_of(p, frame.function)), frame.line ? frame.line : first_line);

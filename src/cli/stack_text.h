@@ -28,5 +28,3 @@ const char *ar_stack_innermost(const struct ar_profile *p, const struct ar_frame
 /* The function of MPI or C that it is in, or ""; modules are left out where they do not fit. */
 const char *ar_stack_leaf(const struct ar_profile *p, const struct ar_frame *frames, size_t n,
                           size_t n_columns, struct ar_arena *arena);
-/* One of the import system's functions, which are shown as one. */
-bool ar_stack_is_import(const struct ar_profile *p, uint32_t function);

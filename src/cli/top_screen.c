@@ -4,6 +4,7 @@
 #include "cli/screen.h"
 #include "cli/stack_text.h"
 #include "cli/who.h"
+#include "format/import_system.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -359,12 +360,12 @@ static void put_function(struct page *page, const struct ar_top_row *row, uint64
         row->lately.n_calls ? ar_show_count(row->lately.n_calls) : "",
         name.bad ? "" : (const char *)name.data,
         place && *place ? (int)strlen(place) - 1 : 16, /* without the mark */
-        place && *place                                     ? place
-        : ar_stack_is_import(names_of(view), row->function) ? "(import)"
-        : f->kind == AR_FUNCTION_BUILTIN                    ? "C"
-        : f->kind == AR_FUNCTION_MPI                        ? "MPI"
-        : f->kind == AR_FUNCTION_OPERATION                  ? "mpi4py"
-                                                            : ar_function_kind_name(f->kind));
+        place && *place                                      ? place
+        : ar_function_imports(names_of(view), row->function) ? "(import)"
+        : f->kind == AR_FUNCTION_BUILTIN                     ? "C"
+        : f->kind == AR_FUNCTION_MPI                         ? "MPI"
+        : f->kind == AR_FUNCTION_OPERATION                   ? "mpi4py"
+                                                             : ar_function_kind_name(f->kind));
     ar_arena_free(&arena);
     ar_bytes_free(&name);
 }

@@ -13,6 +13,7 @@
 #include "cli/stack_text.h"
 #include "cli/where_json.h"
 #include "cli/who.h"
+#include "format/import_system.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -342,8 +343,8 @@ static bool is_inner_import(const struct where *w, uint32_t node)
 {
     uint32_t parent = w->s.nodes[node].parent;
 
-    return parent != 0 && ar_stack_is_import(&w->p, w->s.nodes[node].frame.function) &&
-           ar_stack_is_import(&w->p, w->s.nodes[parent].frame.function);
+    return parent != 0 && ar_function_imports(&w->p, w->s.nodes[node].frame.function) &&
+           ar_function_imports(&w->p, w->s.nodes[parent].frame.function);
 }
 
 /* Depth first, without recursion: stacks are as deep as programs recurse. */

@@ -3,6 +3,7 @@
 
 #include "base/idmap.h"
 #include "base/text.h"
+#include "format/import_system.h"
 #include "runtime/blocking.h"
 #include "runtime/filters.h"
 #include "runtime/livemap.h"
@@ -56,17 +57,12 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
     return number;
 }
 
-static bool is_import_system(const char *file)
-{
-    return ar_starts_with(file, "<frozen importlib") || ar_starts_with(file, "<frozen zipimport");
-}
-
 /* What the tree has to know about a function. */
 static void mark(uint32_t number, PyCodeObject *code, const char *name, const char *file)
 {
     if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
         ar_tree_mark(number, AR_MARK_SUSPENDS);
-    if (is_import_system(file))
+    if (ar_is_import_system(file))
         ar_tree_mark(number, AR_MARK_ANY_PLACE);
     if (ar_ends_with(name, "_run") && ar_ends_with(file, "asyncio/events.py"))
         ar_tree_mark(number, AR_MARK_RUNS_TASKS);
@@ -77,14 +73,14 @@ static void mark(uint32_t number, PyCodeObject *code, const char *name, const ch
 /* Of an import only its entrance is recorded where its inside is not wanted. */
 static bool is_inside_import(const char *name, const char *file)
 {
-    return ar_filters_hide_imports() && is_import_system(file) &&
+    return ar_filters_hide_imports() && ar_is_import_system(file) &&
            strcmp(name, "_find_and_load") != 0;
 }
 
 static bool is_hidden(const char *name, const char *file, PyObject *globals)
 {
     return ar_starts_with(file, known.own_directory) ||
-           (!is_import_system(file) && ar_filters_hide(name, file, globals));
+           (!ar_is_import_system(file) && ar_filters_hide(name, file, globals));
 }
 
 static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,

@@ -134,6 +134,25 @@ static void test_imports_from_several_lines(void)
     finish();
 }
 
+/* A module in a zip file, as Python 3.9 loads it: the code that does so is on the stack all the time. */
+static void test_imports_from_zip_files(void)
+{
+    start();
+
+    uint32_t find = call(0, importlib("_find_and_load"), 1, 1, 800);
+    uint32_t load = call(
+        find,
+        sample_function_in(&profile, AR_FUNCTION_PYTHON, "load_module", "<frozen zipimport>", 1),
+        50, 1, 700);
+
+    call(load, python("<module>"), 60, 1, 600);
+    fold();
+    check("/(import):1", 1, 800);
+    check("/(import):1/<module>:0", 1, 600);
+    tap_ok(folded.n_nodes == 3, "the import of a zip file is one call, too");
+    finish();
+}
+
 /* Only Python functions of the frozen modules are meant. */
 static void test_not_an_import(void)
 {
@@ -270,6 +289,7 @@ int main(void)
     test_mpi_keeps_its_lines();
     test_imports();
     test_imports_from_several_lines();
+    test_imports_from_zip_files();
     test_not_an_import();
     test_tables();
     test_stacks();

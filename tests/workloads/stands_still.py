@@ -8,6 +8,7 @@
     stands_still.py LOG task       in a coroutine of an asyncio task
     stands_still.py LOG deadlock   on two ranks: rank 0 receives what nobody sends, rank 1 waits at a barrier
     stands_still.py LOG importing  in a module that is being imported
+    stands_still.py LOG unpacking  in one that is being imported from a zip file, by a function of zipimport
 
 The file is renamed into place when it is complete: then the program stands still.
 """
@@ -27,7 +28,7 @@ def note(name, n_lines_on=1):
     frame = sys._getframe(1)
     stack = []
     while frame:
-        if "importlib" not in frame.f_code.co_filename and "threading" not in frame.f_code.co_filename:
+        if "import" not in frame.f_code.co_filename and "threading" not in frame.f_code.co_filename:
             stack.append([frame.f_code.co_name, frame.f_lineno])
         frame = frame.f_back
     stack[0][1] += n_lines_on
@@ -135,11 +136,25 @@ def deadlock():
         meet(comm)
 
 
+MODULE = "import __main__\n__main__.stop_here()\n"
+
+
 def importing():
     with open("stops_when_imported.py", "w") as file:
-        file.write("import __main__\n__main__.stop_here()\n")
+        file.write(MODULE)
     sys.path.insert(0, os.getcwd())
     import stops_when_imported  # noqa: F401
+
+
+def unpacking():
+    import warnings
+    import zipfile
+    import zipimport
+
+    with zipfile.ZipFile("modules.zip", "w") as archive:
+        archive.writestr("stops_when_imported.py", MODULE)
+    warnings.simplefilter("ignore")  # of what is no longer called so, but has always run modules itself
+    zipimport.zipimporter("modules.zip").load_module("stops_when_imported")
 
 
 {
@@ -150,4 +165,5 @@ def importing():
     "task": in_task,
     "deadlock": deadlock,
     "importing": importing,
+    "unpacking": unpacking,
 }[HOW]()
