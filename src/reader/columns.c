@@ -483,21 +483,22 @@ static size_t n_locations(const struct ar_view *v)
 
 #define DESCRIBE(name, member, type, value) {name, type},
 
-static const struct ar_column function_columns[] = {FUNCTION_COLUMNS(DESCRIBE)};
-static const struct ar_column tree_columns[] = {TREE_COLUMNS(DESCRIBE)};
-static const struct ar_column mpi_columns[] = {MPI_COLUMNS(DESCRIBE)};
-static const struct ar_column communicator_columns[] = {COMMUNICATOR_COLUMNS(DESCRIBE)};
-static const struct ar_column traffic_columns[] = {TRAFFIC_COLUMNS(DESCRIBE)};
-static const struct ar_column request_columns[] = {REQUEST_COLUMNS(DESCRIBE)};
-static const struct ar_column sync_columns[] = {SYNC_COLUMNS(DESCRIBE)};
-static const struct ar_column sync_part_columns[] = {SYNC_PART_COLUMNS(DESCRIBE)};
-static const struct ar_column rank_columns[] = {RANK_COLUMNS(DESCRIBE)};
-static const struct ar_column process_columns[] = {PROCESS_COLUMNS(DESCRIBE)};
-static const struct ar_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column function_columns[] = {FUNCTION_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column tree_columns[] = {TREE_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column mpi_columns[] = {MPI_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column communicator_columns[] = {COMMUNICATOR_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column traffic_columns[] = {TRAFFIC_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column request_columns[] = {REQUEST_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column sync_columns[] = {SYNC_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column sync_part_columns[] = {SYNC_PART_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column rank_columns[] = {RANK_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column process_columns[] = {PROCESS_COLUMNS(DESCRIBE)};
+static const struct ar_shown_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
 
 #define COLUMNS(list) list, sizeof list / sizeof *list
 #define FITS(list)                                                                                 \
-    _Static_assert(sizeof list / sizeof *list <= AR_MAX_COLUMNS, "raise AR_MAX_COLUMNS")
+    _Static_assert(sizeof list / sizeof *list <= AR_MAX_SHOWN_COLUMNS, "raise "                    \
+                                                                       "AR_MAX_SHOWN_COLUMNS")
 
 FITS(function_columns);
 FITS(tree_columns);
@@ -511,7 +512,7 @@ FITS(rank_columns);
 FITS(process_columns);
 FITS(thread_columns);
 
-static const struct ar_table tables[] = {
+static const struct ar_shown_table tables[] = {
     {"functions", COLUMNS(function_columns), n_functions, read_function},
     {"tree", COLUMNS(tree_columns), n_nodes, read_node},
     {"mpi", COLUMNS(mpi_columns), n_mpi_nodes, read_mpi},
@@ -525,7 +526,7 @@ static const struct ar_table tables[] = {
     {"threads", COLUMNS(thread_columns), n_locations, read_location},
 };
 
-const struct ar_table *ar_table_find(const char *name)
+const struct ar_shown_table *ar_shown_table_find(const char *name)
 {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (strcmp(tables[i].name, name) == 0)

@@ -5,19 +5,19 @@
  * A table is read row by row into cells, one for each of its columns. A new column is a line in
  * the list of its table in columns.c, and a line in docs/load.md.
  *
- *     const struct ar_table *table = ar_table_find("functions");
- *     union ar_cell cells[AR_MAX_COLUMNS];
+ *     const struct ar_shown_table *table = ar_shown_table_find("functions");
+ *     union ar_cell cells[AR_MAX_SHOWN_COLUMNS];
  *     for (size_t row = 0; row < table->n_rows(&view); row++)
  *         table->read(&view, row, cells);
  *
- * Measured values by node and thread are too many for that: ar_column_of_values and its fellows
+ * Measured values by node and thread are too many for that: ar_measured_values and its fellows
  * write whole columns.
  */
 #pragma once
 
 #include "reader/view.h"
 
-#define AR_MAX_COLUMNS 32
+#define AR_MAX_SHOWN_COLUMNS 32
 
 /* The letters are those of Python's array, struct and NumPy; a text is a list's. */
 enum ar_cell_type {
@@ -34,21 +34,21 @@ union ar_cell {
     struct ar_str text;
 };
 
-struct ar_column {
+struct ar_shown_column {
     const char *name;
     enum ar_cell_type type;
 };
 
-struct ar_table {
+struct ar_shown_table {
     const char *name;
-    const struct ar_column *columns;
+    const struct ar_shown_column *columns;
     size_t n_columns;
     size_t (*n_rows)(const struct ar_view *v);
     void (*read)(const struct ar_view *v, uint32_t row, union ar_cell *cells);
 };
 
 /* NULL: there is none of that name. */
-const struct ar_table *ar_table_find(const char *name);
+const struct ar_shown_table *ar_shown_table_find(const char *name);
 
 /*
  * Everything measured for (node, location), by name: the metrics of the profile, where those in

@@ -161,10 +161,11 @@ static int put_cell(PyObject *column, enum ar_cell_type type, size_t row, const 
     return object ? PyList_SetItem(column, (Py_ssize_t)row, object) : -1;
 }
 
-static int read_rows(const struct ar_view *v, const struct ar_table *table, PyObject **columns)
+static int read_rows(const struct ar_view *v, const struct ar_shown_table *table,
+                     PyObject **columns)
 {
     struct made_texts made = {.list = PyList_New(0)};
-    union ar_cell cells[AR_MAX_COLUMNS];
+    union ar_cell cells[AR_MAX_SHOWN_COLUMNS];
     size_t n_rows = table->n_rows(v);
     int failed = made.list ? 0 : -1;
 
@@ -178,9 +179,9 @@ static int read_rows(const struct ar_view *v, const struct ar_table *table, PyOb
     return failed;
 }
 
-static PyObject *read_table(const struct ar_view *v, const struct ar_table *table)
+static PyObject *read_table(const struct ar_view *v, const struct ar_shown_table *table)
 {
-    PyObject *columns[AR_MAX_COLUMNS] = {NULL};
+    PyObject *columns[AR_MAX_SHOWN_COLUMNS] = {NULL};
     PyObject *result = PyList_New(0);
     int failed = result ? 0 : -1;
 
@@ -206,7 +207,7 @@ static PyObject *table(PyObject *self, PyObject *args)
     PyObject *capsule;
     const char *name;
     const struct ar_view *v;
-    const struct ar_table *found;
+    const struct ar_shown_table *found;
 
     (void)self;
     if (!PyArg_ParseTuple(args, "Os", &capsule, &name))
@@ -214,7 +215,7 @@ static PyObject *table(PyObject *self, PyObject *args)
     v = view_of(capsule);
     if (!v)
         return NULL;
-    found = ar_table_find(name);
+    found = ar_shown_table_find(name);
     if (!found)
         return PyErr_Format(PyExc_KeyError, "%s", name);
     return read_table(v, found);
@@ -290,7 +291,7 @@ static PyObject *values(PyObject *self, PyObject *args)
 
 /* ---- one function on all ranks --------------------------------------------------------------- */
 
-static const struct ar_column share_columns[] = {
+static const struct ar_shown_column share_columns[] = {
     {"calls", AR_CELL_INTEGER},     {"time_s", AR_CELL_REAL},
     {"self_s", AR_CELL_REAL},       {"estimated", AR_CELL_BOOL},
     {"time_error_s", AR_CELL_REAL}, {"self_estimated", AR_CELL_BOOL},

@@ -78,8 +78,8 @@ static void write_run(void)
 
 static const union ar_cell *cell(const char *table_name, uint32_t row, const char *column)
 {
-    static union ar_cell cells[AR_MAX_COLUMNS];
-    const struct ar_table *table = ar_table_find(table_name);
+    static union ar_cell cells[AR_MAX_SHOWN_COLUMNS];
+    const struct ar_shown_table *table = ar_shown_table_find(table_name);
     size_t i = 0;
 
     table->read(&view, row, cells);
@@ -121,7 +121,7 @@ static void check_text(const char *table, uint32_t row, const char *column, cons
 /* By self time: main (600 + 1400 - 50 + 50), then MPI_Send (400), Thread-1 (250), MPI_Recv (150). */
 static void test_functions(void)
 {
-    tap_ok(ar_table_find("functions")->n_rows(&view) == 7, "the root's function has no row");
+    tap_ok(ar_shown_table_find("functions")->n_rows(&view) == 7, "the root's function has no row");
     check_text("functions", 0, "name", "main");
     check_text("functions", 0, "file", "main.py");
     check_text("functions", 0, "kind", "python");
@@ -144,7 +144,7 @@ static void test_tree_and_mpi(void)
     check_text("tree", 3, "file", "main.py");
     check_integer("tree", 3, "line", 8);
     check_text("tree", 5, "caller", "");
-    tap_ok(ar_table_find("mpi")->n_rows(&view) == 3, "three MPI calls");
+    tap_ok(ar_shown_table_find("mpi")->n_rows(&view) == 3, "three MPI calls");
     check_text("mpi", 0, "function", "MPI_Send");
     check_integer("mpi", 0, "line", 7);
     check_ns("mpi", 0, "shortest_s", 40);
@@ -183,7 +183,7 @@ static void test_measured(void)
     }
     tap_ok(known[0], "self times by node and thread, in seconds");
     tap_ok(known[1], "calls by node and thread");
-    tap_ok(!ar_table_find("nonsense"), "there is no such table");
+    tap_ok(!ar_shown_table_find("nonsense"), "there is no such table");
 }
 
 static void test_places_below_imports(void)
@@ -198,7 +198,8 @@ static void test_places_below_imports(void)
     check_text("mpi", 2, "caller", "main");
     check_text("mpi", 2, "file", "main.py");
     check_integer("mpi", 2, "line", 3);
-    tap_ok(ar_table_find("functions")->n_rows(&view) == 6, "the import system is one function");
+    tap_ok(ar_shown_table_find("functions")->n_rows(&view) == 6,
+           "the import system is one function");
     check_text("mpi", 0, "caller", "main");
     check_integer("mpi", 0, "line", 7);
     check_text("mpi", 1, "caller", "");
