@@ -26,7 +26,7 @@ static const struct ar_mpi_class *class_of(const struct ar_mpi *m, uint32_t node
 
 static bool is_mpi(const struct ar_mpi *m, uint32_t node)
 {
-    return ar_totals_is_mpi(&m->t, m->p, node);
+    return ar_totals_is_mpi(m->t, m->p, node);
 }
 
 /* Code of the program: what that calls is a call of its own, and no part of what is around it. */
@@ -192,10 +192,10 @@ static enum ar_status choice_changed(struct ar_mpi *m)
 {
     struct ar_selves selves;
 
-    if (ar_selves_open(&selves, &m->t, m->p) < 0)
+    if (ar_selves_open(&selves, m->t, m->p) < 0)
         return AR_NOMEM;
     m->n_ranks = m->p->n_roots;
-    m->wall_ns = m->t.mean_wall_ns;
+    m->wall_ns = m->t->mean_wall_ns;
     m->mpi_ns = 0;
     m->parts = (struct ar_mpi_parts){0};
     for (uint32_t node = 0; node < m->p->n_nodes; node++) {
@@ -236,16 +236,15 @@ static bool is_wanted(const struct ar_mpi *m, const struct ar_wanted *wanted, ui
 }
 
 /* With all that is below it. */
-size_t ar_mpi_choose(struct ar_mpi *m, const struct ar_wanted *wanted)
+enum ar_status ar_mpi_choose(struct ar_mpi *m, const struct ar_wanted *wanted)
 {
-    size_t n = 0;
-
+    m->n_chosen = 0;
     m->is_chosen[0] = !wanted->text;
     for (uint32_t i = 1; i < m->p->n_nodes; i++) {
         m->is_chosen[i] = m->is_chosen[m->p->nodes[i].parent] || is_wanted(m, wanted, i);
-        n += m->is_chosen[i] && m->shown[i] != AR_NO_ID;
+        m->n_chosen += m->is_chosen[i] && m->shown[i] != AR_NO_ID;
     }
-    return choice_changed(m) == AR_OK ? n : 0;
+    return choice_changed(m);
 }
 
 bool ar_mpi_has_calls(const struct ar_mpi *m)
@@ -692,20 +691,12 @@ enum ar_status ar_mpi_pairs(const struct ar_mpi *m, struct ar_mpi_pair **pairs, 
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p)
-{
-    struct ar_totals t;
-
-    *out = (struct ar_mpi){0};
-    return ar_totals_build(&t, p) == AR_OK ? ar_mpi_open_with(out, p, &t) : AR_NOMEM;
-}
-
-enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p, struct ar_totals *t)
+enum ar_status ar_mpi_open(struct ar_mpi *out, const struct ar_profile *p,
+                           const struct ar_totals *t)
 {
     enum ar_status status;
 
-    *out = (struct ar_mpi){.p = p, .t = *t};
-    *t = (struct ar_totals){0};
+    *out = (struct ar_mpi){.p = p, .t = t};
     status = find_classes(out);
     if (status == AR_OK)
         status = ar_picklers_find(&out->picklers, p);
@@ -725,7 +716,6 @@ enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p, 
 
 void ar_mpi_close(struct ar_mpi *m)
 {
-    ar_totals_free(&m->t);
     free(m->functions);
     free(m->picklers);
     free(m->shown);

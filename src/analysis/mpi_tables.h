@@ -12,12 +12,12 @@
  * a function or class has the time within MPI only. Waiting is what analysis/waits.h found, so that it is the same figure as that
  * of `allranks waits`; the rest of the time within MPI is transferring. Where waits are not known neither is.
  *
- * Life cycle: ar_mpi_open on a profile, which must outlive it and stay as it is; then what is wanted
+ * Life cycle: ar_mpi_open on a profile and its totals, which must outlive it and stay as they are; then what is wanted
  * may be chosen; then any number of tables, each the caller's to free(); ar_mpi_close.
  * Threads: none of this is shared.
  *
  *     struct ar_mpi m;
- *     if (ar_mpi_open(&m, &profile) < 0) ...
+ *     if (ar_mpi_open(&m, &profile, &totals) < 0) ...
  *     struct ar_mpi_row *rows;
  *     size_t n;
  *     if (ar_mpi_table(&m, AR_MPI_BY_PATH, &rows, &n) < 0) ...
@@ -76,11 +76,12 @@ struct ar_mpi_pair {
 
 struct ar_mpi {
     const struct ar_profile *p;
-    struct ar_totals t;
+    const struct ar_totals *t;
     struct ar_mpi_class *functions; /* by function; where `name` is NULL it is none of MPI */
     uint8_t *picklers;              /* by function, see picklers.h */
     uint32_t *shown;                /* by node: as what it is shown; AR_NO_ID: not at all */
     bool *is_chosen;                /* by node of MPI, or within a method of mpi4py */
+    size_t n_chosen;                /* nodes of MPI that ar_mpi_choose has left */
     size_t n_ranks;
     double wall_ns, mpi_ns;    /* mean over those */
     struct ar_mpi_parts parts; /* of all methods, over those */
@@ -88,10 +89,8 @@ struct ar_mpi {
     double waiting_ns;         /* in all that is chosen, over all ranks */
 };
 
-AR_MUST_CHECK enum ar_status ar_mpi_open(struct ar_mpi *out, struct ar_profile *p);
-/* With totals that are built already: they are its own from now on, whether it works or not. */
-AR_MUST_CHECK enum ar_status ar_mpi_open_with(struct ar_mpi *out, const struct ar_profile *p,
-                                              struct ar_totals *t);
+AR_MUST_CHECK enum ar_status ar_mpi_open(struct ar_mpi *out, const struct ar_profile *p,
+                                         const struct ar_totals *t);
 /* With waits of the same profile, which must outlive it. Waits that were not recorded are not known. */
 void ar_mpi_use_waits(struct ar_mpi *m, const struct ar_waits *w);
 /* Of the time within MPI, what is not waiting; 0 where waits are not known. */
@@ -101,11 +100,8 @@ void ar_mpi_close(struct ar_mpi *m);
 bool ar_mpi_has_calls(const struct ar_mpi *m);
 bool ar_mpi_has_messages(const struct ar_mpi *m);
 
-/*
- * Only what is called there, or by a function of that name: returns how many nodes of MPI that are. Ranks
- * are chosen by select.h.
- */
-size_t ar_mpi_choose(struct ar_mpi *m, const struct ar_wanted *wanted);
+/* Only what is called there, or by a function of that name: `n_chosen`. Ranks are chosen by select.h. */
+AR_MUST_CHECK enum ar_status ar_mpi_choose(struct ar_mpi *m, const struct ar_wanted *wanted);
 
 /* The longest time first; by size from the smallest on. */
 AR_MUST_CHECK enum ar_status ar_mpi_table(const struct ar_mpi *m, enum ar_mpi_by by,

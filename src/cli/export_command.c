@@ -116,23 +116,25 @@ static void say_what_was_written(const struct request *request, size_t n_estimat
 int ar_command_export(int argc, char **argv)
 {
     struct request request = {0};
-    struct ar_part part;
+    struct ar_run *run;
     struct ar_bytes bytes = {0};
     struct ar_error err;
     size_t n_estimated = 0;
     int status = parse(argc, argv, &request);
 
     if (status < 0)
-        status = ar_part_open(&part, request.run, &request.selection);
+        status = ar_open_run(
+            &run, &(struct ar_run_choice){.path = request.run, .selection = &request.selection});
     if (status >= 0)
         return status;
-    if (ar_pstats_encode(part.p, &request.choice, &bytes, &n_estimated, &err) < 0)
+    if (ar_pstats_encode(ar_run_profile(run, AR_FORM_RECORDED), &request.choice, &bytes,
+                         &n_estimated, &err) < 0)
         status = ar_complain("%s: %s", request.run, err.text);
     else
         status = ar_write_output(request.output ? request.output : request.name, &bytes);
     if (status == AR_EXIT_OK && !request.quiet)
         say_what_was_written(&request, n_estimated);
     ar_bytes_free(&bytes);
-    ar_part_close(&part);
+    ar_run_close(run);
     return status;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/findings_text.h"
 
-#include "analysis/fold.h"
 #include "cli/efficiency_text.h"
 #include "cli/screen.h"
 
@@ -109,33 +108,17 @@ static void put_finding(struct ar_json *j, const struct ar_profile *p, const str
     ar_json_close(j, '}');
 }
 
-static enum ar_status find(struct ar_findings *f, struct ar_profile *folded, const char *path)
+enum ar_status ar_json_findings(struct ar_json *j, struct ar_run *run)
 {
-    struct ar_mpi m;
-    enum ar_status status = ar_mpi_open(&m, folded);
+    const struct ar_profile *p = ar_run_profile(run, AR_FORM_FOLDED);
+    const struct ar_findings *f = ar_run_findings(run);
 
-    if (status < 0)
-        return status;
-    status = ar_findings_find(f, folded, &m, path);
-    ar_mpi_close(&m);
-    return status;
-}
-
-enum ar_status ar_json_findings(struct ar_json *j, const struct ar_profile *p, const char *path)
-{
-    struct ar_profile folded;
-    struct ar_findings f = {0};
-    enum ar_status status = ar_fold(&folded, p);
-
-    if (status < 0)
-        return status;
-    status = find(&f, &folded, path);
-    ar_json_efficiency(j, "efficiency", &f.efficiency);
+    if (!f)
+        return AR_NOMEM;
+    ar_json_efficiency(j, "efficiency", &f->efficiency);
     ar_json_open(j, "findings", '[');
-    for (size_t i = 0; i < f.n && status == AR_OK; i++)
-        put_finding(j, &folded, &f.items[i]);
+    for (size_t i = 0; i < f->n; i++)
+        put_finding(j, p, &f->items[i]);
     ar_json_close(j, ']');
-    ar_findings_free(&f);
-    ar_profile_free(&folded);
-    return status;
+    return AR_OK;
 }

@@ -3,8 +3,6 @@
  * allranks mpi: what MPI costs, where, and who talks to whom. The first screen fits 80 columns and 24
  * lines; a wider terminal has more room for names.
  */
-#include "analysis/fold.h"
-#include "analysis/mpi_tables.h"
 #include "analysis/place.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
@@ -50,9 +48,9 @@ static const char usage[] =
 enum sort { SORT_TIME, SORT_CALLS, SORT_BYTES, SORT_SIZE, SORT_SPREAD, SORT_NAME };
 
 struct command {
-    struct ar_profile p; /* call sites folded */
-    struct ar_mpi m;
-    struct ar_waits w;
+    struct ar_run *run;
+    const struct ar_profile *p; /* call sites folded */
+    const struct ar_mpi *m;
     const char *path;
     struct ar_wanted wanted;
     struct ar_selection selection;
@@ -69,12 +67,12 @@ struct command {
 
 static double share_of(const struct command *c, double ns)
 {
-    return c->m.wall_ns > 0 ? ns / c->m.wall_ns : 0;
+    return c->m->wall_ns > 0 ? ns / c->m->wall_ns : 0;
 }
 
 static void print_program(struct command *c)
 {
-    const struct ar_profile *p = &c->p;
+    const struct ar_profile *p = c->p;
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
     size_t n_name = ar_count_columns(name, 30);
 
@@ -82,9 +80,9 @@ static void print_program(struct command *c)
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? n_name : 20, AR_KEEP_START);
     ar_print("%s   %s on %s   %s", ar_plain(),
              p->n_processes && p->processes[0].world_rank == AR_RANK_NONE
-                 ? ar_show_items(c->m.n_ranks, "process", "processes")
-                 : ar_show_items(c->m.n_ranks, "rank", "ranks"),
-             ar_show_items(ar_count_hosts(p), "host", "hosts"), ar_show_duration(c->m.wall_ns));
+                 ? ar_show_items(c->m->n_ranks, "process", "processes")
+                 : ar_show_items(c->m->n_ranks, "rank", "ranks"),
+             ar_show_items(ar_count_hosts(p), "host", "hosts"), ar_show_duration(c->m->wall_ns));
     if (c->wanted.text) {
         ar_print("   only ");
         ar_print("%s", c->wanted.text);
@@ -98,8 +96,8 @@ static void print_classes(struct command *c, const struct ar_mpi_row *rows, size
 {
     const char *before = ": ";
 
-    ar_print("in MPI %s, %s", ar_show_duration(c->m.mpi_ns),
-             ar_show_share(share_of(c, c->m.mpi_ns)));
+    ar_print("in MPI %s, %s", ar_show_duration(c->m->mpi_ns),
+             ar_show_share(share_of(c, c->m->mpi_ns)));
     for (size_t i = 0; i < n && i < 4; i++)
         if (share_of(c, rows[i].time.mean) >= 0.01) {
             ar_print("%s%s %.0f %%", before, rows[i].name, 100 * share_of(c, rows[i].time.mean));
@@ -120,11 +118,11 @@ static size_t n_shown_comms(const struct ar_profile *p)
 
 static void print_volume(struct command *c, const struct ar_mpi_row *rows, size_t n)
 {
-    const struct ar_mpi_parts *parts = &c->m.parts;
+    const struct ar_mpi_parts *parts = &c->m->parts;
     uint64_t out = 0, in = 0, n_out = 0;
     double pickling =
-        c->m.n_ranks ? (double)(parts->pickling_ns + parts->unpickling_ns) / (double)c->m.n_ranks
-                     : 0;
+        c->m->n_ranks ? (double)(parts->pickling_ns + parts->unpickling_ns) / (double)c->m->n_ranks
+                      : 0;
 
     for (size_t i = 0; i < n; i++) {
         out += rows[i].bytes_out;
@@ -134,25 +132,25 @@ static void print_volume(struct command *c, const struct ar_mpi_row *rows, size_
     ar_print("out %s, in %s", ar_show_bytes(out), ar_show_bytes(in));
     if (n_out)
         ar_print(", %s", ar_show_items(n_out, "message", "messages"));
-    if (n_shown_comms(&c->p))
-        ar_print(", %s", ar_show_items(n_shown_comms(&c->p), "communicator", "communicators"));
+    if (n_shown_comms(c->p))
+        ar_print(", %s", ar_show_items(n_shown_comms(c->p), "communicator", "communicators"));
     if (pickling > 0)
         ar_print(", pickling %s", ar_show_share(share_of(c, pickling)));
     ar_print("\n");
     c->n_lines++;
-    if (c->m.w) {
-        double left_ns = c->m.mpi_ns * (double)c->m.n_ranks - c->m.waiting_ns;
+    if (c->m->w) {
+        double left_ns = c->m->mpi_ns * (double)c->m->n_ranks - c->m->waiting_ns;
 
         ar_print("waiting for other ranks %s, the rest of MPI %s, sums over ranks\n",
-                 ar_show_duration(c->m.waiting_ns), ar_show_duration(left_ns > 0 ? left_ns : 0));
+                 ar_show_duration(c->m->waiting_ns), ar_show_duration(left_ns > 0 ? left_ns : 0));
         c->n_lines++;
     }
 }
 
 static void print_losses(struct command *c)
 {
-    uint64_t n_messages = c->m.t.n_lost[AR_LOST_TRAFFIC];
-    uint64_t n_requests = c->m.t.n_lost[AR_LOST_REQUESTS];
+    uint64_t n_messages = c->m->t->n_lost[AR_LOST_TRAFFIC];
+    uint64_t n_requests = c->m->t->n_lost[AR_LOST_REQUESTS];
 
     if (!n_messages && !n_requests)
         return;
@@ -167,7 +165,7 @@ static int print_head(struct command *c)
     struct ar_mpi_row *rows;
     size_t n;
 
-    if (ar_mpi_table(&c->m, AR_MPI_BY_CLASS, &rows, &n) < 0)
+    if (ar_mpi_table(c->m, AR_MPI_BY_CLASS, &rows, &n) < 0)
         return ar_complain("out of memory");
     print_program(c);
     print_classes(c, rows, n);
@@ -218,7 +216,7 @@ static int in_order(const void *a, const void *b)
 static enum ar_status make_table(const struct command *c, enum ar_mpi_by by,
                                  struct ar_mpi_row **rows, size_t *n)
 {
-    if (ar_mpi_table(&c->m, by, rows, n) < 0)
+    if (ar_mpi_table(c->m, by, rows, n) < 0)
         return AR_NOMEM;
     sorting_by = c->sort < 0 ? SORT_TIME : (enum sort)c->sort;
     if (*n && c->sort >= 0)
@@ -246,7 +244,7 @@ struct table {
 /* "0.020-0.717 (3)": the rank that has most is named where they differ by more than a tenth. */
 static void print_range(const struct command *c, const struct table *t, const struct ar_spread *s)
 {
-    const struct ar_process *most = &c->p.processes[s->max_process];
+    const struct ar_process *most = &c->p->processes[s->max_process];
     bool differ = (double)(s->max - s->min) > 0.1 * (double)s->max;
 
     if (!t->has_range)
@@ -261,8 +259,8 @@ static const char *place_of(const struct command *c, const struct table *t,
                             const struct ar_mpi_row *row)
 {
     if (t->by == AR_MPI_BY_PATH)
-        return ar_show_place(&c->p, row->node);
-    return t->by == AR_MPI_BY_COMM ? ar_show_comm_place(&c->p, row->comm) : "";
+        return ar_show_place(c->p, row->node);
+    return t->by == AR_MPI_BY_COMM ? ar_show_comm_place(c->p, row->comm) : "";
 }
 
 static size_t n_rank_digits(const struct command *c)
@@ -270,9 +268,10 @@ static size_t n_rank_digits(const struct command *c)
     char text[16];
     uint32_t largest = 0;
 
-    for (size_t i = 0; i < c->p.n_roots; i++)
-        if (c->p.processes[i].world_rank != AR_RANK_NONE && c->p.processes[i].world_rank > largest)
-            largest = c->p.processes[i].world_rank;
+    for (size_t i = 0; i < c->p->n_roots; i++)
+        if (c->p->processes[i].world_rank != AR_RANK_NONE &&
+            c->p->processes[i].world_rank > largest)
+            largest = c->p->processes[i].world_rank;
     return (size_t)snprintf(text, sizeof text, "%u", largest);
 }
 
@@ -292,7 +291,7 @@ static void arrange(const struct command *c, struct table *t)
 {
     size_t n_numbers = t->by < AR_MPI_BY_COMM ? CALL_COLUMNS : MESSAGE_COLUMNS;
 
-    t->has_range = c->m.n_ranks > 1 && (t->by != AR_MPI_BY_COMM || c->n_columns >= WIDE_COLUMNS);
+    t->has_range = c->m->n_ranks > 1 && (t->by != AR_MPI_BY_COMM || c->n_columns >= WIDE_COLUMNS);
     n_numbers += t->has_range ? RANGE_COLUMNS + n_rank_digits(c) : 0;
     t->n_label = c->n_columns > n_numbers + 16 ? c->n_columns - n_numbers - 1 : 16;
     for (size_t i = 0; i < t->n; i++) {
@@ -313,8 +312,8 @@ static void print_label(const struct command *c, const struct table *t,
 {
     size_t n = name_columns(t);
     const char *text = t->by < AR_MPI_BY_COMM    ? name_in(t, row->name)
-                       : t->by == AR_MPI_BY_COMM ? ar_show_comm(&c->p, row->comm)
-                       : t->by == AR_MPI_BY_PEER ? ar_show_peer(&c->p, row)
+                       : t->by == AR_MPI_BY_COMM ? ar_show_comm(c->p, row->comm)
+                       : t->by == AR_MPI_BY_PEER ? ar_show_peer(c->p, row)
                                                  : ar_show_size_class(row->size_class);
 
     ar_print(" ");
@@ -348,11 +347,11 @@ static void print_sizes(const struct ar_mpi_row *row)
 static bool print_parts(const struct command *c, const struct ar_mpi_row *row)
 {
     const struct ar_mpi_parts *parts = &row->parts;
-    double n = (double)c->m.n_ranks;
+    double n = (double)c->m->n_ranks;
 
     if (!row->is_operation || !(parts->pickling_ns || parts->unpickling_ns))
         return false;
-    if (c->m.w)
+    if (c->m->w)
         ar_print("   %spickling %s, waiting %s, transferring %s, unpickling %s%s\n", ar_dim(),
                  ar_show_time((double)parts->pickling_ns / n, c->unit_ns),
                  ar_show_time(parts->waiting_ns / n, c->unit_ns),
@@ -438,12 +437,12 @@ static size_t rows_that_fit(const struct command *c)
 /* "Irecv halo.py:22" */
 static void print_call(const struct command *c, uint32_t node, size_t n_columns)
 {
-    const char *name = ar_mpi_class_of(ar_show_name(&c->p, node, SIZE_MAX)).function;
+    const char *name = ar_mpi_class_of(ar_show_name(c->p, node, SIZE_MAX)).function;
     size_t n_name = n_columns / 2 - 1;
 
     ar_print_fit(strncmp(name, "MPI_", 4) == 0 ? name + 4 : name, n_name, AR_KEEP_START);
     ar_print(" ");
-    ar_print_fit(ar_show_place(&c->p, node), n_columns - n_name - 1, AR_KEEP_END);
+    ar_print_fit(ar_show_place(c->p, node), n_columns - n_name - 1, AR_KEEP_END);
 }
 
 #define REQUEST_COLUMNS 31
@@ -475,7 +474,7 @@ static int print_requests(struct command *c, size_t n_most)
     size_t n_label = (c->n_columns - REQUEST_COLUMNS - 2) / 2, n, i = 0;
     struct ar_mpi_request_row *rows;
 
-    if (ar_mpi_requests(&c->m, &rows, &n) < 0)
+    if (ar_mpi_requests(c->m, &rows, &n) < 0)
         return ar_complain("out of memory");
     if (n) {
         print_request_title(n_label);
@@ -495,8 +494,8 @@ static int print_requests(struct command *c, size_t n_most)
 
 static bool has_operations(const struct command *c)
 {
-    for (uint32_t i = 0; i < c->p.n_nodes; i++)
-        if (c->m.is_chosen[i] && c->m.shown[i] != AR_NO_ID && c->m.shown[i] != i)
+    for (uint32_t i = 0; i < c->p->n_nodes; i++)
+        if (c->m->is_chosen[i] && c->m->shown[i] != AR_NO_ID && c->m->shown[i] != i)
             return true;
     return false;
 }
@@ -545,7 +544,7 @@ static void put_rank(struct ar_sheet *sheet, const struct ar_profile *p, uint32_
 static void put_waiting(struct ar_sheet *sheet, const struct command *c,
                         const struct ar_mpi_parts *parts)
 {
-    if (c->m.w) {
+    if (c->m->w) {
         ar_sheet_number(sheet, parts->waiting_ns);
         ar_sheet_number(sheet, ar_mpi_transferring_ns(parts));
     } else {
@@ -559,18 +558,18 @@ static void put_row(struct ar_sheet *sheet, const struct command *c, const struc
     enum ar_mpi_by by = (enum ar_mpi_by)c->by;
 
     ar_sheet_text(sheet, by < AR_MPI_BY_COMM    ? row->name
-                         : by == AR_MPI_BY_COMM ? ar_show_comm(&c->p, row->comm)
-                         : by == AR_MPI_BY_PEER ? ar_show_peer(&c->p, row)
+                         : by == AR_MPI_BY_COMM ? ar_show_comm(c->p, row->comm)
+                         : by == AR_MPI_BY_PEER ? ar_show_peer(c->p, row)
                                                 : ar_show_size_class(row->size_class));
     if (by == AR_MPI_BY_PATH)
-        put_call_cells(sheet, &c->p, row->node);
+        put_call_cells(sheet, c->p, row->node);
     if (by < AR_MPI_BY_COMM)
         ar_sheet_integer(sheet, row->n_calls);
     ar_sheet_number(sheet, row->time.mean);
     ar_sheet_integer(sheet, row->time.min);
-    put_rank(sheet, &c->p, row->time.min_process);
+    put_rank(sheet, c->p, row->time.min_process);
     ar_sheet_integer(sheet, row->time.max);
-    put_rank(sheet, &c->p, row->time.max_process);
+    put_rank(sheet, c->p, row->time.max_process);
     ar_sheet_integer(sheet, row->bytes_out);
     ar_sheet_integer(sheet, row->bytes_in);
     ar_sheet_integer(sheet, row->n_out);
@@ -614,7 +613,7 @@ static int print_requests_sheet(struct command *c)
     struct ar_mpi_request_row *rows;
     size_t n;
 
-    if (ar_mpi_requests(&c->m, &rows, &n) < 0)
+    if (ar_mpi_requests(c->m, &rows, &n) < 0)
         return ar_complain("out of memory");
     ar_sheet_head(&sheet, "posted,posted_file,posted_line,completed,completed_file,completed_line,"
                           "requests,in_flight_ns,waited_ns,exposed_ns");
@@ -622,9 +621,8 @@ static int print_requests_sheet(struct command *c)
         uint32_t nodes[] = {rows[i].posted, rows[i].completed};
 
         for (int k = 0; k < 2; k++) {
-            ar_sheet_text(&sheet,
-                          ar_mpi_class_of(ar_show_name(&c->p, nodes[k], SIZE_MAX)).function);
-            put_call_cells(&sheet, &c->p, nodes[k]);
+            ar_sheet_text(&sheet, ar_mpi_class_of(ar_show_name(c->p, nodes[k], SIZE_MAX)).function);
+            put_call_cells(&sheet, c->p, nodes[k]);
         }
         ar_sheet_integer(&sheet, rows[i].n);
         ar_sheet_number(&sheet, rows[i].flight_ns);
@@ -658,7 +656,7 @@ static int print_matrix(struct command *c)
     size_t n;
     int status = AR_EXIT_OK;
 
-    if (ar_mpi_pairs(&c->m, &pairs, &n) < 0)
+    if (ar_mpi_pairs(c->m, &pairs, &n) < 0)
         return ar_complain("out of memory");
     if (c->csv)
         status = print_matrix_sheet(pairs, n);
@@ -679,7 +677,7 @@ static bool needs_messages(const struct command *c)
 
 static int complain_messages(const struct command *c)
 {
-    if (c->m.t.of_pairs)
+    if (c->m->t->of_pairs)
         return ar_complain("%s: pstats files do not tell who sent what to whom (record the program "
                            "with: allranks run)",
                            c->path);
@@ -688,9 +686,9 @@ static int complain_messages(const struct command *c)
                        c->path);
 }
 
-static int choose(struct command *c)
+static int check_choice(const struct command *c)
 {
-    if (c->wanted.text && ar_mpi_choose(&c->m, &c->wanted) == 0)
+    if (c->wanted.text && c->m->n_chosen == 0)
         return ar_complain("%s: no MPI call at or below %s (allranks mpi %s shows where they are)",
                            c->path, c->wanted.text, ar_quote(c->path));
     return AR_EXIT_OK;
@@ -698,7 +696,7 @@ static int choose(struct command *c)
 
 static void choose_unit(struct command *c)
 {
-    c->unit_ns = c->m.wall_ns < 1e9 ? 1e6 : 1e9;
+    c->unit_ns = c->m->wall_ns < 1e9 ? 1e6 : 1e9;
     c->unit = c->unit_ns == 1e9 ? "sec" : "ms";
 }
 
@@ -723,7 +721,7 @@ static int print_screen(struct command *c)
 
 static int show(struct command *c)
 {
-    bool is_empty = !ar_mpi_has_calls(&c->m);
+    bool is_empty = !ar_mpi_has_calls(c->m);
     int status;
 
     if (is_empty && !c->json && !c->csv) {
@@ -731,12 +729,12 @@ static int show(struct command *c)
                  "does not\nknow (allranks info shows what was found)\n");
         return AR_EXIT_OK;
     }
-    status = is_empty ? AR_EXIT_OK : choose(c);
+    status = is_empty ? AR_EXIT_OK : check_choice(c);
     if (status != AR_EXIT_OK)
         return status;
     if (c->json)
-        return ar_mpi_json(&c->m, &c->selection);
-    if (needs_messages(c) && !is_empty && !ar_mpi_has_messages(&c->m) && !c->p.n_completed)
+        return ar_mpi_json(c->m, &c->selection);
+    if (needs_messages(c) && !is_empty && !ar_mpi_has_messages(c->m) && !c->p->n_completed)
         return complain_messages(c);
     if (c->csv && c->by < 0)
         c->by = AR_MPI_BY_PATH;
@@ -772,15 +770,9 @@ static int parse(int argc, char **argv, struct command *c)
 
 static enum ar_status open_tables(struct command *c)
 {
-    enum ar_status status = ar_mpi_open(&c->m, &c->p);
-
-    if (status == AR_OK && c->wanted.text)
-        status = ar_waits_build_by_node(&c->w, &c->p, &c->m.t);
-    else if (status == AR_OK)
-        status = ar_waits_build_with(&c->w, &c->p, &c->m.t, NULL);
-    if (status == AR_OK)
-        ar_mpi_use_waits(&c->m, &c->w);
-    return status;
+    c->p = ar_run_profile(c->run, AR_FORM_FOLDED);
+    c->m = ar_run_mpi(c->run);
+    return c->m ? AR_OK : AR_NOMEM;
 }
 
 int ar_command_mpi(int argc, char **argv)
@@ -790,20 +782,15 @@ int ar_command_mpi(int argc, char **argv)
                         .matrix = -1,
                         .n_rows = DEFAULT_ROWS,
                         .n_columns = ar_screen_columns()};
-    struct ar_part part;
     int status = parse(argc, argv, &c);
 
     if (status < 0)
-        status = ar_part_open(&part, c.path, &c.selection);
+        status = ar_open_run(&c.run, &(struct ar_run_choice){.path = c.path,
+                                                             .selection = &c.selection,
+                                                             .wanted = &c.wanted});
     if (status >= 0)
         return status;
-    if (ar_fold(&c.p, part.p) < 0 || open_tables(&c) < 0)
-        status = ar_complain("out of memory");
-    else
-        status = show(&c);
-    ar_mpi_close(&c.m);
-    ar_waits_free(&c.w);
-    ar_profile_free(&c.p);
-    ar_part_close(&part);
+    status = open_tables(&c) < 0 ? ar_complain("out of memory") : show(&c);
+    ar_run_close(c.run);
     return status;
 }

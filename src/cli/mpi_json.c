@@ -220,16 +220,16 @@ static void put_head(struct ar_json *j, const struct ar_mpi *m)
     ar_json_text(j, "schema", "allranks.mpi");
     ar_json_integer(j, "version", 1);
     ar_json_facts(j, m->p);
-    ar_json_bool(j, "call_paths", !m->t.of_pairs);
+    ar_json_bool(j, "call_paths", !m->t->of_pairs);
     ar_json_integer(j, "ranks", m->n_ranks);
     ar_json_number(j, "wall_ns", m->wall_ns);
     ar_json_number(j, "mpi_ns", m->mpi_ns);
     put_parts(j, m, &m->parts);
     ar_json_open(j, "lost", '{');
-    ar_json_integer(j, "traffic", m->t.n_lost[AR_LOST_TRAFFIC]);
-    ar_json_integer(j, "requests", m->t.n_lost[AR_LOST_REQUESTS]);
-    ar_json_integer(j, "syncs", m->t.n_lost[AR_LOST_SYNCS]);
-    ar_json_integer(j, "communicators", m->t.n_lost[AR_LOST_COMMS]);
+    ar_json_integer(j, "traffic", m->t->n_lost[AR_LOST_TRAFFIC]);
+    ar_json_integer(j, "requests", m->t->n_lost[AR_LOST_REQUESTS]);
+    ar_json_integer(j, "syncs", m->t->n_lost[AR_LOST_SYNCS]);
+    ar_json_integer(j, "communicators", m->t->n_lost[AR_LOST_COMMS]);
     ar_json_close(j, '}');
 }
 

@@ -3,12 +3,8 @@
  * allranks ranks: functions across ranks. Without a name those that differ most between ranks; with
  * one also what each rank has. All fits 80 columns and 24 lines unless more is asked for.
  */
-#include "analysis/efficiency.h"
-#include "analysis/fold.h"
 #include "analysis/imbalance.h"
-#include "analysis/match.h"
 #include "analysis/mpi_class.h"
-#include "analysis/own_time.h"
 #include "analysis/place.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
@@ -53,11 +49,14 @@ static const char usage[] =
 enum sort { SORT_SPREAD, SORT_SD, SORT_TIME, SORT_CALLS, SORT_NAME };
 
 struct command {
-    struct ar_profile p; /* call sites folded */
-    struct ar_totals t;
-    struct ar_by_function f;
-    struct ar_efficiencies e;
-    bool *only; /* by node */
+    struct ar_run *run;
+    /* Parts of it, call sites folded: */
+    const struct ar_profile *p;
+    const struct ar_totals *t;
+    const struct ar_by_function *f;
+    const struct ar_efficiencies *e;
+    struct ar_shares *reading;
+    struct ar_own_time *own;
     const char *path;
     struct ar_wanted wanted;
     struct ar_selection selection;
@@ -67,9 +66,7 @@ struct command {
     size_t n_lines;      /* of the head */
     uint32_t *functions; /* that fit, in order */
     size_t n_functions;
-    struct ar_shares reading;
     struct ar_share *shares; /* by root */
-    struct ar_own_time own;
     double unit_ns;
     const char *unit;
     struct ar_marks_shown marks; /* since the last table */
@@ -88,20 +85,20 @@ static bool is_called_by_line(const struct ar_function *f)
  */
 static bool has_own_time(const struct command *c, uint32_t function)
 {
-    const struct ar_function *f = &c->p.functions[function];
+    const struct ar_function *f = &c->p->functions[function];
 
-    return !c->self && !c->inclusive && !c->t.of_pairs && !is_called_by_line(f) &&
+    return !c->self && !c->inclusive && !c->t->of_pairs && !is_called_by_line(f) &&
            f->kind != AR_FUNCTION_BUILTIN && f->kind != AR_FUNCTION_UNASSIGNED;
 }
 
 static const char *full_name(const struct command *c, uint32_t function)
 {
-    return ar_strtab_text(&c->p.strings, c->p.functions[function].name);
+    return ar_strtab_text(&c->p->strings, c->p->functions[function].name);
 }
 
 static const struct ar_function_sums *sums_of(const struct command *c, uint32_t function)
 {
-    return &c->f.sums[function];
+    return &c->f->sums[function];
 }
 
 static const struct ar_spread *spread_of(const struct command *c, uint32_t function)
@@ -121,7 +118,7 @@ static double sort_key(const struct command *c, uint32_t function)
     case SORT_CALLS:
         return (double)sums_of(c, function)->n_calls;
     default:
-        return c->p.n_roots > 1 ? (double)(s->max - s->min) : s->mean;
+        return c->p->n_roots > 1 ? (double)(s->max - s->min) : s->mean;
     }
 }
 
@@ -147,35 +144,26 @@ static int in_order(const void *a, const void *b)
 /* Function 0 is that of the root, which is no function of the program. */
 static void list_functions(struct command *c)
 {
-    for (uint32_t i = 1; i < c->p.n_functions; i++)
+    for (uint32_t i = 1; i < c->p->n_functions; i++)
         if (sums_of(c, i)->n_nodes && sums_of(c, i)->n_calls)
             c->functions[c->n_functions++] = i;
     sorting = c;
     qsort(c->functions, c->n_functions, sizeof *c->functions, in_order);
 }
 
-static enum ar_status find_efficiencies(struct command *c)
-{
-    struct ar_waits w;
-    enum ar_status status = ar_waits_build_by_node(&w, &c->p, &c->t);
-
-    if (status == AR_OK)
-        status = ar_efficiencies_build(&c->e, &c->f, &w);
-    ar_waits_free(&w);
-    return status;
-}
-
 static enum ar_status find_functions(struct command *c)
 {
-    c->only = malloc((c->p.n_nodes + 1) * sizeof *c->only);
-    c->functions = malloc((c->p.n_functions + 1) * sizeof *c->functions);
-    c->shares = malloc((c->p.n_processes + 1) * sizeof *c->shares);
-    if (!c->only || !c->functions || !c->shares || ar_totals_build(&c->t, &c->p) < 0)
+    c->p = ar_run_profile(c->run, AR_FORM_FOLDED);
+    c->t = ar_run_totals(c->run, AR_FORM_FOLDED);
+    c->f = ar_run_functions(c->run, AR_FORM_FOLDED);
+    c->e = ar_run_efficiencies(c->run);
+    c->reading = ar_run_shares(c->run);
+    c->own = ar_run_own_time(c->run);
+    if (!c->e || !c->reading || !c->own)
         return AR_NOMEM;
-    for (uint32_t i = 0; i < c->p.n_nodes; i++)
-        c->only[i] = ar_wanted_node(&c->wanted, &c->p, i);
-    if (ar_by_function_build_of(&c->f, &c->p, &c->t, c->only) < 0 || find_efficiencies(c) < 0 ||
-        ar_shares_open(&c->reading, &c->f) < 0 || ar_own_time_open(&c->own, &c->p, &c->t) < 0)
+    c->functions = malloc((c->p->n_functions + 1) * sizeof *c->functions);
+    c->shares = malloc((c->p->n_processes + 1) * sizeof *c->shares);
+    if (!c->functions || !c->shares)
         return AR_NOMEM;
     list_functions(c);
     return AR_OK;
@@ -185,18 +173,17 @@ static enum ar_status find_functions(struct command *c)
 
 static uint32_t first_node(const struct command *c, uint32_t function)
 {
-    return c->f.nodes[c->f.first_node[function]];
+    return c->f->nodes[c->f->first_node[function]];
 }
 
 /* In so many columns, half of it for where it is; an MPI function is called in many places. */
 static void print_label(const struct command *c, uint32_t function, size_t n_columns)
 {
-    const struct ar_function *f = &c->p.functions[function];
-    const char *name = f->kind == AR_FUNCTION_MPI
-                           ? ar_mpi_class_of(full_name(c, function)).function
-                           : ar_show_function(&c->p, function, n_columns / 2);
+    const struct ar_function *f = &c->p->functions[function];
+    const char *name = f->kind == AR_FUNCTION_MPI ? ar_mpi_class_of(full_name(c, function)).function
+                                                  : ar_show_function(c->p, function, n_columns / 2);
     bool has_place = !is_called_by_line(f) || sums_of(c, function)->n_nodes == 1 || c->wanted.file;
-    const char *place = has_place ? ar_show_place(&c->p, first_node(c, function)) : "";
+    const char *place = has_place ? ar_show_place(c->p, first_node(c, function)) : "";
     size_t n_place = n_columns / 2 - 1;
 
     ar_print_fit(name, n_columns - n_place - 1, AR_KEEP_START);
@@ -216,7 +203,8 @@ static const char *show_extreme(const struct command *c, const struct ar_spread 
     static char texts[4][48];
     static int n;
     char *text = texts[n++ % 4];
-    uint32_t rank = process < c->p.n_processes ? c->p.processes[process].world_rank : AR_RANK_NONE;
+    uint32_t rank =
+        process < c->p->n_processes ? c->p->processes[process].world_rank : AR_RANK_NONE;
 
     const char *time = ar_show_doubted(s->doubt, (double)ns, c->unit_ns);
 
@@ -233,9 +221,10 @@ static int extreme_columns(const struct command *c)
     char rank[16];
     uint32_t largest = 0;
 
-    for (size_t i = 0; i < c->p.n_roots; i++)
-        if (c->p.processes[i].world_rank != AR_RANK_NONE && c->p.processes[i].world_rank > largest)
-            largest = c->p.processes[i].world_rank;
+    for (size_t i = 0; i < c->p->n_roots; i++)
+        if (c->p->processes[i].world_rank != AR_RANK_NONE &&
+            c->p->processes[i].world_rank > largest)
+            largest = c->p->processes[i].world_rank;
     return 9 + snprintf(rank, sizeof rank, "%u", largest);
 }
 
@@ -243,25 +232,25 @@ static int extreme_columns(const struct command *c)
 
 static void print_head(struct command *c)
 {
-    const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
-    bool ranks = c->p.n_processes && c->p.processes[0].world_rank != AR_RANK_NONE;
+    const char *name = ar_file_name(ar_profile_fact_text(c->p, "program"));
+    bool ranks = c->p->n_processes && c->p->processes[0].world_rank != AR_RANK_NONE;
 
     ar_print("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
     ar_print("%s   %s on %s   %s\n", ar_plain(),
-             ranks ? ar_show_items(c->p.n_roots, "rank", "ranks")
-                   : ar_show_items(c->p.n_roots, "process", "processes"),
-             ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
-             ar_show_duration(c->t.mean_wall_ns));
+             ranks ? ar_show_items(c->p->n_roots, "rank", "ranks")
+                   : ar_show_items(c->p->n_roots, "process", "processes"),
+             ar_show_items(ar_count_hosts(c->p), "host", "hosts"),
+             ar_show_duration(c->t->mean_wall_ns));
     c->n_lines = 1 + ar_print_selection(&c->selection);
-    if (c->p.n_roots > 1 && c->e.run.wall_ns > 0)
-        c->n_lines += ar_print("%s\n", ar_show_efficiency(&c->e.run)) > 0;
+    if (c->p->n_roots > 1 && c->e->run.wall_ns > 0)
+        c->n_lines += ar_print("%s\n", ar_show_efficiency(&c->e->run)) > 0;
 }
 
 static const char *show_mean(struct command *c, const struct ar_spread *s)
 {
-    return ar_show_mean(s, c->p.n_roots, c->unit_ns, &c->marks);
+    return ar_show_mean(s, c->p->n_roots, c->unit_ns, &c->marks);
 }
 
 /* Whether there will be a line more below the table. */
@@ -312,8 +301,8 @@ static void print_spread(struct command *c, const char *what, const struct ar_sp
 
 static void print_calls(const struct command *c, const struct ar_spread *s)
 {
-    uint32_t least = c->p.processes[s->min_process].world_rank;
-    uint32_t most = c->p.processes[s->max_process].world_rank;
+    uint32_t least = c->p->processes[s->min_process].world_rank;
+    uint32_t most = c->p->processes[s->max_process].world_rank;
     bool differ = s->min != s->max && least != AR_RANK_NONE && most != AR_RANK_NONE;
 
     ar_print(" %-20s mean %.1f, sd %.1f, least %s", "calls", s->mean, s->sd, ar_show_count(s->min));
@@ -342,11 +331,11 @@ static int most_first(const void *a, const void *b)
 
 static void print_share(struct command *c, uint32_t root)
 {
-    const struct ar_process *process = &c->p.processes[root];
+    const struct ar_process *process = &c->p->processes[root];
     const struct ar_share *share = &c->shares[root];
 
-    ar_print(" %-10s ", ar_show_process(&c->p, root));
-    ar_print_fit(ar_strtab_text(&c->p.strings, process->host), 24, AR_KEEP_START);
+    ar_print(" %-10s ", ar_show_process(c->p, root));
+    ar_print_fit(ar_strtab_text(&c->p->strings, process->host), 24, AR_KEEP_START);
     ar_print(" %10s %10s %10s\n", ar_show_short_count(share->n_calls, 10),
              ar_show_doubted(share->time_doubt, (double)share->time_ns, c->unit_ns),
              ar_show_doubted(share->self_doubt, (double)share->self_ns, c->unit_ns));
@@ -357,8 +346,8 @@ static void print_share(struct command *c, uint32_t root)
 /* In order of rank, or, where there are too many, those that have most. */
 static int print_shares(struct command *c, size_t n_most)
 {
-    uint32_t *order = malloc((c->p.n_roots + 1) * sizeof *order);
-    size_t n = c->p.n_roots;
+    uint32_t *order = malloc((c->p->n_roots + 1) * sizeof *order);
+    size_t n = c->p->n_roots;
     bool cut = n_most && n > n_most;
 
     if (!order)
@@ -386,19 +375,19 @@ static int print_shares(struct command *c, size_t n_most)
 /* By which ranks are compared. */
 static uint64_t class_value(const struct command *c, uint32_t function, uint32_t process)
 {
-    return has_own_time(c, function) ? c->own.by_root[process] : share_ns(c, process);
+    return has_own_time(c, function) ? c->own->by_root[process] : share_ns(c, process);
 }
 
 static enum ar_status find_classes(const struct command *c, uint32_t function,
                                    struct ar_imbalance *im)
 {
-    uint64_t *values = malloc((c->p.n_roots + 1) * sizeof *values);
+    uint64_t *values = malloc((c->p->n_roots + 1) * sizeof *values);
     enum ar_status status = AR_NOMEM;
 
-    for (uint32_t i = 0; i < c->p.n_roots && values; i++)
+    for (uint32_t i = 0; i < c->p->n_roots && values; i++)
         values[i] = class_value(c, function, i);
     if (values)
-        status = ar_imbalance_build(im, values, c->p.n_roots);
+        status = ar_imbalance_build(im, values, c->p->n_roots);
     free(values);
     return status;
 }
@@ -409,18 +398,18 @@ static size_t list_ranks(const struct command *c, const struct ar_imbalance *im,
 {
     size_t n = 0;
 
-    for (uint32_t i = 0; i < c->p.n_roots; i++)
+    for (uint32_t i = 0; i < c->p->n_roots; i++)
         if (im->class_of[i] == class)
             ranks[n++] =
-                c->p.processes[i].world_rank == AR_RANK_NONE ? i : c->p.processes[i].world_rank;
+                c->p->processes[i].world_rank == AR_RANK_NONE ? i : c->p->processes[i].world_rank;
     return n;
 }
 
 static uint32_t world_size(const struct command *c)
 {
-    const struct ar_process *last = &c->p.processes[c->p.n_roots - 1];
+    const struct ar_process *last = &c->p->processes[c->p->n_roots - 1];
 
-    return last->world_rank == AR_RANK_NONE ? (uint32_t)c->p.n_roots : last->world_rank + 1;
+    return last->world_rank == AR_RANK_NONE ? (uint32_t)c->p->n_roots : last->world_rank + 1;
 }
 
 /* "rank 3", "ranks 20-31", "every 8th from 0"; the class that most are in is "28 others". */
@@ -499,16 +488,16 @@ static void print_no_classes(const struct command *c, uint32_t function,
         ar_print("; all alike\n");
         return;
     }
-    for (uint32_t i = 0; i < c->p.n_roots; i++)
+    for (uint32_t i = 0; i < c->p->n_roots; i++)
         if (class_value(c, function, i) > class_value(c, function, most))
             most = i;
-    ar_print("; most on %s\n", ar_show_process(&c->p, most));
+    ar_print("; most on %s\n", ar_show_process(c->p, most));
 }
 
 static enum ar_status print_classes(const struct command *c, uint32_t function)
 {
     struct ar_imbalance im = {0};
-    uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
+    uint32_t *ranks = malloc((c->p->n_roots + 1) * sizeof *ranks);
     enum ar_status status = ranks ? find_classes(c, function, &im) : AR_NOMEM;
 
     if (status == AR_OK) {
@@ -531,22 +520,22 @@ static enum ar_status print_classes(const struct command *c, uint32_t function)
 static int print_function(struct command *c, uint32_t function, size_t n_most)
 {
     const struct ar_function_sums *sums = sums_of(c, function);
-    struct ar_spread own = ar_own_time_get(&c->own, function);
+    struct ar_spread own = ar_own_time_get(c->own, function);
 
-    ar_shares_get(&c->reading, function, c->shares);
+    ar_shares_get(c->reading, function, c->shares);
     ar_print("\n%s", ar_bold());
     print_label(c, function, c->n_columns - 20);
-    ar_print("%s %s\n", ar_plain(), ar_function_kind_name(c->p.functions[function].kind));
+    ar_print("%s %s\n", ar_plain(), ar_function_kind_name(c->p->functions[function].kind));
     print_calls(c, &sums->calls);
     print_spread(c, c->unit_ns == 1e9 ? "total, seconds" : "total, milliseconds", &sums->time);
     print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
     if (has_own_time(c, function) && own.sum > sums->self.sum)
         print_spread(c, c->unit_ns == 1e9 ? "self with C, sec" : "self with C, ms", &own);
-    if (c->p.n_roots > 1 && print_classes(c, function) < 0)
+    if (c->p->n_roots > 1 && print_classes(c, function) < 0)
         return ar_complain("out of memory");
-    if (c->p.n_roots > 1 && c->e.functions[function].wall_ns > 0 &&
-        c->p.functions[function].kind != AR_FUNCTION_MPI)
-        ar_print(" %s\n", ar_show_efficiency(&c->e.functions[function]));
+    if (c->p->n_roots > 1 && c->e->functions[function].wall_ns > 0 &&
+        c->p->functions[function].kind != AR_FUNCTION_MPI)
+        ar_print(" %s\n", ar_show_efficiency(&c->e->functions[function]));
     return print_shares(c, n_most);
 }
 
@@ -579,15 +568,15 @@ static int print_matches(struct command *c)
 
 static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
 {
-    ar_shares_get(&c->reading, function, c->shares);
+    ar_shares_get(c->reading, function, c->shares);
     ar_json_open(j, "by_rank", '[');
-    for (uint32_t i = 0; i < c->p.n_roots; i++) {
+    for (uint32_t i = 0; i < c->p->n_roots; i++) {
         ar_json_open(j, NULL, '{');
-        if (c->p.processes[i].world_rank == AR_RANK_NONE)
+        if (c->p->processes[i].world_rank == AR_RANK_NONE)
             ar_json_null(j, "rank");
         else
-            ar_json_integer(j, "rank", c->p.processes[i].world_rank);
-        ar_json_text(j, "host", ar_strtab_text(&c->p.strings, c->p.processes[i].host));
+            ar_json_integer(j, "rank", c->p->processes[i].world_rank);
+        ar_json_text(j, "host", ar_strtab_text(&c->p->strings, c->p->processes[i].host));
         ar_json_integer(j, "calls", c->shares[i].n_calls);
         ar_json_integer(j, "time_ns", c->shares[i].time_ns);
         ar_json_integer(j, "self_ns", c->shares[i].self_ns);
@@ -602,7 +591,7 @@ static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
 static void put_classes(struct ar_json *j, const struct command *c, uint32_t function)
 {
     struct ar_imbalance im;
-    uint32_t *ranks = malloc((c->p.n_roots + 1) * sizeof *ranks);
+    uint32_t *ranks = malloc((c->p->n_roots + 1) * sizeof *ranks);
 
     if (!ranks || find_classes(c, function, &im) < 0) {
         j->out->bad = true;
@@ -631,24 +620,24 @@ static void put_classes(struct ar_json *j, const struct command *c, uint32_t fun
 
 static void put_function(struct ar_json *j, struct command *c, uint32_t function)
 {
-    const struct ar_function *f = &c->p.functions[function];
+    const struct ar_function *f = &c->p->functions[function];
     const struct ar_function_sums *sums = sums_of(c, function);
 
     ar_json_open(j, NULL, '{');
     ar_json_text(j, "kind", ar_function_kind_name(f->kind));
     ar_json_text(j, "name", full_name(c, function));
-    ar_json_text(j, "file", ar_strtab_text(&c->p.strings, f->file));
+    ar_json_text(j, "file", ar_strtab_text(&c->p->strings, f->file));
     ar_json_integer(j, "line", f->first_line);
     ar_json_integer(j, "ranks", sums->n_processes);
-    ar_json_spread(j, "calls", &c->p, &sums->calls);
-    ar_json_spread(j, "time_ns", &c->p, &sums->time);
-    ar_json_spread(j, "self_ns", &c->p, &sums->self);
+    ar_json_spread(j, "calls", c->p, &sums->calls);
+    ar_json_spread(j, "time_ns", c->p, &sums->time);
+    ar_json_spread(j, "self_ns", c->p, &sums->self);
     if (c->wanted.text && has_own_time(c, function)) {
-        struct ar_spread own = ar_own_time_get(&c->own, function);
+        struct ar_spread own = ar_own_time_get(c->own, function);
 
-        ar_json_spread(j, "self_with_c_ns", &c->p, &own);
+        ar_json_spread(j, "self_with_c_ns", c->p, &own);
     }
-    ar_json_efficiency(j, "efficiency", &c->e.functions[function]);
+    ar_json_efficiency(j, "efficiency", &c->e->functions[function]);
     if (c->wanted.text) {
         put_shares(j, c, function);
         put_classes(j, c, function);
@@ -664,11 +653,11 @@ static int print_json(struct command *c)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.ranks");
     ar_json_integer(&j, "version", 1);
-    ar_json_facts(&j, &c->p);
+    ar_json_facts(&j, c->p);
     ar_json_selection(&j, &c->selection);
-    ar_json_integer(&j, "ranks", c->p.n_roots);
-    ar_json_number(&j, "wall_ns", c->t.mean_wall_ns);
-    ar_json_efficiency(&j, "efficiency", &c->e.run);
+    ar_json_integer(&j, "ranks", c->p->n_roots);
+    ar_json_number(&j, "wall_ns", c->t->mean_wall_ns);
+    ar_json_efficiency(&j, "efficiency", &c->e->run);
     ar_json_open(&j, "functions", '[');
     for (size_t i = 0; i < c->n_functions; i++)
         put_function(&j, c, c->functions[i]);
@@ -684,11 +673,11 @@ static int print_json(struct command *c)
 
 static void put_share_rows(struct ar_sheet *sheet, struct command *c, uint32_t function)
 {
-    ar_shares_get(&c->reading, function, c->shares);
-    for (uint32_t i = 0; i < c->p.n_roots; i++) {
-        ar_sheet_function(sheet, &c->p, function);
-        ar_sheet_rank(sheet, &c->p, i);
-        ar_sheet_text(sheet, ar_strtab_text(&c->p.strings, c->p.processes[i].host));
+    ar_shares_get(c->reading, function, c->shares);
+    for (uint32_t i = 0; i < c->p->n_roots; i++) {
+        ar_sheet_function(sheet, c->p, function);
+        ar_sheet_rank(sheet, c->p, i);
+        ar_sheet_text(sheet, ar_strtab_text(&c->p->strings, c->p->processes[i].host));
         ar_sheet_integer(sheet, c->shares[i].n_calls);
         ar_sheet_integer(sheet, c->shares[i].time_ns);
         ar_sheet_integer(sheet, c->shares[i].self_ns);
@@ -712,10 +701,10 @@ static int print_sheet(struct command *c)
         if (c->wanted.text) {
             put_share_rows(&sheet, c, c->functions[i]);
         } else {
-            ar_sheet_function(&sheet, &c->p, c->functions[i]);
+            ar_sheet_function(&sheet, c->p, c->functions[i]);
             ar_sheet_integer(&sheet, sums_of(c, c->functions[i])->n_calls);
-            ar_sheet_spread(&sheet, &c->p, &sums_of(c, c->functions[i])->time);
-            ar_sheet_spread(&sheet, &c->p, &sums_of(c, c->functions[i])->self);
+            ar_sheet_spread(&sheet, c->p, &sums_of(c, c->functions[i])->time);
+            ar_sheet_spread(&sheet, c->p, &sums_of(c, c->functions[i])->self);
             ar_sheet_end_row(&sheet);
         }
     return ar_sheet_print(&sheet);
@@ -725,7 +714,7 @@ static int print_sheet(struct command *c)
 
 static int show(struct command *c)
 {
-    c->unit_ns = c->t.mean_wall_ns < 1e9 ? 1e6 : 1e9;
+    c->unit_ns = c->t->mean_wall_ns < 1e9 ? 1e6 : 1e9;
     c->unit = c->unit_ns == 1e9 ? "sec" : "ms";
     if (c->wanted.text && c->n_functions == 0)
         return ar_complain("%s: no function %s in it (allranks ranks -n 0 %s shows all)", c->path,
@@ -772,26 +761,17 @@ static int parse(int argc, char **argv, struct command *c)
 int ar_command_ranks(int argc, char **argv)
 {
     struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
-    struct ar_part part;
     int status = parse(argc, argv, &c);
 
     if (status < 0)
-        status = ar_part_open(&part, c.path, &c.selection);
+        status = ar_open_run(&c.run, &(struct ar_run_choice){.path = c.path,
+                                                             .selection = &c.selection,
+                                                             .wanted = &c.wanted});
     if (status >= 0)
         return status;
-    if (ar_fold(&c.p, part.p) < 0 || find_functions(&c) < 0)
-        status = ar_complain("out of memory");
-    else
-        status = show(&c);
-    ar_shares_close(&c.reading);
-    ar_own_time_close(&c.own);
-    ar_efficiencies_free(&c.e);
-    ar_by_function_free(&c.f);
-    ar_totals_free(&c.t);
-    free(c.only);
+    status = find_functions(&c) < 0 ? ar_complain("out of memory") : show(&c);
     free(c.functions);
     free(c.shares);
-    ar_profile_free(&c.p);
-    ar_part_close(&part);
+    ar_run_close(c.run);
     return status;
 }

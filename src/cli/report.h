@@ -13,11 +13,10 @@
  */
 #pragma once
 
-#include "analysis/by_function.h"
-#include "analysis/mpi_tables.h"
 #include "cli/doubt_text.h"
 #include "cli/selecting.h"
 #include "cli/sheet.h"
+#include "run/run.h"
 
 enum ar_report_sort {
     AR_SORT_TOTAL,
@@ -31,11 +30,12 @@ enum ar_report_sort {
 enum ar_report_tree { AR_TREE_TOP_DOWN, AR_TREE_BOTTOM_UP };
 
 struct ar_report {
-    struct ar_part part;
-    struct ar_profile folded; /* of that, call sites as one */
-    struct ar_profile *p;     /* that one; for JSON it is the part itself */
-    struct ar_totals t;
-    bool *is_hot; /* by node: on the hot path */
+    struct ar_run *run;
+    enum ar_tree_form
+        form; /* of all that follows: JSON, and files a rank, are of what was recorded */
+    struct ar_profile *p;
+    const struct ar_totals *t;
+    const bool *is_hot; /* by node: on the hot path */
 
     /* what was asked for */
     const char *path;

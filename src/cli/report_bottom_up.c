@@ -145,7 +145,7 @@ static double all_time(const struct ar_report *r, const struct ar_level *top)
 
     for (size_t i = 0; i < top->n_rows; i++)
         ns += top->rows[i].self_ns;
-    return ns > r->t.mean_wall_ns ? ns : r->t.mean_wall_ns;
+    return ns > r->t->mean_wall_ns ? ns : r->t->mean_wall_ns;
 }
 
 static enum ar_status show(struct view *v)
@@ -156,7 +156,7 @@ static enum ar_status show(struct view *v)
 
     v->names = names;
     if (status == AR_OK)
-        status = ar_bottom_up_open(&v->b, v->r->p, &v->r->t, &top);
+        status = ar_bottom_up_open(&v->b, v->r->p, v->r->t, &top);
     if (status == AR_OK) {
         v->all_ns = all_time(v->r, &top);
         status = show_level(v, &top, 0);
@@ -186,7 +186,7 @@ static size_t levels_of(const struct ar_report *r)
 static bool has_marks(const struct ar_report *r)
 {
     for (uint32_t i = 0; i < r->p->n_nodes; i++)
-        if (r->t.self[i].doubt.marks)
+        if (r->t->self[i].doubt.marks)
             return true;
     return false;
 }

@@ -137,7 +137,7 @@ static void put_relatives(const struct view *v, struct ar_sheet *sheet)
 static enum ar_status open_view(struct view *v)
 {
     enum ar_status status = (v->callees ? ar_callees_build : ar_callers_build)(
-        &v->relatives, v->r->p, &v->r->t, v->function);
+        &v->relatives, v->r->p, v->r->t, v->function);
 
     return status == AR_OK
                ? ar_report_list(v->r, &v->relatives, AR_SORT_TOTAL, &v->functions, &v->n)
@@ -282,27 +282,26 @@ static int check_name(const struct ar_report *r, const struct ar_by_function *f,
 
 int ar_report_callers(struct ar_report *r)
 {
-    struct ar_by_function f;
+    const struct ar_by_function *f = ar_run_functions(r->run, r->form);
     struct ar_sheet sheet = {0};
     int status;
 
-    if (ar_by_function_build(&f, r->p, &r->t) < 0)
+    if (!f)
         return ar_complain("out of memory");
     if (r->csv)
         ar_sheet_head(&sheet, "relation,of_name,of_kind,of_file,of_line," AR_SHEET_FUNCTION
                               ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
-    status = check_name(r, &f, r->callers);
+    status = check_name(r, f, r->callers);
     if (status < 0)
-        status = check_name(r, &f, r->callees);
+        status = check_name(r, f, r->callees);
     if (status < 0) {
         if (!r->csv)
             ar_report_head(r);
-        status = show_all(r, &f, r->csv ? &sheet : NULL);
+        status = show_all(r, f, r->csv ? &sheet : NULL);
     }
     if (r->csv && status == AR_EXIT_OK)
         status = ar_sheet_print(&sheet);
     ar_bytes_free(&sheet.out);
-    ar_by_function_free(&f);
     return status;
 }
 

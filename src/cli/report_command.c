@@ -3,8 +3,6 @@
  * allranks report: where the time goes and on which rank. The first screen fits 80 columns and 24
  * lines; what is cut from it is said. What the views are, is in report.h.
  */
-#include "analysis/callers.h"
-#include "analysis/fold.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/findings_text.h"
@@ -102,71 +100,47 @@ static int parse(int argc, char **argv, struct ar_report *r)
 
 static enum ar_status sort_children(struct ar_report *r)
 {
+    const struct ar_totals *t = r->t;
     double *keys = malloc((r->p->n_nodes + 1) * sizeof *keys);
     double *names = r->sort == AR_SORT_NAME ? ar_name_keys(r->p) : NULL;
     enum ar_status status = keys && (names || r->sort != AR_SORT_NAME) ? AR_OK : AR_NOMEM;
 
     for (uint32_t i = 0; i < r->p->n_nodes && status == AR_OK; i++)
         keys[i] = names ? names[r->p->nodes[i].function]
-                        : ar_sort_key((enum ar_report_sort)r->sort, ar_totals_rank(&r->t, r->p, i),
-                                      r->t.self[i].sum, r->t.n_calls[i], &r->t.time[i]);
+                        : ar_sort_key((enum ar_report_sort)r->sort, ar_totals_rank(t, r->p, i),
+                                      t->self[i].sum, t->n_calls[i], &t->time[i]);
     if (status == AR_OK)
-        status = ar_totals_order(&r->t, r->p, keys);
+        status = ar_run_order(r->run, r->form, keys);
     free(keys);
     free(names);
     return status;
 }
 
-/* JSON, and files a rank, are of call paths as they were recorded. */
 static enum ar_status prepare(struct ar_report *r)
 {
-    bool folds = !r->json && !r->text && !ar_profile_of_pairs(r->part.p);
-
-    if (folds && ar_fold(&r->folded, r->part.p) < 0)
-        return AR_NOMEM;
-    r->p = folds ? &r->folded : r->part.p;
-    if (ar_totals_build(&r->t, r->p) < 0)
-        return AR_NOMEM;
-    r->is_hot = calloc(r->p->n_nodes + 1, sizeof *r->is_hot);
+    r->form = r->json || r->text ? AR_FORM_RECORDED : AR_FORM_FOLDED;
+    r->p = ar_run_profile(r->run, r->form);
+    r->t = ar_run_totals(r->run, r->form);
+    r->is_hot = ar_run_hot_path(r->run, r->form);
     if (!r->is_hot)
         return AR_NOMEM;
-    ar_mark_hot_path(r->p, &r->t, r->is_hot);
     return r->sort < 0 ? AR_OK : sort_children(r);
 }
 
 /* On one screen half of it is left to the tables. */
 #define FINDING_LINES 12
 
-/* Lends the totals to the tables of MPI. */
-static enum ar_status find_findings(struct ar_report *r, struct ar_findings *out)
-{
-    struct ar_mpi m;
-
-    if (ar_mpi_open_with(&m, r->p, &r->t) < 0)
-        return AR_NOMEM;
-
-    enum ar_status status = ar_findings_find(out, r->p, &m, r->path);
-
-    r->t = m.t;
-    m.t = (struct ar_totals){0};
-    ar_mpi_close(&m);
-    return status;
-}
-
 static int print_first_screen(struct ar_report *r, size_t n_lines)
 {
-    struct ar_findings findings;
+    const struct ar_findings *findings = ar_run_findings(r->run);
 
-    if (find_findings(r, &findings) < 0)
+    if (!findings)
         return ar_complain("out of memory");
-    n_lines += ar_print_efficiency(&findings);
-    n_lines += ar_print_hang(r->part.p); /* folding leaves out where threads are */
-    n_lines += ar_print_findings(&findings, r->path, r->fits ? FINDING_LINES : 0);
-
-    int status = ar_report_screen(r, findings.calls, findings.n_calls, n_lines);
-
-    ar_findings_free(&findings);
-    return status;
+    n_lines += ar_print_efficiency(findings);
+    /* Folding leaves out where threads are. */
+    n_lines += ar_print_hang(ar_run_profile(r->run, AR_FORM_RECORDED));
+    n_lines += ar_print_findings(findings, r->path, r->fits ? FINDING_LINES : 0);
+    return ar_report_screen(r, findings->calls, findings->n_calls, n_lines);
 }
 
 static int print_report(struct ar_report *r)
@@ -175,7 +149,7 @@ static int print_report(struct ar_report *r)
 
     if (r->tree == AR_TREE_BOTTOM_UP)
         return ar_report_bottom_up(r, n_lines);
-    if (r->functions || r->t.of_pairs)
+    if (r->functions || r->t->of_pairs)
         return ar_report_functions(r, n_lines);
     return print_first_screen(r, n_lines);
 }
@@ -206,13 +180,11 @@ int ar_command_report(int argc, char **argv)
     int status = parse(argc, argv, &r);
 
     if (status < 0)
-        status = ar_part_open(&r.part, r.path, &r.selection);
+        status =
+            ar_open_run(&r.run, &(struct ar_run_choice){.path = r.path, .selection = &r.selection});
     if (status >= 0)
         return status;
     status = show(&r);
-    free(r.is_hot);
-    ar_totals_free(&r.t);
-    ar_profile_free(&r.folded);
-    ar_part_close(&r.part);
+    ar_run_close(r.run);
     return status;
 }

@@ -80,7 +80,7 @@ enum ar_status ar_report_list(const struct ar_report *r, const struct ar_by_func
 
 struct list {
     const struct ar_report *r;
-    struct ar_by_function f;
+    const struct ar_by_function *f;
     uint32_t *functions;
     size_t n;
     struct ar_marks_shown marks;
@@ -88,12 +88,12 @@ struct list {
 
 static const struct ar_function_sums *sums_of(const struct list *l, size_t row)
 {
-    return &l->f.sums[l->functions[row]];
+    return &l->f->sums[l->functions[row]];
 }
 
 static void print_name(const struct list *l, size_t row)
 {
-    const uint32_t *nodes = l->f.nodes + l->f.first_node[l->functions[row]];
+    const uint32_t *nodes = l->f->nodes + l->f->first_node[l->functions[row]];
     const char *place = ar_show_place(l->r->p, nodes[0]);
 
     for (uint32_t i = 1; i < sums_of(l, row)->n_nodes; i++)
@@ -135,7 +135,7 @@ static void print_functions(struct list *l, size_t n_rows)
 
     print_title(l, "Functions", "calls", "total", "self");
     for (size_t i = 0; i < l->n && (n_rows == 0 || n_shown < n_rows); i++)
-        if ((double)sums_of(l, i)->time.max >= r->min_share * r->t.mean_wall_ns) {
+        if ((double)sums_of(l, i)->time.max >= r->min_share * r->t->mean_wall_ns) {
             print_function(l, i);
             n_shown++;
         }
@@ -160,7 +160,7 @@ static size_t next_worst(const struct list *l, double below)
 
     for (size_t i = 0; i < l->n; i++)
         if (gain_ns(l, i) < below && ar_is_uneven(&sums_of(l, i)->self) && gain_ns(l, i) > 0 &&
-            gain_ns(l, i) >= l->r->min_share * l->r->t.mean_wall_ns &&
+            gain_ns(l, i) >= l->r->min_share * l->r->t->mean_wall_ns &&
             (worst == l->n || gain_ns(l, i) > gain_ns(l, worst)))
             worst = i;
     return worst;
@@ -210,11 +210,10 @@ static size_t rows_that_fit(const struct list *list, size_t n_lines, size_t n_im
 
 int ar_report_functions(struct ar_report *r, size_t n_lines)
 {
-    struct list l = {.r = r};
+    struct list l = {.r = r, .f = ar_run_functions(r->run, r->form)};
     int status = AR_EXIT_OK;
 
-    if (ar_by_function_build(&l.f, r->p, &r->t) < 0 ||
-        ar_report_list(r, &l.f, AR_SORT_SELF, &l.functions, &l.n) < 0) {
+    if (!l.f || ar_report_list(r, l.f, AR_SORT_SELF, &l.functions, &l.n) < 0) {
         status = ar_complain("out of memory");
     } else {
         size_t n_imbalance = r->functions ? 0 : print_imbalance(&l);
@@ -222,6 +221,5 @@ int ar_report_functions(struct ar_report *r, size_t n_lines)
         print_functions(&l, rows_that_fit(&l, n_lines, n_imbalance));
     }
     free(l.functions);
-    ar_by_function_free(&l.f);
     return status;
 }

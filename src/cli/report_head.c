@@ -48,18 +48,18 @@ static void add_size(struct ar_bytes *line, const struct ar_report *r)
               : ar_show_items(p->n_roots, "process", "processes"));
     if (p->n_processes > p->n_roots)
         add(line, " and %s", ar_show_items(p->n_processes - p->n_roots, "child", "children"));
-    if (!r->t.of_pairs)
+    if (!r->t->of_pairs)
         add(line, " on %s", ar_show_items(ar_count_hosts(p), "host", "hosts"));
-    add(line, "   %s", ar_show_duration(r->t.mean_wall_ns));
-    if (r->t.of_pairs && r->t.mpi_ns > 0)
-        add(line, "   in MPI %.0f %%", 100 * r->t.mpi_ns / r->t.mean_wall_ns);
+    add(line, "   %s", ar_show_duration(r->t->mean_wall_ns));
+    if (r->t->of_pairs && r->t->mpi_ns > 0)
+        add(line, "   in MPI %.0f %%", 100 * r->t->mpi_ns / r->t->mean_wall_ns);
 }
 
 /* A long name gives way: numbers are why people look. */
 static size_t print_program(const struct ar_report *r)
 {
     const char *program = ar_file_name(ar_profile_fact_text(r->p, "program"));
-    bool is_path = !*program || r->t.of_pairs;
+    bool is_path = !*program || r->t->of_pairs;
     const char *name = is_path ? r->path : program;
     struct ar_bytes rest = {0};
 
@@ -101,7 +101,7 @@ static uint64_t n_lost_in_all(const struct ar_report *r)
     uint64_t n = 0;
 
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        n += r->t.n_lost[loss];
+        n += r->t->n_lost[loss];
     return n;
 }
 
@@ -118,9 +118,10 @@ static size_t print_costs(const struct ar_report *r)
 {
     struct ar_bytes line = {0};
 
-    add(&line, "in MPI %.0f %%", r->t.mean_wall_ns > 0 ? 100 * r->t.mpi_ns / r->t.mean_wall_ns : 0);
-    if (r->t.overhead_ns)
-        add(&line, "   overhead %s", ar_show_share(r->t.overhead));
+    add(&line, "in MPI %.0f %%",
+        r->t->mean_wall_ns > 0 ? 100 * r->t->mpi_ns / r->t->mean_wall_ns : 0);
+    if (r->t->overhead_ns)
+        add(&line, "   overhead %s", ar_show_share(r->t->overhead));
     add(&line, "   dropped %s", ar_show_count(n_lost_in_all(r)));
     if (n_unfinished(r->p))
         add(&line, "   unfinished %zu", n_unfinished(r->p));
@@ -141,7 +142,7 @@ static const char *show_items(uint64_t n, const char *one, const char *many)
 /* The tree stopped growing: what came after is found further up than it was. */
 static size_t print_full(const struct ar_report *r)
 {
-    uint64_t n_calls = r->t.n_lost[AR_LOST_NODES], n_functions = r->t.n_lost[AR_LOST_FUNCTIONS];
+    uint64_t n_calls = r->t->n_lost[AR_LOST_NODES], n_functions = r->t->n_lost[AR_LOST_FUNCTIONS];
     struct ar_bytes line = {0};
 
     if (!n_calls && !n_functions)
@@ -164,7 +165,7 @@ static size_t print_untold(const struct ar_report *r)
     struct ar_bytes line = {0};
 
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
-        uint64_t n = r->t.n_lost[losses[i].loss];
+        uint64_t n = r->t->n_lost[losses[i].loss];
 
         if (n)
             add(&line, "%s%s", line.n ? ", " : "no details of ",
@@ -177,7 +178,7 @@ size_t ar_report_head(const struct ar_report *r)
 {
     size_t n = print_program(r);
 
-    if (r->t.of_pairs) {
+    if (r->t->of_pairs) {
         ar_print("pstats files: functions and who called them, no call paths\n");
         return n + 1 + ar_print_selection(&r->selection);
     }

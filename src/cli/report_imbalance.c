@@ -48,7 +48,7 @@ static double most_gain_ns(const struct search *s, uint32_t function)
     double ns = 0;
 
     for (uint32_t node = s->own.first[function]; node != AR_NO_ID; node = s->own.next[node])
-        ns += gain_ns(&s->r->t.self[node]);
+        ns += gain_ns(&s->r->t->self[node]);
     return ns;
 }
 
@@ -95,9 +95,9 @@ static struct search find(const struct ar_report *r, struct uneven *rows, size_t
     struct search s = {.r = r,
                        .rows = rows,
                        .most = most < MOST_ROWS ? most : MOST_ROWS,
-                       .least_ns = r->min_share * r->t.mean_wall_ns};
+                       .least_ns = r->min_share * r->t->mean_wall_ns};
 
-    if (most == 0 || r->p->n_roots < 2 || ar_own_time_open(&s.own, r->p, &r->t) < 0)
+    if (most == 0 || r->p->n_roots < 2 || ar_own_time_open(&s.own, r->p, r->t) < 0)
         return s;
     for (uint32_t f = 0; f < r->p->n_functions; f++)
         consider(&s, f);

@@ -149,35 +149,34 @@ static void put_head(struct ar_json *j, const struct ar_report *r)
     ar_json_integer(j, "version", 2);
     ar_json_facts(j, r->p);
     ar_json_selection(j, &r->selection);
-    ar_json_bool(j, "call_paths", !r->t.of_pairs);
+    ar_json_bool(j, "call_paths", !r->t->of_pairs);
     ar_json_integer(j, "processes", r->p->n_processes);
     ar_json_integer(j, "ranks", r->p->n_roots);
-    ar_json_number(j, "wall_ns", r->t.mean_wall_ns);
-    ar_json_number(j, "mpi_ns", r->t.mpi_ns);
-    ar_json_overhead(j, &r->t);
+    ar_json_number(j, "wall_ns", r->t->mean_wall_ns);
+    ar_json_number(j, "mpi_ns", r->t->mpi_ns);
+    ar_json_overhead(j, r->t);
 }
 
 static enum ar_status put_report(struct ar_json *j, struct ar_report *r)
 {
-    struct ar_by_function by;
-    enum ar_status status = ar_by_function_build(&by, r->p, &r->t);
+    const struct ar_by_function *by = ar_run_functions(r->run, r->form);
+    enum ar_status status;
 
-    if (status < 0)
-        return status;
+    if (!by)
+        return AR_NOMEM;
     ar_json_open(j, NULL, '{');
     put_head(j, r);
-    ar_json_hang(j, r->part.p);
-    status = ar_json_findings(j, r->p, r->path);
-    put_functions(j, r, &by);
+    ar_json_hang(j, r->p);
+    status = ar_json_findings(j, r->run);
+    put_functions(j, r, by);
     ar_json_open(j, "nodes", '[');
     for (uint32_t i = 0; i < r->p->n_nodes; i++)
-        put_node(j, r->p, &r->t, i);
+        put_node(j, r->p, r->t, i);
     ar_json_close(j, ']');
     put_hot_path(j, r);
     if (status == AR_OK)
-        status = ar_report_json_callers(r, j, &by);
+        status = ar_report_json_callers(r, j, by);
     ar_json_close(j, '}');
-    ar_by_function_free(&by);
     return status;
 }
 

@@ -13,7 +13,7 @@ void ar_report_choose_unit(struct ar_report *r)
 {
     bool several = r->p->n_roots > 1;
 
-    r->unit_ns = r->t.mean_wall_ns < 1e9 ? 1e6 : 1e9;
+    r->unit_ns = r->t->mean_wall_ns < 1e9 ? 1e6 : 1e9;
     if (r->unit_ns == 1e9)
         r->unit = several ? "seconds, mean" : "seconds";
     else

@@ -17,9 +17,9 @@ static void put_node(const struct ar_report *r, uint32_t node, size_t depth, voi
     ar_sheet_function(sheet, r->p, r->p->nodes[node].function);
     ar_sheet_text(sheet, ar_show_place(r->p, node));
     ar_sheet_integer(sheet, r->is_hot[node]);
-    ar_sheet_integer(sheet, r->t.n_calls[node]);
-    ar_sheet_spread(sheet, r->p, &r->t.time[node]);
-    ar_sheet_spread(sheet, r->p, &r->t.self[node]);
+    ar_sheet_integer(sheet, r->t->n_calls[node]);
+    ar_sheet_spread(sheet, r->p, &r->t->time[node]);
+    ar_sheet_spread(sheet, r->p, &r->t->self[node]);
     ar_sheet_end_row(sheet);
 }
 
@@ -45,7 +45,7 @@ static void put_functions(const struct ar_report *r, const struct ar_by_function
     for (size_t i = 0; i < n && n_shown < n_most; i++) {
         const struct ar_function_sums *s = &f->sums[functions[i]];
 
-        if ((double)s->time.max < r->min_share * r->t.mean_wall_ns)
+        if ((double)s->time.max < r->min_share * r->t->mean_wall_ns)
             continue;
         n_shown++;
         ar_sheet_function(sheet, r->p, functions[i]);
@@ -58,25 +58,23 @@ static void put_functions(const struct ar_report *r, const struct ar_by_function
 
 static int print_functions(const struct ar_report *r)
 {
-    struct ar_by_function f = {0};
+    const struct ar_by_function *f = ar_run_functions(r->run, r->form);
     struct ar_sheet sheet = {0};
     uint32_t *functions = NULL;
     size_t n;
     int status;
 
-    if (ar_by_function_build(&f, r->p, &r->t) < 0 ||
-        ar_report_list(r, &f, AR_SORT_SELF, &functions, &n) < 0) {
+    if (!f || ar_report_list(r, f, AR_SORT_SELF, &functions, &n) < 0) {
         status = ar_complain("out of memory");
     } else {
-        put_functions(r, &f, functions, n, &sheet);
+        put_functions(r, f, functions, n, &sheet);
         status = ar_sheet_print(&sheet);
     }
     free(functions);
-    ar_by_function_free(&f);
     return status;
 }
 
 int ar_report_sheet(struct ar_report *r)
 {
-    return r->functions || r->t.of_pairs ? print_functions(r) : print_tree(r);
+    return r->functions || r->t->of_pairs ? print_functions(r) : print_tree(r);
 }

@@ -25,10 +25,10 @@ static bool is_within_its_like(const struct ar_profile *p, uint32_t node)
 static void add_task(const struct ar_report *r, uint32_t node, struct ar_task_row *row)
 {
     row->node = node;
-    row->n_steps += r->t.n_calls[node];
-    row->awaited_ns += r->t.awaited_ns[node];
+    row->n_steps += r->t->n_calls[node];
+    row->awaited_ns += r->t->awaited_ns[node];
     if (!is_within_its_like(r->p, node))
-        row->ns += r->t.time[node].mean;
+        row->ns += r->t->time[node].mean;
 }
 
 /* At the index of their function first, then those that are there in front. */

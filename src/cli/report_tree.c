@@ -5,12 +5,12 @@
 /* What no chosen rank or thread has is not there. */
 static bool is_there(const struct ar_report *r, uint32_t node)
 {
-    return r->t.time[node].max || r->t.n_calls[node];
+    return r->t->time[node].max || r->t->n_calls[node];
 }
 
 static bool is_worth_a_row(const struct ar_report *r, uint32_t node)
 {
-    return (double)r->t.time[node].max >= r->min_share * r->t.mean_wall_ns;
+    return (double)r->t->time[node].max >= r->min_share * r->t->mean_wall_ns;
 }
 
 /*
@@ -23,7 +23,7 @@ static bool is_opened(const struct ar_report *r, uint32_t node, size_t depth, si
 
     if (r->n_levels && depth + 1 >= r->n_levels)
         return false;
-    return r->t.first_child[node] != AR_NO_ID &&
+    return r->t->first_child[node] != AR_NO_ID &&
            (n_rows == 0 || asked || !ar_is_kind(r->p, node, AR_FUNCTION_IMPORT));
 }
 
@@ -48,8 +48,8 @@ static bool visit(struct walking *w, uint32_t node, size_t depth)
     if (w->row)
         w->row(r, node, depth, w->context);
     w->rows.n_shown++;
-    ar_mark_shown(&w->rows.marks, r->t.time[node].doubt, r->p->n_roots);
-    ar_mark_shown(&w->rows.marks, r->t.self[node].doubt, r->p->n_roots);
+    ar_mark_shown(&w->rows.marks, r->t->time[node].doubt, r->p->n_roots);
+    ar_mark_shown(&w->rows.marks, r->t->self[node].doubt, r->p->n_roots);
     w->rows.has_hot |= r->is_hot[node];
     return true;
 }
@@ -57,11 +57,11 @@ static bool visit(struct walking *w, uint32_t node, size_t depth)
 /* The next node after all that is below this one, within `top`; `top`: there is none. */
 static uint32_t next_within(const struct ar_report *r, uint32_t node, uint32_t top, size_t *depth)
 {
-    while (node != top && r->t.next_sibling[node] == AR_NO_ID) {
+    while (node != top && r->t->next_sibling[node] == AR_NO_ID) {
         node = r->p->nodes[node].parent;
         --*depth;
     }
-    return node == top ? top : r->t.next_sibling[node];
+    return node == top ? top : r->t->next_sibling[node];
 }
 
 /*
@@ -71,16 +71,16 @@ static uint32_t next_within(const struct ar_report *r, uint32_t node, uint32_t t
 static void visit_mpi_below(struct walking *w, uint32_t import, size_t depth)
 {
     const struct ar_report *r = w->r;
-    uint32_t node = r->t.first_child[import];
+    uint32_t node = r->t->first_child[import];
     size_t below = depth + 1;
 
-    while (node != AR_NO_ID && node != import && r->t.mpi_below_ns[import] > 0) {
+    while (node != AR_NO_ID && node != import && r->t->mpi_below_ns[import] > 0) {
         bool is_mpi = ar_is_kind(r->p, node, AR_FUNCTION_MPI);
 
         if (is_mpi && is_worth_a_row(r, node))
             visit(w, node, depth + 1);
-        if (!is_mpi && r->t.mpi_below_ns[node] > 0 && r->t.first_child[node] != AR_NO_ID)
-            node = r->t.first_child[node];
+        if (!is_mpi && r->t->mpi_below_ns[node] > 0 && r->t->first_child[node] != AR_NO_ID)
+            node = r->t->first_child[node];
         else
             node = next_within(r, node, import, &below);
     }
@@ -93,14 +93,14 @@ struct ar_tree_rows ar_report_walk(const struct ar_report *r, size_t n_rows,
                                    void *context)
 {
     struct walking w = {.r = r, .n_rows = n_rows, .row = row, .context = context};
-    uint32_t node = r->t.first_child[0];
+    uint32_t node = r->t->first_child[0];
     size_t depth = 0;
 
     while (node != AR_NO_ID && node != 0) {
         bool worth = visit(&w, node, depth);
 
         if (worth && is_opened(r, node, depth, n_rows)) {
-            node = r->t.first_child[node];
+            node = r->t->first_child[node];
             depth++;
             continue;
         }
@@ -116,9 +116,9 @@ static void print_row(const struct ar_report *r, uint32_t node, size_t depth, vo
     const struct ar_label_columns *columns = context;
 
     ar_print_label(r, *columns, node, depth, r->is_hot[node] ? '*' : ' ');
-    ar_print_mean(r, &r->t.time[node]);
-    ar_print_mean(r, &r->t.self[node]);
-    ar_print_range(r->p, &r->t.time[node], r->unit_ns);
+    ar_print_mean(r, &r->t->time[node]);
+    ar_print_mean(r, &r->t->self[node]);
+    ar_print_range(r->p, &r->t->time[node], r->unit_ns);
     ar_print("\n");
 }
 

@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/selecting.h"
 
-#include "analysis/load.h"
 #include "cli/screen.h"
+#include "open/open.h"
 
 #include <string.h>
 
-int ar_part_open(struct ar_part *out, const char *path, const struct ar_selection *s)
+int ar_open_run(struct ar_run **out, const struct ar_run_choice *choice)
 {
     struct ar_error err;
 
-    *out = (struct ar_part){.p = &out->whole};
-    if (ar_load_packed(&out->whole, path, &err) < 0)
-        return ar_complain("%s", err.text);
-    if (ar_selection_is_all(s))
-        return -1;
-    if (ar_select(&out->chosen, &out->whole, s, &err) < 0) {
-        ar_profile_free(&out->whole);
-        return ar_complain("%s: %s", path, err.text);
-    }
-    out->p = &out->chosen;
-    return -1;
-}
-
-void ar_part_close(struct ar_part *part)
-{
-    ar_profile_free(&part->chosen);
-    ar_profile_free(&part->whole);
+    return ar_run_open(out, choice, &err) < 0 ? ar_complain("%s", err.text) : -1;
 }
 
 static void put(struct ar_bytes *out, const char *text)

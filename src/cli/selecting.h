@@ -5,17 +5,17 @@
  *
  *     const struct ar_option options[] = {…, AR_SELECTION_OPTIONS(&selection)};
  *     static const char usage[] = "… \n" AR_SELECTION_USAGE;
- *     struct ar_part part;
- *     int status = ar_part_open(&part, path, &selection);
+ *     struct ar_run *run;
+ *     int status = ar_open_run(&run, &(struct ar_run_choice){.path = path, .selection = &selection});
  *     if (status >= 0)
  *         return status;
- *     … part.p …
- *     ar_part_close(&part);
+ *     … ar_run_profile(run, AR_FORM_RECORDED) …
+ *     ar_run_close(run);
  */
 #pragma once
 
-#include "analysis/select.h"
 #include "export/json.h"
+#include "run/run.h"
 
 #define AR_SELECTION_OPTIONS(selection)                                                            \
     {.name = "ranks", .kind = AR_OPTION_TEXT, .to = &(selection)->ranks},                          \
@@ -37,14 +37,8 @@
     "                     pattern ('*/numpy/*'). No time is lost, as with pprof's -show and\n"     \
     "                     -hide; these and --region can be given several times\n"
 
-struct ar_part {
-    struct ar_profile *p; /* one of these */
-    struct ar_profile whole, chosen;
-};
-
 /* Returns an exit status, or -1 to go on; complains itself. */
-int ar_part_open(struct ar_part *out, const char *path, const struct ar_selection *s);
-void ar_part_close(struct ar_part *part);
+int ar_open_run(struct ar_run **out, const struct ar_run_choice *choice);
 
 /* "only ranks 0-3, only region solve" in a line, or nothing; returns how many lines that are. */
 size_t ar_print_selection(const struct ar_selection *s);

@@ -3,14 +3,12 @@
  * allranks waits: who waited for whom, and which line made them wait. One screen of sentences, the largest
  * first; with a number one of them in full.
  */
-#include "analysis/fold.h"
-#include "analysis/load.h"
-#include "analysis/select.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/findings_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
 #include "cli/sheet.h"
 #include "cli/waits_json.h"
 #include "cli/waits_requests.h"
@@ -45,16 +43,15 @@ static const char usage[] =
 #define DEFAULT_ROWS SIZE_MAX
 
 struct command {
-    struct ar_profile whole;
-    struct ar_profile
-        p; /* folded, as findings look at it: their numbers and places are those shown here */
-    struct ar_waits w;
+    struct ar_run *run;
+    /* Folded, as findings look at it: their numbers and places are those shown here. */
+    const struct ar_profile *p;
+    const struct ar_waits *w;
     const char *path, *number, *ranks;
-    bool *of; /* by root: those ranks; NULL: all */
+    const bool *of; /* by root: those ranks; NULL: all */
     bool json, csv;
     size_t n_rows, n_columns;
     double all_ns; /* wall time of all ranks */
-    struct ar_child_waits children;
     struct ar_wait_words words;
 };
 
@@ -62,44 +59,44 @@ struct command {
 
 static void print_head(const struct command *c)
 {
-    const char *name = ar_file_name(ar_profile_fact_text(&c->p, "program"));
+    const char *name = ar_file_name(ar_profile_fact_text(c->p, "program"));
 
     ar_print("%s", ar_bold());
     ar_print_fit(*name ? name : ar_file_name(c->path), *name ? ar_count_columns(name, 30) : 20,
                  AR_KEEP_START);
     ar_print("%s   %s on %s   %s   waiting %s in all (%s)\n", ar_plain(),
-             ar_show_items(c->p.n_roots, "rank", "ranks"),
-             ar_show_items(ar_count_hosts(&c->p), "host", "hosts"),
-             ar_show_duration(c->p.n_roots ? c->all_ns / (double)c->p.n_roots : 0),
-             ar_show_duration(c->w.waited_ns),
-             ar_show_share(c->all_ns > 0 ? c->w.waited_ns / c->all_ns : 0));
+             ar_show_items(c->p->n_roots, "rank", "ranks"),
+             ar_show_items(ar_count_hosts(c->p), "host", "hosts"),
+             ar_show_duration(c->p->n_roots ? c->all_ns / (double)c->p->n_roots : 0),
+             ar_show_duration(c->w->waited_ns),
+             ar_show_share(c->all_ns > 0 ? c->w->waited_ns / c->all_ns : 0));
 }
 
 static void print_doubts(const struct command *c)
 {
-    if (c->w.n_unresolved)
+    if (c->w->n_unresolved)
         ar_print("%sof %s it is not known who met whom%s\n", ar_dim(),
-                 ar_show_items(c->w.n_unresolved, "call", "calls"), ar_plain());
-    if (c->w.n_lost)
+                 ar_show_items(c->w->n_unresolved, "call", "calls"), ar_plain());
+    if (c->w->n_lost)
         ar_print("%s%s could not be recorded (allranks info)%s\n", ar_dim(),
-                 ar_show_items(c->w.n_lost, "call", "calls"), ar_plain());
+                 ar_show_items(c->w->n_lost, "call", "calls"), ar_plain());
 }
 
 static size_t n_sites(const struct command *c)
 {
     size_t n = 0;
 
-    while (n < c->w.n_sites && c->w.sites[n].n)
+    while (n < c->w->n_sites && c->w->sites[n].n)
         n++;
     return n;
 }
 
 static void print_waits(const struct command *c)
 {
-    size_t n = n_sites(c), i = 0, n_lines = c->p.n_completed ? 8 : 5;
+    size_t n = n_sites(c), i = 0, n_lines = c->p->n_completed ? 8 : 5;
 
     print_head(c);
-    if (c->w.n_calls == 0)
+    if (c->w->n_calls == 0)
         ar_print("\nNo call that waits for other ranks is in this run.\n");
     else if (n == 0)
         ar_print("\nNobody waited for anybody.\n");
@@ -112,7 +109,7 @@ static void print_waits(const struct command *c)
 
         if (c->n_rows == DEFAULT_ROWS ? n_lines + 3 > SCREEN_LINES : c->n_rows && i >= c->n_rows)
             break;
-        ar_put_wait(&text, &c->words, &c->w.sites[i]);
+        ar_put_wait(&text, &c->words, &c->w->sites[i]);
         ar_bytes_u8(&text, 0);
         ar_print("%s%3zu%s  ", ar_bold(), i + 1, ar_plain());
         n_lines +=
@@ -127,7 +124,7 @@ static void print_waits(const struct command *c)
         ar_print_word(c->path);
         ar_print(" 1 shows the first in full%s\n", ar_plain());
     }
-    ar_print_hidden(&c->p, c->of, c->path);
+    ar_print_hidden(c->p, c->of, c->path);
     print_doubts(c);
 }
 
@@ -138,7 +135,7 @@ static void print_shares(const struct command *c, const char *what,
 {
     ar_print("\n%s%-40s %10s %12s%s\n", ar_bold(), what, "times", "seconds", ar_plain());
     for (size_t i = 0; i < n && i < n_most; i++)
-        ar_print(" %-39s %10s %12.6f\n", ar_show_process(&c->p, shares[i].process),
+        ar_print(" %-39s %10s %12.6f\n", ar_show_process(c->p, shares[i].process),
                  ar_show_count(shares[i].n), shares[i].ns / 1e9);
     if (n > n_most)
         ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(), ar_show_items(n - n_most, "more", "more"),
@@ -149,7 +146,7 @@ static void print_cause(const struct command *c, const struct ar_wait_cause *cau
 {
     struct ar_bytes text = {0};
 
-    ar_put_words(&text, ar_show_process(&c->p, cause->process));
+    ar_put_words(&text, ar_show_process(c->p, cause->process));
     ar_put_words(&text, cause->indirect_ns > cause->ns / 2 ? ", through others: " : ": ");
     ar_put_cause(&text, &c->words, cause->node, cause->with_callees, cause->process);
     ar_bytes_u8(&text, 0);
@@ -183,7 +180,7 @@ static int print_one(const struct command *c)
         return ar_complain("%s: there is no wait %s (there are %zu: allranks waits %s)", c->path,
                            c->number, n_sites(c), c->path);
 
-    const struct ar_wait_site *site = &c->w.sites[number - 1];
+    const struct ar_wait_site *site = &c->w->sites[number - 1];
     struct ar_bytes text = {0};
 
     print_head(c);
@@ -196,7 +193,7 @@ static int print_one(const struct command *c)
     print_shares(c, "Who waited", site->waiting, site->n_waiting, n_most);
     print_shares(c, "For whom", site->late, site->n_late, n_most);
     print_causes(c, site, n_most);
-    ar_print_requests(&c->p, c->of, site, c->n_columns);
+    ar_print_requests(c->p, c->of, site, c->n_columns);
     return AR_EXIT_OK;
 }
 
@@ -205,18 +202,18 @@ static int print_one(const struct command *c)
 static void put_row(struct ar_sheet *sheet, const struct command *c, size_t i, const char *what,
                     uint32_t process)
 {
-    const struct ar_wait_site *site = &c->w.sites[i];
+    const struct ar_wait_site *site = &c->w->sites[i];
 
     ar_sheet_integer(sheet, i + 1);
     ar_sheet_text(sheet, ar_wait_class_name(site->class));
-    ar_sheet_text(sheet, ar_show_operation(&c->p, site->node));
-    ar_sheet_text(sheet, ar_place_file(&c->p, site->place));
+    ar_sheet_text(sheet, ar_show_operation(c->p, site->node));
+    ar_sheet_text(sheet, ar_place_file(c->p, site->place));
     ar_sheet_integer(sheet, site->place.line);
     ar_sheet_text(sheet, what);
-    if (c->p.processes[process].world_rank == AR_RANK_NONE)
+    if (c->p->processes[process].world_rank == AR_RANK_NONE)
         ar_sheet_nothing(sheet);
     else
-        ar_sheet_integer(sheet, c->p.processes[process].world_rank);
+        ar_sheet_integer(sheet, c->p->processes[process].world_rank);
 }
 
 static void put_share_rows(struct ar_sheet *sheet, const struct command *c, size_t i,
@@ -237,7 +234,7 @@ static int print_sheet(const struct command *c)
 
     ar_sheet_head(&sheet, "number,class,name,file,line,what,rank,function,n,ns");
     for (size_t i = 0; i < n_sites(c); i++) {
-        const struct ar_wait_site *site = &c->w.sites[i];
+        const struct ar_wait_site *site = &c->w->sites[i];
 
         put_share_rows(&sheet, c, i, "waited", site->waiting, site->n_waiting);
         put_share_rows(&sheet, c, i, "late", site->late, site->n_late);
@@ -246,8 +243,8 @@ static int print_sheet(const struct command *c)
 
             put_row(&sheet, c, i, cause->with_callees ? "cause with callees" : "cause",
                     cause->process);
-            ar_sheet_text(
-                &sheet, cause->node == AR_NO_ID ? "" : ar_show_name(&c->p, cause->node, SIZE_MAX));
+            ar_sheet_text(&sheet,
+                          cause->node == AR_NO_ID ? "" : ar_show_name(c->p, cause->node, SIZE_MAX));
             ar_sheet_nothing(&sheet);
             ar_sheet_number(&sheet, cause->ns);
             ar_sheet_end_row(&sheet);
@@ -260,11 +257,11 @@ static int print_sheet(const struct command *c)
 
 static int show(struct command *c)
 {
-    for (size_t i = 0; i < c->p.n_roots; i++)
-        c->all_ns += (double)c->p.processes[i].wall_ns;
-    c->words = (struct ar_wait_words){.p = &c->p, .children = &c->children, .all_ns = c->all_ns};
+    for (size_t i = 0; i < c->p->n_roots; i++)
+        c->all_ns += (double)c->p->processes[i].wall_ns;
+    c->words.all_ns = c->all_ns;
     if (c->json)
-        return ar_waits_json(&c->p, &c->w);
+        return ar_waits_json(c->p, c->w);
     if (c->csv)
         return print_sheet(c);
     if (c->number)
@@ -273,31 +270,13 @@ static int show(struct command *c)
     return AR_EXIT_OK;
 }
 
-/* Who they waited for may be anybody: the others are looked at all the same. */
-static int choose_ranks(struct command *c)
-{
-    if (!c->ranks)
-        return AR_EXIT_OK;
-    c->of = calloc(c->p.n_roots + 1, sizeof *c->of);
-    if (!c->of)
-        return ar_complain("out of memory");
-    if (ar_ranks_choose(&c->p, c->ranks, c->of) < 0)
-        return ar_complain("--ranks %s: no such ranks (try: --ranks 0-3,8)", c->ranks);
-    return AR_EXIT_OK;
-}
-
 static enum ar_status find_waits(struct command *c)
 {
-    struct ar_totals t;
-    enum ar_status status = ar_totals_build(&t, &c->p);
-
-    if (status < 0)
-        return status;
-    status = ar_waits_build_with(&c->w, &c->p, &t, c->of);
-    if (status == AR_OK)
-        status = ar_child_waits_build(&c->children, &c->p, &t);
-    ar_totals_free(&t);
-    return status;
+    c->p = ar_run_profile(c->run, AR_FORM_FOLDED);
+    c->w = ar_run_waits(c->run);
+    c->of = ar_run_waiting(c->run);
+    c->words = (struct ar_wait_words){.p = c->p, .children = ar_run_child_waits(c->run)};
+    return c->w && c->words.children ? AR_OK : AR_NOMEM;
 }
 
 int ar_command_waits(int argc, char **argv)
@@ -309,7 +288,6 @@ int ar_command_waits(int argc, char **argv)
         {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c.csv},
         {.name = "json", .kind = AR_OPTION_FLAG, .to = &c.json},
     };
-    struct ar_error err;
     int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
 
     if (status >= 0)
@@ -319,23 +297,11 @@ int ar_command_waits(int argc, char **argv)
     c.path = argv[optind];
     c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
     status = ar_refuse_several_jobs("waits", c.path);
+    if (status < 0)
+        status = ar_open_run(&c.run, &(struct ar_run_choice){.path = c.path, .waiting = c.ranks});
     if (status >= 0)
         return status;
-    if (ar_load_packed(&c.whole, c.path, &err) < 0)
-        return ar_complain("%s", err.text);
-    if (ar_fold(&c.p, &c.whole) < 0) {
-        ar_profile_free(&c.whole);
-        return ar_complain("out of memory");
-    }
-    status = choose_ranks(&c);
-    if (status == AR_EXIT_OK && find_waits(&c) < 0)
-        status = ar_complain("out of memory");
-    else if (status == AR_EXIT_OK)
-        status = show(&c);
-    ar_child_waits_free(&c.children);
-    ar_waits_free(&c.w);
-    free(c.of);
-    ar_profile_free(&c.p);
-    ar_profile_free(&c.whole);
+    status = find_waits(&c) < 0 ? ar_complain("out of memory") : show(&c);
+    ar_run_close(c.run);
     return status;
 }

@@ -256,7 +256,7 @@ static double story_ns(const struct ar_wait_reasons *reasons, size_t k)
 static void add_reason(struct gathering *g, size_t i, const struct ar_wait_reason *reason,
                        double ns)
 {
-    const struct ar_wait_site *site = &g->e->w.sites[i];
+    const struct ar_wait_site *site = &g->e->w->sites[i];
     struct ar_story story = {.site = site,
                              .number = i + 1,
                              .reason = *reason,
@@ -276,7 +276,7 @@ static void add_reason(struct gathering *g, size_t i, const struct ar_wait_reaso
 
 static void add_reasons(struct gathering *g, size_t i)
 {
-    const struct ar_wait_site *site = &g->e->w.sites[i];
+    const struct ar_wait_site *site = &g->e->w->sites[i];
     struct ar_wait_reasons *reasons = &g->e->reasons[i];
 
     if (ar_reasons_build(reasons, g->e->p, site) < 0)
@@ -319,7 +319,7 @@ static const struct ar_wait_reason *largest_left(const struct gathering *g, size
 /* What is left of a line when its reasons are told, if that is most of it: much of little, or not known. */
 static void add_rest(struct gathering *g, size_t i)
 {
-    const struct ar_wait_site *site = &g->e->w.sites[i];
+    const struct ar_wait_site *site = &g->e->w->sites[i];
     const struct ar_wait_reason *reason = largest_left(g, i);
     struct ar_story rest = {.site = site,
                             .number = i + 1,
@@ -368,8 +368,8 @@ static enum ar_status find_stories(struct ar_evidence *e)
     struct gathering g = {.e = e};
     size_t n = 0;
 
-    while (n < e->w.n_sites && e->w.sites[n].n &&
-           ar_is_worth_saying(e, 10 * e->w.sites[n].waited_ns))
+    while (n < e->w->n_sites && e->w->sites[n].n &&
+           ar_is_worth_saying(e, 10 * e->w->sites[n].waited_ns))
         n++;
     e->reasons = calloc(n + 1, sizeof *e->reasons);
     if (!e->reasons)
@@ -483,7 +483,7 @@ bool ar_is_same_place(struct ar_place a, struct ar_place b)
 
 bool ar_is_moving_known(struct ar_evidence *e)
 {
-    return e->w.n_calls && 10 * (e->w.n_unresolved + e->w.n_lost) <= e->w.n_calls &&
+    return e->w->n_calls && 10 * (e->w->n_unresolved + e->w->n_lost) <= e->w->n_calls &&
            !ar_do_ranks_share(e);
 }
 
@@ -491,9 +491,9 @@ double ar_waited_at(const struct ar_evidence *e, struct ar_place place)
 {
     double ns = 0;
 
-    for (size_t i = 0; i < e->w.n_sites; i++)
-        if (ar_is_same_place(e->w.sites[i].place, place))
-            ns += e->w.sites[i].waited_ns;
+    for (size_t i = 0; i < e->w->n_sites; i++)
+        if (ar_is_same_place(e->w->sites[i].place, place))
+            ns += e->w->sites[i].waited_ns;
     return ns;
 }
 
@@ -604,7 +604,6 @@ static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 {
     if (ar_own_time_open(&e->own, e->p, e->t) < 0 ||
         ar_child_waits_build(&e->children, e->p, e->t) < 0 ||
-        ar_waits_build_with(&e->w, e->p, e->t, NULL) < 0 ||
         ar_mpi_table(m, AR_MPI_BY_PATH, &e->out->calls, &e->out->n_calls) < 0 ||
         ar_mpi_requests(m, &e->requests, &e->n_requests) < 0)
         return AR_NOMEM;
@@ -613,9 +612,9 @@ static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 
 /* Of caller pairs neither paths nor waits are known, and every rule is about one of these. */
 enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
-                                const struct ar_mpi *m, const char *path)
+                                const struct ar_mpi *m, const struct ar_waits *w, const char *path)
 {
-    struct ar_evidence e = {.p = p, .t = &m->t, .path = path, .out = out};
+    struct ar_evidence e = {.p = p, .t = m->t, .w = w, .path = path, .out = out};
     enum ar_status status;
 
     *out = (struct ar_findings){0};
@@ -625,7 +624,7 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
         return AR_OK;
     status = gather(&e, m);
     if (status == AR_OK)
-        status = ar_efficiency_of_run(&out->efficiency, p, &e.w);
+        status = ar_efficiency_of_run(&out->efficiency, p, w);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && status == AR_OK && !e.bad; i++)
         rules[i](&e);
     if (e.bad)
@@ -634,7 +633,6 @@ enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
         keep_the_first(out);
     else
         ar_findings_free(out);
-    ar_waits_free(&e.w);
     ar_own_time_close(&e.own);
     ar_child_waits_free(&e.children);
     for (size_t i = 0; i < e.n_reasons; i++)

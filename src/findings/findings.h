@@ -9,12 +9,12 @@
  * Rules are asked in the order of findings.c, the special before the general: a wait that one of them has
  * told is told by no other.
  *
- * Life cycle: the profile, with calls folded (analysis/fold.h), and the tables of MPI outlive the call, not
+ * Life cycle: the profile, with calls folded (analysis/fold.h), the tables of MPI and the waits outlive the call, not
  * the result, which has texts of its own but for places. Threads: one owner.
- * Cost: that of waits, and linear in nodes and values.
+ * Cost: linear in nodes and values.
  *
  *     struct ar_findings f;
- *     if (ar_findings_find(&f, &profile, &mpi, "heat.allranks") < 0) ...
+ *     if (ar_findings_find(&f, &profile, &mpi, &waits, "heat.allranks") < 0) ...
  *     puts(f.items[0].text);
  *     ar_findings_free(&f);
  */
@@ -73,7 +73,7 @@ struct ar_evidence {
     const struct ar_totals *t;
     const char *path; /* of the run, for commands */
     double all_ns;    /* wall time of all ranks */
-    struct ar_waits w;
+    const struct ar_waits *w;
     struct ar_wait_reasons *reasons; /* of the largest waits */
     size_t n_reasons;
     struct ar_story *stories; /* that are worth a sentence, the largest first */
@@ -88,7 +88,8 @@ struct ar_evidence {
 };
 
 AR_MUST_CHECK enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
-                                              const struct ar_mpi *m, const char *path);
+                                              const struct ar_mpi *m, const struct ar_waits *w,
+                                              const char *path);
 void ar_findings_free(struct ar_findings *f);
 
 /* ---- for rules -------------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ struct idle {
 
 static double work_of(const struct ar_evidence *e, size_t i)
 {
-    double ns = e->w.times[i].computing_ns - e->importing_ns[i];
+    double ns = e->w->times[i].computing_ns - e->importing_ns[i];
 
     return ns > 0 ? ns : 0;
 }
@@ -67,8 +67,8 @@ static double idle_share_ns(const struct idle *idle, const struct ar_wait_site *
 
 static void add_waits(const struct ar_evidence *e, struct idle *idle)
 {
-    for (size_t i = 0; i < e->w.n_sites; i++)
-        idle->waited_ns += idle_share_ns(idle, &e->w.sites[i]);
+    for (size_t i = 0; i < e->w->n_sites; i++)
+        idle->waited_ns += idle_share_ns(idle, &e->w->sites[i]);
 }
 
 /* Those that work wait a little for each other, too. */

@@ -128,7 +128,7 @@ static double computing_ns(const struct ar_evidence *e)
     double ns = 0;
 
     for (size_t i = 0; i < e->p->n_roots; i++)
-        ns += e->w.times[i].computing_ns - e->importing_ns[i];
+        ns += e->w->times[i].computing_ns - e->importing_ns[i];
     return ns;
 }
 

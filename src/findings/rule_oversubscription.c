@@ -113,7 +113,7 @@ static struct host *add_up(struct ar_evidence *e)
         struct host *host = &hosts[process->host];
 
         host->n_ranks++;
-        host->computing_ns += e->w.times[i].computing_ns;
+        host->computing_ns += e->w->times[i].computing_ns;
         if ((double)process->wall_ns > host->wall_ns)
             host->wall_ns = (double)process->wall_ns;
     }

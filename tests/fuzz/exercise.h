@@ -59,9 +59,10 @@ static inline void analyse_part(struct ar_profile *p)
 static inline void analyse_mpi(struct ar_profile *p)
 {
     struct ar_wanted wanted = ar_wanted_parse("x.py:7");
+    struct ar_totals t;
     struct ar_mpi m;
 
-    must(ar_mpi_open(&m, p) == AR_OK);
+    must(ar_totals_build(&t, p) == AR_OK && ar_mpi_open(&m, p, &t) == AR_OK);
     for (int part = 0; part < 2; part++) {
         struct ar_mpi_request_row *requests = NULL;
         struct ar_mpi_pair *pairs = NULL;
@@ -76,9 +77,10 @@ static inline void analyse_mpi(struct ar_profile *p)
         must(ar_mpi_requests(&m, &requests, &n) == AR_OK && ar_mpi_pairs(&m, &pairs, &n) == AR_OK);
         free(requests);
         free(pairs);
-        ar_mpi_choose(&m, &wanted);
+        must(ar_mpi_choose(&m, &wanted) == AR_OK);
     }
     ar_mpi_close(&m);
+    ar_totals_free(&t);
 }
 
 /* Who waited for whom: each rank's time is divided, and nobody has waited for nothing. */

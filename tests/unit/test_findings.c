@@ -97,14 +97,20 @@ static void meet(uint32_t barrier)
 
 static enum ar_status find(const char *path)
 {
-    struct ar_mpi m;
+    struct ar_totals t = {0};
+    struct ar_waits w = {0};
+    struct ar_mpi m = {0};
+    enum ar_status status = ar_totals_build(&t, &p);
 
-    if (ar_mpi_open(&m, &p) < 0)
-        return AR_NOMEM;
-
-    enum ar_status status = ar_findings_find(&found, &p, &m, path);
-
+    if (status == AR_OK)
+        status = ar_waits_build_with(&w, &p, &t, NULL);
+    if (status == AR_OK)
+        status = ar_mpi_open(&m, &p, &t);
+    if (status == AR_OK)
+        status = ar_findings_find(&found, &p, &m, &w, path);
     ar_mpi_close(&m);
+    ar_waits_free(&w);
+    ar_totals_free(&t);
     return status;
 }
 

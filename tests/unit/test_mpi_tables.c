@@ -14,8 +14,15 @@
 #define N_RANKS 3
 
 static struct ar_profile p;
+static struct ar_totals t;
 static struct ar_mpi m;
 static uint32_t operation, bcast, probe, dumps, send_7, send_8, wait, get;
+
+static void open_tables(struct ar_profile *of)
+{
+    sample_must(ar_totals_build(&t, of));
+    sample_must(ar_mpi_open(&m, of, &t));
+}
 
 static uint32_t call(uint32_t parent, enum ar_function_kind kind, const char *name, uint32_t line)
 {
@@ -90,12 +97,13 @@ static void start(void)
     p.comms[1].is_hidden = 1;
     for (uint32_t rank = 0; rank < N_RANKS; rank++)
         add_rank(rank);
-    sample_must(ar_mpi_open(&m, &p));
+    open_tables(&p);
 }
 
 static void finish(void)
 {
     ar_mpi_close(&m);
+    ar_totals_free(&t);
     ar_profile_free(&p);
 }
 
@@ -135,7 +143,7 @@ static void test_own_picklers(void)
     add(casts, here, 1, 50);
     add(call(casts, AR_FUNCTION_PYTHON, "my_loads", 0), here, 1, 15);
     add(call(casts, AR_FUNCTION_BUILTIN, "msgpack.packb", 0), here, 1, 5);
-    sample_must(ar_mpi_open(&m, &p));
+    open_tables(&p);
     row = find(AR_MPI_BY_PATH, "Comm.send", &n);
     tap_ok(row.parts.pickling_ns == 80 && row.parts.unpickling_ns == 0 && row.time.sum == 100,
            "what a method that sends calls is pickling, whatever its name");
@@ -144,8 +152,7 @@ static void test_own_picklers(void)
            "in a reduction only what pickles elsewhere, or is named so");
     row = find(AR_MPI_BY_PATH, "Comm.bcast", &n);
     tap_ok(row.parts.pickling_ns == 5 && row.parts.unpickling_ns == 15, "both ways");
-    ar_mpi_close(&m);
-    ar_profile_free(&p);
+    finish();
 }
 
 /* MPI below a function in C is called where that is, and what pickling calls is pickling already. */
@@ -171,7 +178,7 @@ static void test_below_functions_in_c(void)
     add(method, here, 1, 200);
     add(outer, here, 1, 90);
     add(inner, here, 1, 80);
-    sample_must(ar_mpi_open(&m, &p));
+    open_tables(&p);
     place = ar_place_of_call(&p, reduce);
     tap_ok(place.line == 12 && place.function == p.nodes[main_id].function,
            "the line of the program that has called the function in C");
@@ -285,36 +292,42 @@ static void test_choice_of_ranks(void)
     struct ar_selection two = {.ranks = "0,2-9"}, last = {.ranks = "2"};
     struct ar_profile part;
     struct ar_mpi all = m;
+    struct ar_totals totals = t;
     struct ar_mpi_pair *pairs;
     struct ar_error err;
     size_t n;
 
     sample_must(ar_select(&part, &p, &two, &err));
-    sample_must(ar_mpi_open(&m, &part));
+    open_tables(&part);
 
     struct ar_mpi_row row = find(AR_MPI_BY_PATH, "MPI_Wait", &n);
 
     tap_ok(m.n_ranks == 2 && row.n_calls == 6 && row.time.sum == 400 && row.time.mean == 200,
            "two of three ranks");
     ar_mpi_close(&m);
+    ar_totals_free(&t);
     ar_profile_free(&part);
     sample_must(ar_select(&part, &p, &last, &err));
-    sample_must(ar_mpi_open(&m, &part));
+    open_tables(&part);
     sample_must(ar_mpi_pairs(&m, &pairs, &n));
     tap_ok(n == 2 && pairs[0].from == 0 && pairs[0].to == 2 && pairs[0].n == 2 &&
                pairs[1].from == 2 && pairs[1].to == 0 && pairs[1].n == 4,
            "of one rank what it got and sent");
     free(pairs);
     ar_mpi_close(&m);
+    ar_totals_free(&t);
     ar_profile_free(&part);
     m = all;
+    t = totals;
+    m.t = &t;
 }
 
 static size_t choose(const char *text)
 {
     struct ar_wanted wanted = ar_wanted_parse(text);
 
-    return ar_mpi_choose(&m, &wanted);
+    sample_must(ar_mpi_choose(&m, &wanted));
+    return m.n_chosen;
 }
 
 static void test_choice_of_calls(void)
@@ -347,7 +360,7 @@ static void test_no_memory(void)
 
         alloc_fail_after(n);
 
-        enum ar_status status = ar_mpi_open(&again, &p);
+        enum ar_status status = ar_mpi_open(&again, &p, &t);
 
         if (status == AR_OK) {
             for (int by = 0; by < AR_N_MPI_BY && status == AR_OK; by++) {

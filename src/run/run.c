@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/run.h"
+
+#include "analysis/callers.h"
+#include "analysis/fold.h"
+#include "run/parts.h"
+
+#include <stdlib.h>
+
+/* ---- opening and closing ---------------------------------------------------------------------- */
+
+static enum ar_status select_part(struct ar_run *run, struct ar_error *err)
+{
+    const struct ar_selection *selection = run->choice.selection;
+    struct ar_error why = {""};
+
+    run->forms[AR_FORM_RECORDED].p = &run->whole;
+    if (!selection || ar_selection_is_all(selection))
+        return AR_OK;
+
+    enum ar_status status = ar_select(&run->chosen, &run->whole, selection, &why);
+
+    if (status < 0)
+        return ar_fail(err, status, "%s: %s", run->choice.path, why.text);
+    run->forms[AR_FORM_RECORDED].p = &run->chosen;
+    return AR_OK;
+}
+
+/* The others are looked at all the same: a rank may wait for any. */
+static enum ar_status choose_waiting(struct ar_run *run, struct ar_error *err)
+{
+    struct ar_profile *p = run->forms[AR_FORM_RECORDED].p;
+
+    if (!run->choice.waiting)
+        return AR_OK;
+    if (ar_profile_sort(p) == AR_OK)
+        run->waiting = calloc(p->n_roots + 1, sizeof *run->waiting);
+    if (!run->waiting)
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    if (ar_ranks_choose(p, run->choice.waiting, run->waiting) < 0)
+        return ar_fail(err, AR_BAD, "--ranks %s: no such ranks (try: --ranks 0-3,8)",
+                       run->choice.waiting);
+    return AR_OK;
+}
+
+enum ar_status ar_run_of(struct ar_run **out, struct ar_profile *taken,
+                         const struct ar_run_choice *choice, struct ar_error *err)
+{
+    struct ar_run *run = calloc(1, sizeof *run);
+
+    *out = NULL;
+    if (!run) {
+        ar_profile_free(taken);
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    }
+    run->choice = *choice;
+    run->whole = *taken;
+    *taken = (struct ar_profile){0};
+
+    enum ar_status status = select_part(run, err);
+
+    if (status == AR_OK)
+        status = choose_waiting(run, err);
+    if (status == AR_OK)
+        *out = run;
+    else
+        ar_run_close(run);
+    return status;
+}
+
+static void free_form(struct ar_form *form)
+{
+    ar_by_function_free(&form->functions);
+    ar_places_free(&form->places);
+    ar_call_times_free(&form->call_times);
+    ar_thread_times_free(&form->thread_times);
+    ar_sync_list_free(&form->syncs);
+    ar_totals_free(&form->totals);
+    free(form->is_hot);
+}
+
+void ar_run_close(struct ar_run *run)
+{
+    if (!run)
+        return;
+    ar_shares_close(&run->shares);
+    ar_own_time_close(&run->own_time);
+    ar_findings_free(&run->findings);
+    ar_efficiencies_free(&run->efficiencies);
+    ar_child_waits_free(&run->child_waits);
+    ar_mpi_close(&run->mpi);
+    ar_waits_free(&run->waits);
+    ar_waits_free(&run->waits_by_node);
+    for (int form = 0; form < AR_N_TREE_FORMS; form++)
+        free_form(&run->forms[form]);
+    free(run->waiting);
+    ar_profile_free(&run->folded);
+    ar_profile_free(&run->chosen);
+    ar_profile_free(&run->whole);
+    free(run);
+}
+
+const struct ar_run_choice *ar_run_choice(const struct ar_run *run)
+{
+    return &run->choice;
+}
+
+/* ---- of either form --------------------------------------------------------------------------- */
+
+struct ar_form *ar_run_form(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *recorded = &run->forms[AR_FORM_RECORDED];
+    struct ar_form *folded = &run->forms[AR_FORM_FOLDED];
+
+    if (form == AR_FORM_RECORDED || ar_profile_of_pairs(recorded->p))
+        return recorded;
+    if (!folded->p && ar_fold(&run->folded, recorded->p) == AR_OK)
+        folded->p = &run->folded;
+    return folded->p ? folded : NULL;
+}
+
+struct ar_profile *ar_run_profile(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    return f ? f->p : NULL;
+}
+
+static struct ar_totals *totals_of(struct ar_form *f)
+{
+    if (f && !f->has_totals)
+        f->has_totals = ar_totals_build(&f->totals, f->p) == AR_OK;
+    return f && f->has_totals ? &f->totals : NULL;
+}
+
+const struct ar_totals *ar_run_totals(struct ar_run *run, enum ar_tree_form form)
+{
+    return totals_of(ar_run_form(run, form));
+}
+
+enum ar_status ar_run_order(struct ar_run *run, enum ar_tree_form form, const double *keys)
+{
+    struct ar_form *f = ar_run_form(run, form);
+    struct ar_totals *t = totals_of(f);
+
+    return t ? ar_totals_order(t, f->p, keys) : AR_NOMEM;
+}
+
+static enum ar_status build_functions(struct ar_form *f, const struct ar_wanted *wanted)
+{
+    bool *only = NULL;
+    enum ar_status status;
+
+    if (wanted && wanted->text) {
+        only = malloc((f->p->n_nodes + 1) * sizeof *only);
+        if (!only)
+            return AR_NOMEM;
+        for (uint32_t i = 0; i < f->p->n_nodes; i++)
+            only[i] = ar_wanted_node(wanted, f->p, i);
+    }
+    status = ar_by_function_build_of(&f->functions, f->p, &f->totals, only);
+    free(only);
+    return status;
+}
+
+const struct ar_by_function *ar_run_functions(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (!totals_of(f))
+        return NULL;
+    if (!f->has_functions)
+        f->has_functions = build_functions(f, run->choice.wanted) == AR_OK;
+    return f->has_functions ? &f->functions : NULL;
+}
+
+const struct ar_places *ar_run_places(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (f && !f->has_places)
+        f->has_places = ar_places_find(&f->places, f->p) == AR_OK;
+    return f && f->has_places ? &f->places : NULL;
+}
+
+const bool *ar_run_hot_path(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (!totals_of(f))
+        return NULL;
+    if (!f->is_hot) {
+        f->is_hot = calloc(f->p->n_nodes + 1, sizeof *f->is_hot);
+        if (f->is_hot)
+            ar_mark_hot_path(f->p, &f->totals, f->is_hot);
+    }
+    return f->is_hot;
+}
+
+const struct ar_call_times *ar_run_call_times(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (f && !f->has_call_times)
+        f->has_call_times = ar_call_times_find(&f->call_times, f->p) == AR_OK;
+    return f && f->has_call_times ? &f->call_times : NULL;
+}
+
+const struct ar_thread_times *ar_run_thread_times(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (!totals_of(f))
+        return NULL;
+    if (!f->has_thread_times)
+        f->has_thread_times = ar_thread_times_sum(&f->thread_times, f->p, &f->totals) == AR_OK;
+    return f->has_thread_times ? &f->thread_times : NULL;
+}
+
+const struct ar_sync_list *ar_run_syncs(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (f && !f->has_syncs)
+        f->has_syncs = ar_sync_list_read(&f->syncs, f->p) == AR_OK;
+    return f && f->has_syncs ? &f->syncs : NULL;
+}
+
+/* ---- of the folded form ----------------------------------------------------------------------- */
+
+/* The folded form with its totals, which all that follows needs. */
+static struct ar_form *folded_of(struct ar_run *run)
+{
+    struct ar_form *f = ar_run_form(run, AR_FORM_FOLDED);
+
+    return totals_of(f) ? f : NULL;
+}
+
+const bool *ar_run_waiting(const struct ar_run *run)
+{
+    return run->waiting;
+}
+
+/* Those by node have all that the others have. */
+const struct ar_waits *ar_run_waits(struct ar_run *run)
+{
+    struct ar_form *f = folded_of(run);
+
+    if (!f)
+        return NULL;
+    if (run->has_waits_by_node)
+        return &run->waits_by_node;
+    if (!run->has_waits)
+        run->has_waits = ar_waits_build_with(&run->waits, f->p, &f->totals, run->waiting) == AR_OK;
+    return run->has_waits ? &run->waits : NULL;
+}
+
+const struct ar_waits *ar_run_waits_by_node(struct ar_run *run)
+{
+    struct ar_form *f = folded_of(run);
+
+    if (f && !run->has_waits_by_node)
+        run->has_waits_by_node =
+            ar_waits_build_by_node(&run->waits_by_node, f->p, &f->totals) == AR_OK;
+    return f && run->has_waits_by_node ? &run->waits_by_node : NULL;
+}
+
+const struct ar_child_waits *ar_run_child_waits(struct ar_run *run)
+{
+    struct ar_form *f = folded_of(run);
+
+    if (f && !run->has_child_waits)
+        run->has_child_waits = ar_child_waits_build(&run->child_waits, f->p, &f->totals) == AR_OK;
+    return f && run->has_child_waits ? &run->child_waits : NULL;
+}
+
+/* A line has the waits of its own nodes: these are known by node only. */
+static enum ar_status open_mpi(struct ar_run *run, struct ar_form *f)
+{
+    const struct ar_wanted *wanted = run->choice.wanted;
+    bool is_part = wanted && wanted->text;
+    const struct ar_waits *w = is_part ? ar_run_waits_by_node(run) : ar_run_waits(run);
+
+    if (!w || ar_mpi_open(&run->mpi, f->p, &f->totals) < 0)
+        return AR_NOMEM;
+    ar_mpi_use_waits(&run->mpi, w);
+    if (!is_part || ar_mpi_choose(&run->mpi, wanted) == AR_OK)
+        return AR_OK;
+    ar_mpi_close(&run->mpi);
+    return AR_NOMEM;
+}
+
+const struct ar_mpi *ar_run_mpi(struct ar_run *run)
+{
+    struct ar_form *f = folded_of(run);
+
+    if (f && !run->has_mpi)
+        run->has_mpi = open_mpi(run, f) == AR_OK;
+    return f && run->has_mpi ? &run->mpi : NULL;
+}
+
+const struct ar_efficiencies *ar_run_efficiencies(struct ar_run *run)
+{
+    const struct ar_by_function *f = ar_run_functions(run, AR_FORM_FOLDED);
+    const struct ar_waits *w = f ? ar_run_waits_by_node(run) : NULL;
+
+    if (w && !run->has_efficiencies)
+        run->has_efficiencies = ar_efficiencies_build(&run->efficiencies, f, w) == AR_OK;
+    return w && run->has_efficiencies ? &run->efficiencies : NULL;
+}
+
+const struct ar_findings *ar_run_findings(struct ar_run *run)
+{
+    const struct ar_mpi *m = ar_run_mpi(run);
+
+    if (m && !run->has_findings)
+        run->has_findings = ar_findings_find(&run->findings, ar_run_profile(run, AR_FORM_FOLDED), m,
+                                             ar_run_waits(run), run->choice.path) == AR_OK;
+    return m && run->has_findings ? &run->findings : NULL;
+}
+
+struct ar_shares *ar_run_shares(struct ar_run *run)
+{
+    const struct ar_by_function *f = ar_run_functions(run, AR_FORM_FOLDED);
+
+    if (f && !run->has_shares)
+        run->has_shares = ar_shares_open(&run->shares, f) == AR_OK;
+    return f && run->has_shares ? &run->shares : NULL;
+}
+
+struct ar_own_time *ar_run_own_time(struct ar_run *run)
+{
+    struct ar_form *f = folded_of(run);
+
+    if (f && !run->has_own_time)
+        run->has_own_time = ar_own_time_open(&run->own_time, f->p, &f->totals) == AR_OK;
+    return f && run->has_own_time ? &run->own_time : NULL;
+}
