@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything but nodes and what is said of them, by merging a copy that has none. */
-static enum ar_status copy_tables(struct ar_profile *out, const struct ar_profile *p)
+/* Everything but nodes and what is said of them. */
+static enum ar_status copy_dimensions(struct ar_profile *out, const struct ar_profile *p)
 {
-    struct ar_profile tables = *p;
+    const struct ar_profile bare = ar_profile_without_values(p);
 
-    tables.n_nodes = 1;
-    for (int m = 0; m < AR_N_METRICS; m++)
-        tables.metrics[m].n_values = tables.packed[m].n_rows = 0;
-    tables.n_comms = tables.n_traffic = tables.n_completed = tables.n_streams = 0;
-    tables.writer = NULL;
-    return ar_profile_merge(out, &tables);
+    return ar_profile_merge(out, &bare);
 }
 
 /* Pairs of callers have no lines, and an import below them is not told from its parts. */
@@ -33,6 +28,7 @@ struct folding {
     const struct ar_profile *p;
     uint32_t *ids;      /* what a node became */
     uint32_t *comms;    /* what a communicator became */
+    uint32_t *strings;  /* what a text became */
     bool *within;       /* part of the node above it, whose time has it already */
     uint32_t import_id; /* the function that stands for the import system */
 };
@@ -65,30 +61,45 @@ static enum ar_status fold_node(struct folding *f, uint32_t i)
     return ar_profile_node(f->out, node, &f->ids[i]);
 }
 
-static enum ar_status fold_values(struct folding *f)
+/* Those that have what they called are within the node above already; others are added to it. */
+static enum ar_status fold_metric(struct folding *f, unsigned metric)
 {
-    for (int m = 0; m < AR_N_METRICS; m++)
-        for (size_t i = 0; i < f->p->metrics[m].n_values; i++) {
-            struct ar_value value = f->p->metrics[m].values[i];
+    const struct ar_metric *m = &f->p->metrics[metric];
+    bool is_exclusive = ar_profile_metric(f->p, metric)->scope == AR_SCOPE_EXCLUSIVE;
 
-            if (f->within[value.node])
-                continue;
-            value.node = f->ids[value.node];
-            if (ar_profile_value(f->out, (enum ar_metric_id)m, value) < 0)
-                return AR_NOMEM;
-        }
+    for (size_t i = 0; i < m->n_values; i++) {
+        struct ar_value value = m->values[i];
+
+        if (f->within[value.node] && !is_exclusive)
+            continue;
+        value.node = f->ids[value.node];
+        if (ar_profile_value(f->out, metric, value) < 0)
+            return AR_NOMEM;
+    }
     return AR_OK;
 }
 
-/* How many rows of the profile that has the values a node stands for; a selection shows another's. */
-static uint32_t n_rows_of(const struct ar_profile *p, uint32_t node)
+static enum ar_status fold_values(struct folding *f)
 {
-    return p->rows_of ? p->first_of_node[node + 1] - p->first_of_node[node] : 1;
+    enum ar_status status = AR_OK;
+
+    for (unsigned m = 0; m < ar_profile_n_metrics(f->p) && status == AR_OK; m++)
+        status = fold_metric(f, m);
+    return status;
 }
 
-static uint32_t row_of(const struct ar_profile *p, uint32_t node, uint32_t i)
+/* How many rows of the profile that has the values a node stands for; a selection shows another's. */
+static uint32_t n_rows_of(const struct ar_profile *p, enum ar_row_list_id list, uint32_t node)
 {
-    return p->rows_of ? p->nodes_of_row[p->first_of_node[node] + i] : node;
+    const uint32_t *first = p->rows[list].first;
+
+    return p->rows_of ? first[node + 1] - first[node] : 1;
+}
+
+static uint32_t row_of(const struct ar_profile *p, enum ar_row_list_id list, uint32_t node,
+                       uint32_t i)
+{
+    return p->rows_of ? p->rows[list].nodes[p->rows[list].first[node] + i] : node;
 }
 
 static enum ar_status keep_locations(struct folding *f)
@@ -105,30 +116,40 @@ static enum ar_status keep_locations(struct folding *f)
 }
 
 /* Which nodes make up which: by counting, in their order. */
-static enum ar_status fold_rows(struct folding *f)
+static enum ar_status list_rows(struct folding *f, enum ar_row_list_id list)
 {
+    bool has_all = list == AR_ROWS_EXCLUSIVE;
     uint32_t *first = calloc(f->out->n_nodes + 2, sizeof *first), *nodes;
     size_t n_rows = 0;
 
-    f->out->first_of_node = first;
+    f->out->rows[list].first = first;
     for (uint32_t i = 0; i < f->p->n_nodes && first; i++)
-        if (!f->within[i]) {
-            first[f->ids[i] + 1] += n_rows_of(f->p, i);
-            n_rows += n_rows_of(f->p, i);
+        if (has_all || !f->within[i]) {
+            first[f->ids[i] + 1] += n_rows_of(f->p, list, i);
+            n_rows += n_rows_of(f->p, list, i);
         }
-    f->out->nodes_of_row = nodes = malloc((n_rows + 1) * sizeof *nodes);
-    if (!first || !nodes || keep_locations(f) < 0)
+    f->out->rows[list].nodes = nodes = malloc((n_rows + 1) * sizeof *nodes);
+    if (!first || !nodes)
         return AR_NOMEM;
     for (size_t i = 0; i < f->out->n_nodes; i++)
         first[i + 1] += first[i];
     /* Each is put at its beginning, which moves on; then all are moved back by one. */
     for (uint32_t i = 0; i < f->p->n_nodes; i++)
-        for (uint32_t k = 0; !f->within[i] && k < n_rows_of(f->p, i); k++)
-            nodes[first[f->ids[i]]++] = row_of(f->p, i, k);
+        for (uint32_t k = 0; (has_all || !f->within[i]) && k < n_rows_of(f->p, list, i); k++)
+            nodes[first[f->ids[i]]++] = row_of(f->p, list, i, k);
     memmove(first + 1, first, f->out->n_nodes * sizeof *first);
     first[0] = 0;
-    f->out->rows_of = f->p->rows_of ? f->p->rows_of : f->p;
     return AR_OK;
+}
+
+static enum ar_status fold_rows(struct folding *f)
+{
+    enum ar_status status = list_rows(f, AR_ROWS_SHOWN);
+
+    if (status == AR_OK && ar_profile_has_exclusive(f->p))
+        status = list_rows(f, AR_ROWS_EXCLUSIVE);
+    f->out->rows_of = f->p->rows_of ? f->p->rows_of : f->p;
+    return status == AR_OK ? keep_locations(f) : status;
 }
 
 /* Those that were told apart only by the place that made them may become one. */
@@ -145,25 +166,12 @@ static enum ar_status fold_comms(struct folding *f)
     return AR_OK;
 }
 
-static enum ar_status fold_messages(struct folding *f)
+static enum ar_status fold_tables(struct folding *f)
 {
-    for (size_t i = 0; i < f->p->n_traffic; i++) {
-        struct ar_traffic traffic = f->p->traffic[i];
+    const struct ar_role_maps maps = {
+        .to = {[AR_ROLE_STRING] = f->strings, [AR_ROLE_NODE] = f->ids, [AR_ROLE_COMM] = f->comms}};
 
-        traffic.node = f->ids[traffic.node];
-        traffic.comm = traffic.comm ? f->comms[traffic.comm - 1] + 1 : 0;
-        if (ar_profile_traffic(f->out, traffic) < 0)
-            return AR_NOMEM;
-    }
-    for (size_t i = 0; i < f->p->n_completed; i++) {
-        struct ar_completed completed = f->p->completed[i];
-
-        completed.node = f->ids[completed.node];
-        completed.posted = f->ids[completed.posted];
-        if (ar_profile_completed(f->out, completed) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
+    return ar_profile_add_tables(f->out, f->p, &maps);
 }
 
 /* Of a packed run the bytes are those of its file, which the result shows rows of, too. */
@@ -192,7 +200,7 @@ static void fold_stacks(struct folding *f)
 static enum ar_status fold_all(struct folding *f)
 {
     struct ar_function import = {.kind = AR_FUNCTION_IMPORT};
-    enum ar_status status = copy_tables(f->out, f->p);
+    enum ar_status status = copy_dimensions(f->out, f->p);
 
     if (status == AR_OK)
         status = ar_profile_string(f->out, (struct ar_str){"(import)", 8}, &import.name);
@@ -201,11 +209,13 @@ static enum ar_status fold_all(struct folding *f)
     f->ids[0] = 0;
     for (uint32_t i = 1; i < f->p->n_nodes && status == AR_OK; i++)
         status = fold_node(f, i);
+    if (status == AR_OK)
+        status = ar_profile_find_strings(f->out, f->p, f->strings);
     if (status < 0)
         return status;
     fold_stacks(f);
     if ((f->p->file || f->p->rows_of ? fold_rows(f) : fold_values(f)) < 0 || fold_comms(f) < 0 ||
-        fold_messages(f) < 0 || fold_streams(f) < 0)
+        fold_tables(f) < 0 || fold_streams(f) < 0)
         return AR_NOMEM;
     return ar_profile_sort(f->out);
 }
@@ -217,16 +227,18 @@ enum ar_status ar_fold(struct ar_profile *out, const struct ar_profile *p)
         .p = p,
         .ids = calloc(p->n_nodes + 1, sizeof *f.ids),
         .comms = malloc((p->n_comms + 1) * sizeof *f.comms),
+        .strings = malloc((p->strings.n_strings + 1) * sizeof *f.strings),
         .within = calloc(p->n_nodes + 1, sizeof *f.within),
     };
     enum ar_status status = ar_profile_init(out);
 
-    if (!f.ids || !f.comms || !f.within)
+    if (!f.ids || !f.comms || !f.strings || !f.within)
         status = AR_NOMEM;
     if (status == AR_OK)
         status = ar_profile_of_pairs(p) ? copy_all(out, p) : fold_all(&f);
     free(f.ids);
     free(f.comms);
+    free(f.strings);
     free(f.within);
     if (status < 0)
         ar_profile_free(out);

@@ -81,6 +81,7 @@ static struct ar_hang_thread thread_at(const struct ar_profile *p, uint32_t loca
     const struct ar_location *at = &p->locations[location];
     uint32_t node = at->current - 1, call = find_call(p, node);
     bool is_running = p->processes[at->process].state == AR_PROCESS_RUNNING;
+    const struct ar_open_call *open = ar_profile_open_call(p, location);
     struct ar_hang_thread thread = {.process = at->process,
                                     .location = location,
                                     .node = node,
@@ -90,7 +91,7 @@ static struct ar_hang_thread thread_at(const struct ar_profile *p, uint32_t loca
                                     .peer = AR_NO_ID,
                                     .turn = AR_NO_ID,
                                     .beside = AR_NO_ID,
-                                    .open = at->open};
+                                    .open = open ? *open : (struct ar_open_call){0}};
 
     thread.waits = call != AR_NO_ID && (!is_running || thread.still_ns >= LEAST_NS);
     return thread;
@@ -203,8 +204,8 @@ static bool is_world(const struct ar_profile *p, uint32_t comm)
 static void take_members(struct ar_hang *out, const struct ar_profile *p)
 {
     for (size_t i = 0; i < p->n_members; i++)
-        if (p->members[i].process < p->n_roots)
-            out->members[out->n_members++] = p->members[i];
+        if (ar_members_at(p, i)->process < p->n_roots)
+            out->members[out->n_members++] = *ar_members_at(p, i);
 }
 
 /* All ranks are members of the world, also one that has not recorded it. `is_there` has room for all ranks. */

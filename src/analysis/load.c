@@ -125,7 +125,7 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
         stamp_now(&live);
     status = ar_profile_add_live(p, &live, signs ? ar_signs_ticks(signs, live.header) : 0, err);
     if (find && status == AR_OK && p->n_processes > n_before)
-        find->n_paths_left_out = p->processes[p->n_processes - 1].n_lost[AR_LOST_NODES] -
+        find->n_paths_left_out = ar_profile_lost(p, (uint32_t)p->n_processes - 1, AR_LOST_NODES) -
                                  live.header->n_lost[AR_LOST_NODES];
     ar_live_close(&live);
     if (status < 0)

@@ -432,7 +432,7 @@ static enum ar_status add_messages(struct building *b)
     const struct ar_profile *p = b->m->p;
 
     for (size_t i = 0; i < p->n_traffic; i++) {
-        const struct ar_traffic *t = &p->traffic[i];
+        const struct ar_traffic *t = ar_traffic_at(p, i);
 
         if (!b->m->is_chosen[t->node] || (b->by < AR_MPI_BY_COMM && !has_row(b, t->node)))
             continue;
@@ -563,7 +563,7 @@ enum ar_status ar_mpi_requests(const struct ar_mpi *m, struct ar_mpi_request_row
     size_t n_found = 0;
 
     for (size_t i = 0; i < m->p->n_completed && status == AR_OK; i++) {
-        const struct ar_completed *c = &m->p->completed[i];
+        const struct ar_completed *c = ar_completed_at(m->p, i);
         uint32_t id;
 
         if (!m->is_chosen[c->node] && !m->is_chosen[c->posted])
@@ -671,7 +671,7 @@ enum ar_status ar_mpi_pairs(const struct ar_mpi *m, struct ar_mpi_pair **pairs, 
     enum ar_status status = AR_OK;
 
     for (size_t i = 0; i < m->p->n_traffic && status == AR_OK; i++) {
-        const struct ar_traffic *t = &m->p->traffic[i];
+        const struct ar_traffic *t = ar_traffic_at(m->p, i);
         uint32_t rank = m->p->processes[ar_profile_root(m->p, t->location)].world_rank;
 
         if (m->is_chosen[t->node] && is_between_two(m, t, rank))

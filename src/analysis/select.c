@@ -73,8 +73,8 @@ struct selecting {
     bool *in_region;      /* it is a region that was asked for, or in one */
     bool *
         is_listed; /* by function: it fits include or, of kinds that this does not hold for, stays */
-    bool *is_hidden; /* by function: it fits exclude */
-    uint32_t *comms;
+    bool *is_hidden;           /* by function: it fits exclude */
+    uint32_t *comms, *strings; /* what they become */
 };
 
 static bool allocate(struct selecting *w)
@@ -94,9 +94,10 @@ static bool allocate(struct selecting *w)
     w->is_listed = calloc(p->n_functions + 1, sizeof *w->is_listed);
     w->is_hidden = calloc(p->n_functions + 1, sizeof *w->is_hidden);
     w->comms = malloc((p->n_comms + 1) * sizeof *w->comms);
+    w->strings = malloc((p->strings.n_strings + 1) * sizeof *w->strings);
     return w->has_rank && w->process_of && w->location_of && w->processes && w->locations &&
            w->ids && w->below && w->line_above && w->is_own && w->in_region && w->is_listed &&
-           w->is_hidden && w->comms;
+           w->is_hidden && w->comms && w->strings;
 }
 
 static void release(struct selecting *w)
@@ -114,6 +115,7 @@ static void release(struct selecting *w)
     free(w->is_listed);
     free(w->is_hidden);
     free(w->comms);
+    free(w->strings);
 }
 
 /* ---- processes and threads -------------------------------------------------------------------- */
@@ -176,21 +178,17 @@ static enum ar_status choose_threads(struct selecting *w)
                    w->s->thread);
 }
 
-/* Everything but nodes and what is said of them, by merging a copy that has none. */
-static enum ar_status copy_tables(struct selecting *w)
+/* Everything but nodes and what is said of them. */
+static enum ar_status copy_dimensions(struct selecting *w)
 {
-    struct ar_profile tables = *w->p;
+    struct ar_profile bare = ar_profile_without_values(w->p);
 
-    tables.n_nodes = 1;
-    for (int m = 0; m < AR_N_METRICS; m++)
-        tables.metrics[m].n_values = tables.packed[m].n_rows = 0;
-    tables.n_comms = tables.n_traffic = tables.n_completed = tables.n_streams = 0;
-    tables.writer = NULL;
-    tables.processes = w->processes;
-    tables.n_processes = w->n_processes;
-    tables.locations = w->locations;
-    tables.n_locations = w->n_locations;
-    if (ar_profile_merge(w->out, &tables) < 0)
+    bare.processes = w->processes;
+    bare.n_processes = w->n_processes;
+    bare.locations = w->locations;
+    bare.n_locations = w->n_locations;
+    if (ar_profile_merge(w->out, &bare) < 0 ||
+        ar_profile_find_strings(w->out, w->p, w->strings) < 0)
         return AR_NOMEM;
     if (w->out->n_locations != w->n_locations || w->out->n_functions != w->p->n_functions)
         return ar_fail(w->err, AR_BAD, "the same process is in it twice (look at all of it)");
@@ -409,34 +407,80 @@ static bool counts_for_body(const struct selecting *w, uint32_t node)
     return is_outermost_region(w, node) && w->s->regions.n && w->below[node] != w->ids[node];
 }
 
+/* What was measured without what is called below goes to the one node that has the rest of that: */
+static uint32_t owner_of_own(const struct selecting *w, uint32_t node)
+{
+    return counts_for_body(w, node) ? w->below[node] : w->ids[node];
+}
+
+/* Of caller pairs, none is a part of another. */
+static bool is_of_shown(const struct selecting *w, uint32_t node)
+{
+    return w->of_pairs ? w->is_own[node] : w->in_region[node];
+}
+
+typedef void link_fn(void *to, uint32_t node, uint32_t row);
+
+/* Tells to which nodes of `out` a row belongs. */
+static void link_row(const struct selecting *w, enum ar_row_list_id list, uint32_t row,
+                     link_fn *link, void *to)
+{
+    if (list == AR_ROWS_EXCLUSIVE) {
+        if (is_of_shown(w, row))
+            link(to, owner_of_own(w, row), row);
+        return;
+    }
+    if (counts_for_root(w, row))
+        link(to, 0, row);
+    if (row && w->is_own[row])
+        link(to, w->ids[row], row);
+    if (counts_for_body(w, row))
+        link(to, w->below[row], row);
+}
+
+static void count_link(void *list, uint32_t node, uint32_t row)
+{
+    (void)row;
+    ((struct ar_row_list *)list)->first[node + 1]++;
+}
+
+/* Each is put at its beginning, which moves on. */
+static void put_link(void *list, uint32_t node, uint32_t row)
+{
+    struct ar_row_list *l = list;
+
+    l->nodes[l->first[node]++] = row;
+}
+
 /* By counting. */
+static enum ar_status list_rows(struct selecting *w, enum ar_row_list_id id)
+{
+    struct ar_row_list *list = &w->out->rows[id];
+    size_t n_nodes = w->out->n_nodes;
+
+    list->first = calloc(n_nodes + 2, sizeof *list->first);
+    list->nodes = malloc((3 * w->p->n_nodes + 1) * sizeof *list->nodes);
+    if (!list->first || !list->nodes)
+        return AR_NOMEM;
+    for (uint32_t i = 0; i < w->p->n_nodes; i++)
+        link_row(w, id, i, count_link, list);
+    for (size_t i = 0; i < n_nodes; i++)
+        list->first[i + 1] += list->first[i];
+    for (uint32_t i = 0; i < w->p->n_nodes; i++)
+        link_row(w, id, i, put_link, list);
+    memmove(list->first + 1, list->first, n_nodes * sizeof *list->first);
+    list->first[0] = 0;
+    return AR_OK;
+}
+
 static enum ar_status link_rows(struct selecting *w)
 {
-    uint32_t *first = calloc(w->out->n_nodes + 2, sizeof *first);
-    uint32_t *nodes = malloc((3 * w->p->n_nodes + 1) * sizeof *nodes);
+    enum ar_status status = list_rows(w, AR_ROWS_SHOWN);
 
-    w->out->first_of_node = first;
-    w->out->nodes_of_row = nodes;
-    if (!first || !nodes)
-        return AR_NOMEM;
-    for (uint32_t i = 0; i < w->p->n_nodes; i++) {
-        first[1] += counts_for_root(w, i);
-        first[w->ids[i] + 1] += i && w->is_own[i];
-        first[w->below[i] + 1] += counts_for_body(w, i);
-    }
-    for (size_t i = 0; i < w->out->n_nodes; i++)
-        first[i + 1] += first[i];
-    /* Each is put at its beginning, which moves on; then all are moved back by one. */
-    for (uint32_t i = 0; i < w->p->n_nodes; i++) {
-        if (counts_for_root(w, i))
-            nodes[first[0]++] = i;
-        if (i && w->is_own[i])
-            nodes[first[w->ids[i]]++] = i;
-        if (counts_for_body(w, i))
-            nodes[first[w->below[i]]++] = i;
-    }
-    memmove(first + 1, first, w->out->n_nodes * sizeof *first);
-    first[0] = 0;
+    if (status == AR_OK && ar_profile_has_exclusive(w->p))
+        status = list_rows(w, AR_ROWS_EXCLUSIVE);
+    if (status < 0)
+        return status;
     w->out->rows_of = w->p;
     if (w->n_locations != w->p->n_locations) {
         w->out->location_of = w->location_of;
@@ -466,35 +510,25 @@ static enum ar_status keep_comms(struct selecting *w)
     return AR_OK;
 }
 
-static enum ar_status keep_traffic(struct selecting *w)
+/* What happened at a node that is not shown is not told. */
+static enum ar_status keep_tables(struct selecting *w)
 {
-    for (size_t i = 0; i < w->p->n_traffic; i++) {
-        struct ar_traffic traffic = w->p->traffic[i];
-        bool is_left = w->is_own[traffic.node];
+    uint32_t *nodes = malloc((w->p->n_nodes + 1) * sizeof *nodes);
+    const struct ar_role_maps maps = {.to = {[AR_ROLE_STRING] = w->strings,
+                                             [AR_ROLE_NODE] = nodes,
+                                             [AR_ROLE_PROCESS] = w->process_of,
+                                             [AR_ROLE_LOCATION] = w->out->location_of,
+                                             [AR_ROLE_COMM] = w->comms}};
 
-        traffic.node = w->ids[traffic.node];
-        traffic.location = location_at(w, traffic.location);
-        traffic.comm = traffic.comm ? w->comms[traffic.comm - 1] + 1 : 0;
-        if (is_left && traffic.location != AR_NO_ID && ar_profile_traffic(w->out, traffic) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
-}
+    if (!nodes)
+        return AR_NOMEM;
+    for (size_t i = 0; i < w->p->n_nodes; i++)
+        nodes[i] = w->is_own[i] ? w->ids[i] : AR_NO_ID;
 
-static enum ar_status keep_completed(struct selecting *w)
-{
-    for (size_t i = 0; i < w->p->n_completed; i++) {
-        struct ar_completed completed = w->p->completed[i];
-        bool is_left = w->is_own[completed.node] && w->is_own[completed.posted];
+    enum ar_status status = ar_profile_add_tables(w->out, w->p, &maps);
 
-        completed.node = w->ids[completed.node];
-        completed.posted = w->ids[completed.posted];
-        completed.location = location_at(w, completed.location);
-        if (is_left && completed.location != AR_NO_ID &&
-            ar_profile_completed(w->out, completed) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
+    free(nodes);
+    return status;
 }
 
 /* Who waited for whom is asked of all ranks or not at all: synchronising calls are left out. */
@@ -502,11 +536,7 @@ static enum ar_status keep_messages(struct selecting *w)
 {
     enum ar_status status = keep_comms(w);
 
-    if (status == AR_OK)
-        status = keep_traffic(w);
-    if (status == AR_OK)
-        status = keep_completed(w);
-    return status;
+    return status == AR_OK ? keep_tables(w) : status;
 }
 
 static void keep_stacks(struct selecting *w)
@@ -564,7 +594,7 @@ static enum ar_status choose(struct selecting *w)
 
 static enum ar_status make(struct selecting *w)
 {
-    enum ar_status status = copy_tables(w);
+    enum ar_status status = copy_dimensions(w);
 
     if (status == AR_OK)
         status = place_nodes(w);

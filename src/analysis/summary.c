@@ -76,9 +76,9 @@ void ar_summary_forget_values(struct ar_summary *s)
     ar_profile_free(&s->whole);
     s->whole = (struct ar_profile){0};
     s->p.rows_of = NULL;
-    for (int m = 0; m < AR_N_METRICS; m++) {
+    for (unsigned m = 0; m < ar_profile_n_metrics(&s->p); m++) {
         free(s->p.metrics[m].values);
-        s->p.metrics[m] = (struct ar_metric){.sorted = true};
+        s->p.metrics[m] = (struct ar_metric){.own = s->p.metrics[m].own, .sorted = true};
     }
     s->has_values = false;
 }

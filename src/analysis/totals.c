@@ -427,8 +427,6 @@ const char *const ar_overhead_names[AR_N_OVERHEADS] = {
 
 static void add_process(struct ar_totals *t, const struct ar_process *process)
 {
-    for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        t->n_lost[loss] += process->n_lost[loss];
     t->overhead_ns += process->overhead_ns;
     for (int reason = 0; reason < AR_N_OVERHEADS; reason++)
         t->overheads_ns[reason] += process->overheads_ns[reason];
@@ -443,6 +441,8 @@ static void sum_processes(struct ar_totals *t, const struct ar_profile *p)
         roots_ns += i < p->n_roots ? (double)p->processes[i].wall_ns : 0;
         add_process(t, &p->processes[i]);
     }
+    for (int loss = 0; loss < AR_N_LOSSES; loss++)
+        t->n_lost[loss] = ar_profile_lost(p, AR_NO_ID, (enum ar_live_loss)loss);
     if (p->n_roots)
         t->mean_wall_ns = roots_ns / (double)p->n_roots;
     if (wall_ns > 0)

@@ -72,7 +72,7 @@ static bool is_rank(uint32_t peer)
 static enum ar_status find_ranks(struct ar_partners *all)
 {
     for (size_t i = 0; i < all->p->n_traffic; i++) {
-        const struct ar_traffic *t = &all->p->traffic[i];
+        const struct ar_traffic *t = ar_traffic_at(all->p, i);
 
         if (t->comm && is_rank(t->peer) && is_rank(t->world_peer) &&
             ar_idmap_put(&all->ranks, rank_key(t->comm, t->world_peer), t->peer) < 0)

@@ -371,8 +371,7 @@ static enum ar_status build(struct ar_waits *out, struct ar_profile *p, const st
     struct analysis a = {.p = p, .t = t, .out = out, .of = of};
     enum ar_status status = ar_profile_sort(p);
 
-    for (size_t i = 0; i < p->n_processes; i++)
-        out->n_lost += p->processes[i].n_lost[AR_LOST_SYNCS];
+    out->n_lost = ar_profile_lost(p, AR_NO_ID, AR_LOST_SYNCS);
     if (status == AR_OK) {
         status = ar_call_order_open(&a.order, p);
         if (status == AR_OK)

@@ -24,38 +24,28 @@ static const char usage[] =
     "                     written: one line, and status 2 if one does not\n"
     "  -h, --help         show this help\n";
 
-static const struct {
-    const char *name, *text;
-} losses[AR_N_LOSSES] = {
-    [AR_LOST_NODES] = {"nodes", "calls without room of their own (their time is their caller's)"},
-    [AR_LOST_FUNCTIONS] = {"functions", "functions without room"},
-    [AR_LOST_THREADS] = {"threads", "threads that were not recorded"},
-    [AR_LOST_FRAMES] = {"frames", "returns that were inferred"},
-    [AR_LOST_REGIONS] = {"regions", "ends of regions that were not open"},
-    [AR_LOST_PROCESSES] = {"processes", "child processes that were not recorded"},
-    [AR_LOST_TRAFFIC] = {"traffic",
-                         "messages that are not told apart by peer, size and communicator"},
-    [AR_LOST_REQUESTS] = {"requests", "requests that were not followed to their end"},
-    [AR_LOST_SYNCS] = {"syncs",
-                       "calls that synchronise ranks of which nothing is known but their time"},
-    [AR_LOST_COMMS] = {"communicators", "communicators that are not told apart from others"},
+static const char *const loss_texts[AR_N_LOSSES] = {
+    [AR_LOST_NODES] = "calls without room of their own (their time is their caller's)",
+    [AR_LOST_FUNCTIONS] = "functions without room",
+    [AR_LOST_THREADS] = "threads that were not recorded",
+    [AR_LOST_FRAMES] = "returns that were inferred",
+    [AR_LOST_REGIONS] = "ends of regions that were not open",
+    [AR_LOST_PROCESSES] = "child processes that were not recorded",
+    [AR_LOST_TRAFFIC] = "messages that are not told apart by peer, size and communicator",
+    [AR_LOST_REQUESTS] = "requests that were not followed to their end",
+    [AR_LOST_SYNCS] = "calls that synchronise ranks of which nothing is known but their time",
+    [AR_LOST_COMMS] = "communicators that are not told apart from others",
+    [AR_LOST_METRICS] = "metrics that there was no room for",
+    [AR_LOST_TABLES] = "tables that there was no room for",
+    [AR_LOST_SECTIONS] = "parts of files that only a newer allranks can read",
 };
 
 static size_t n_values(const struct ar_profile *p)
 {
     size_t n = 0;
 
-    for (int m = 0; m < AR_N_METRICS; m++)
+    for (unsigned m = 0; m < ar_profile_n_metrics(p); m++)
         n += p->metrics[m].n_values + p->packed[m].n_values;
-    return n;
-}
-
-static uint64_t n_lost(const struct ar_profile *p, int loss)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < p->n_processes; i++)
-        n += p->processes[i].n_lost[loss];
     return n;
 }
 
@@ -122,17 +112,25 @@ static void print_processes(const struct ar_profile *p)
     }
 }
 
+static void print_loss(uint64_t n, const char *text, bool *any)
+{
+    if (n)
+        ar_print(*any ? "lost       %s %s\n" : "\nlost       %s %s\n", ar_show_count(n), text);
+    *any = *any || n;
+}
+
 static void print_losses(const struct ar_profile *p)
 {
+    uint64_t n_others = ar_profile_lost_in_all(p, AR_NO_ID);
     bool any = false;
 
-    for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        if (n_lost(p, loss)) {
-            ar_print(
-                any ? "lost       %s %s\n" : "\nlost       %s %s\n", ar_show_count(n_lost(p, loss)),
-                losses[loss].text ? losses[loss].text : "of a kind this version does not know");
-            any = true;
-        }
+    for (int loss = 0; loss < AR_N_LOSSES; loss++) {
+        uint64_t n = ar_profile_lost(p, AR_NO_ID, (enum ar_live_loss)loss);
+
+        print_loss(n, loss_texts[loss], &any);
+        n_others -= n;
+    }
+    print_loss(n_others, "of a kind this version does not know", &any);
     if (!any)
         ar_print("\nlost       nothing\n");
 }
@@ -296,8 +294,9 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
     ar_json_overheads(j, process->overheads_ns);
     ar_json_open(j, "lost", '{');
     for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        if (losses[loss].name)
-            ar_json_integer(j, losses[loss].name, process->n_lost[loss]);
+        if (ar_loss_name((enum ar_live_loss)loss))
+            ar_json_integer(j, ar_loss_name((enum ar_live_loss)loss),
+                            ar_profile_lost(p, i, (enum ar_live_loss)loss));
     ar_json_close(j, '}');
     ar_json_close(j, '}');
 }

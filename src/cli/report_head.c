@@ -96,15 +96,6 @@ static size_t print_versions(const struct ar_report *r)
 
 /* ---- what it cost, and what is not there ------------------------------------------------------ */
 
-static uint64_t n_lost_in_all(const struct ar_report *r)
-{
-    uint64_t n = 0;
-
-    for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        n += r->t->n_lost[loss];
-    return n;
-}
-
 static size_t n_unfinished(const struct ar_profile *p)
 {
     size_t n = 0;
@@ -122,7 +113,7 @@ static size_t print_costs(const struct ar_report *r)
         r->t->mean_wall_ns > 0 ? 100 * r->t->mpi_ns / r->t->mean_wall_ns : 0);
     if (r->t->overhead_ns)
         add(&line, "   overhead %s", ar_show_share(r->t->overhead));
-    add(&line, "   dropped %s", ar_show_count(n_lost_in_all(r)));
+    add(&line, "   dropped %s", ar_show_count(ar_profile_lost_in_all(r->p, AR_NO_ID)));
     if (n_unfinished(r->p))
         add(&line, "   unfinished %zu", n_unfinished(r->p));
     return print_line(&line);

@@ -136,7 +136,7 @@ static void put_nonblocking(struct ar_json *j, const struct ar_profile *p)
 {
     ar_json_open(j, "nonblocking", '[');
     for (size_t i = 0; i < p->n_completed; i++) {
-        const struct ar_completed *c = &p->completed[i];
+        const struct ar_completed *c = ar_completed_at(p, i);
 
         ar_json_open(j, NULL, '{');
         put_call(j, p, c->node);

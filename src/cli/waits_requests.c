@@ -36,8 +36,8 @@ void ar_print_hidden(const struct ar_profile *p, const bool *of, const char *pat
     struct requests sum = {0};
 
     for (size_t i = 0; i < p->n_completed; i++)
-        if (is_wanted(p, of, &p->completed[i]))
-            add(&sum, &p->completed[i]);
+        if (is_wanted(p, of, ar_completed_at(p, i)))
+            add(&sum, ar_completed_at(p, i));
     if (!sum.n)
         return;
     ar_print("\n%s, %s in flight: %s of that hidden behind other work\n",
@@ -108,7 +108,7 @@ void ar_print_requests(const struct ar_profile *p, const bool *of, const struct 
            n_label = n_columns > NUMBER_COLUMNS + 20 ? n_columns - NUMBER_COLUMNS : 20;
 
     for (size_t i = 0; i < p->n_completed; i++) {
-        const struct ar_completed *c = &p->completed[i];
+        const struct ar_completed *c = ar_completed_at(p, i);
         struct requests *sum = is_wanted(p, of, c) && is_completed_at(p, c, site)
                                    ? requests_of(&all, &n, &cap, p, c->posted)
                                    : NULL;

@@ -58,14 +58,13 @@ struct reading {
     size_t n_threads;
     double ns_per_tick;
     uint64_t now_ticks;
-    uint64_t n_left_out;
+    uint64_t n_lost[AR_N_LOSSES]; /* besides what the file says */
     struct ar_estimates estimates;
     double overheads_ns[AR_N_OVERHEADS];
     bool is_child;                  /* what it says about the run has been said */
     struct ar_str program, command; /* what it was started as, in short and in full */
     struct source_comm *comms;      /* from 1 */
     size_t n_comms, cap_comms;
-    uint64_t n_traffic_left_out, n_requests_left_out, n_syncs_left_out;
 };
 
 static const char *record_text(const struct ar_record *record)
@@ -272,7 +271,6 @@ static enum ar_status add_process(struct reading *r, uint32_t *id)
             r->now_ticks > h->start.ticks ? nanoseconds(r, r->now_ticks - h->start.ticks) : 0,
     };
 
-    memcpy(process.n_lost, h->n_lost, sizeof process.n_lost);
     memcpy(process.clock_links, h->clock_links, sizeof process.clock_links);
     if (ar_profile_string(r->p, (struct ar_str){h->host, strlen(h->host)}, &process.host) < 0 ||
         ar_profile_string(r->p, r->command, &process.command) < 0)
@@ -545,7 +543,7 @@ static enum ar_status add_inner_node(struct reading *r, const struct ar_node *no
     if (!node->key && r->is_child) /* a node of its parent's */
         return AR_OK;
     if (id_of(parent) == AR_NO_ID || function == 0 || function > r->n_functions) {
-        r->n_left_out++;
+        r->n_lost[AR_LOST_NODES]++;
         return AR_OK;
     }
     if (id_of(parent) == OURS || kind_of(r, node) == AR_FUNCTION_OURS) {
@@ -623,11 +621,11 @@ static enum ar_status add_traffic(struct reading *r, const uint64_t *words, uint
     };
 
     if (traffic.node == AR_NO_ID || traffic.size_class >= AR_N_SIZE_CLASSES) {
-        r->n_traffic_left_out += traffic.n_out + traffic.n_in;
+        r->n_lost[AR_LOST_TRAFFIC] += traffic.n_out + traffic.n_in;
         return AR_OK;
     }
     traffic.comm = traffic.comm && traffic.comm <= r->n_comms ? r->comms[traffic.comm].id + 1 : 0;
-    return ar_profile_traffic(r->p, traffic);
+    return ar_profile_add_row(r->p, AR_TABLE_MESSAGES, &traffic);
 }
 
 static enum ar_status add_completed(struct reading *r, const uint64_t *words, uint32_t location)
@@ -643,10 +641,10 @@ static enum ar_status add_completed(struct reading *r, const uint64_t *words, ui
     };
 
     if (completed.node == AR_NO_ID || completed.posted == AR_NO_ID) {
-        r->n_requests_left_out += completed.n;
+        r->n_lost[AR_LOST_REQUESTS] += completed.n;
         return AR_OK;
     }
-    return ar_profile_completed(r->p, completed);
+    return ar_profile_add_row(r->p, AR_TABLE_REQUESTS, &completed);
 }
 
 /*
@@ -740,7 +738,7 @@ static enum ar_status add_sync(struct reading *r, const struct ar_sync *sync, ui
     struct ar_profile_part parts[AR_MOST_PARTS];
 
     if (!is_sound_sync(r, sync)) {
-        r->n_syncs_left_out++;
+        r->n_lost[AR_LOST_SYNCS]++;
         return AR_OK;
     }
 
@@ -783,7 +781,7 @@ static enum ar_status read_stream(struct reading *r, const struct ar_extent *e, 
         if (sync->exit_ticks >= *latest)
             status = add_sync(r, sync, location);
         else
-            r->n_syncs_left_out++;
+            r->n_lost[AR_LOST_SYNCS]++;
         *latest = sync->exit_ticks > *latest ? sync->exit_ticks : *latest;
         at += n_bytes;
         n_left -= n_bytes;
@@ -839,7 +837,7 @@ static enum ar_status add_members(struct reading *r, uint32_t process)
                                    .n_calls = r->comms[i].n_calls};
 
         if (facts->identity && (uint64_t)facts->size + facts->remote_size > 1 &&
-            member.rank != AR_NO_ID && ar_profile_member(r->p, member) < 0)
+            member.rank != AR_NO_ID && ar_profile_add_row(r->p, AR_TABLE_MEMBERS, &member) < 0)
             return AR_NOMEM;
     }
     return AR_OK;
@@ -858,11 +856,12 @@ static uint32_t skip_ours(const struct reading *r, uint32_t ref)
     return ref;
 }
 
-static struct ar_open_call open_call(const struct reading *r, const struct ar_live_call *call)
+static enum ar_status note_open_call(struct reading *r, uint32_t location,
+                                     const struct ar_live_call *call)
 {
     uint32_t comm = call->comm <= r->n_comms ? call->comm : 0;
-
-    return (struct ar_open_call){
+    struct ar_open_call open = {
+        .location = location,
         .kind = call->kind < AR_N_SYNC_KINDS ? call->kind : AR_SYNC_UNKNOWN,
         .flags = call->flags,
         .n_requests = call->n_requests,
@@ -870,6 +869,8 @@ static struct ar_open_call open_call(const struct reading *r, const struct ar_li
         .sequence = call->sequence,
         .peer = call->peer,
     };
+
+    return open.kind == AR_SYNC_NONE ? AR_OK : ar_profile_add_row(r->p, AR_TABLE_OPEN_CALLS, &open);
 }
 
 static enum ar_status note_current(struct reading *r, const struct ar_live_thread *thread)
@@ -884,9 +885,8 @@ static enum ar_status note_current(struct reading *r, const struct ar_live_threa
     if (id == AR_NO_ID || id == OURS)
         return AR_OK;
     r->p->locations[location].current = id + 1;
-    if (thread->call.node_ref == thread->current_ref)
-        r->p->locations[location].open = open_call(r, &thread->call);
-    return AR_OK;
+    return thread->call.node_ref == thread->current_ref ? note_open_call(r, location, &thread->call)
+                                                        : AR_OK;
 }
 
 /*
@@ -922,15 +922,20 @@ static void take_overheads(struct reading *r, struct ar_process *process)
     }
 }
 
-static void finish_process(struct reading *r, uint32_t process)
+static enum ar_status finish_process(struct reading *r, uint32_t process)
 {
+    enum ar_status status = AR_OK;
+
     take_overheads(r, &r->p->processes[process]);
-    r->p->processes[process].n_lost[AR_LOST_NODES] += r->n_left_out;
-    r->p->processes[process].n_lost[AR_LOST_SYNCS] += r->n_syncs_left_out;
     if (r->p->processes[process].state == AR_PROCESS_RUNNING)
-        return; /* messages that came after the nodes were copied are not lost, but later */
-    r->p->processes[process].n_lost[AR_LOST_TRAFFIC] += r->n_traffic_left_out;
-    r->p->processes[process].n_lost[AR_LOST_REQUESTS] += r->n_requests_left_out;
+        /* Messages that came after the nodes were copied are not lost, but later. */
+        r->n_lost[AR_LOST_TRAFFIC] = r->n_lost[AR_LOST_REQUESTS] = 0;
+    for (int what = 0; what < AR_N_LIVE_LOSSES; what++)
+        r->n_lost[what] += r->live->header->n_lost[what];
+    for (int what = 0; what < AR_N_LOSSES && status == AR_OK; what++)
+        if (ar_loss_name((enum ar_live_loss)what))
+            status = ar_profile_lose(r->p, process, (enum ar_live_loss)what, r->n_lost[what]);
+    return status;
 }
 
 /*
@@ -987,9 +992,7 @@ static enum ar_status read_tree(struct reading *r, uint32_t process)
         status = add_members(r, process);
     if (status == AR_OK && r->live->header->state == AR_LIVE_RUNNING)
         status = each_thread(r, note_current);
-    if (status == AR_OK)
-        finish_process(r, process);
-    return status;
+    return status == AR_OK ? finish_process(r, process) : status;
 }
 
 enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,

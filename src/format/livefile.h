@@ -38,6 +38,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "format/kinds.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,8 +49,6 @@
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
-#define AR_RANK_NONE UINT32_MAX
-
 enum ar_live_state {
     AR_LIVE_RUNNING = 1,
     AR_LIVE_FINISHED = 2, /* the process ended its recording in good order */
@@ -63,45 +62,6 @@ enum ar_live_vote {
     AR_VOTE_NO = 2,
     AR_VOTE_HERE = 3, /* only those that share the directory */
     AR_VOTE_ALL = 4,  /* after AR_VOTE_HERE: all others were heard of */
-};
-
-/* What was not recorded, and why. Each is shown by `allranks info`. */
-enum ar_live_loss {
-    AR_LOST_NODES,     /* calls whose node found no room: their time is their caller's */
-    AR_LOST_FUNCTIONS, /* functions that could not be recorded: their time is their caller's */
-    AR_LOST_THREADS,   /* threads that could not be recorded at all */
-    AR_LOST_FRAMES,    /* returns that had to be inferred */
-    AR_LOST_REGIONS,   /* ends of regions that were not open */
-    AR_LOST_PROCESSES, /* children that could not be recorded */
-    AR_LOST_TRAFFIC,   /* messages that are not told apart by peer, size and communicator */
-    AR_LOST_REQUESTS,  /* requests that could not be followed to their end */
-    AR_LOST_SYNCS,     /* synchronising calls whose record found no room: who waited is not known */
-    AR_LOST_COMMS,     /* communicators that are not told apart from others */
-    AR_N_LOSSES = 12,
-};
-
-/*
- * This process's clock beside that of rank 0: both are CLOCK_MONOTONIC, which is the same clock on one
- * host.
- */
-struct ar_clock_link {
-    uint64_t at_ns;    /* by this process's; 0: not measured */
-    int64_t offset_ns; /* what is to be added to it */
-    uint64_t error_ns; /* and how far off that may be */
-};
-
-enum ar_clock_instant { AR_CLOCK_AT_INIT, AR_CLOCK_AT_FINALIZE, AR_N_CLOCK_INSTANTS };
-
-/* What the recording adds to a program, by reason. */
-enum ar_overhead {
-    AR_OVERHEAD_START,   /* until the first line of the program runs */
-    AR_OVERHEAD_IMPORTS, /* looking at modules that the program has loaded */
-    AR_OVERHEAD_PATHS,   /* call paths that are new or were not expected, and new functions */
-    AR_OVERHEAD_PYTHON,  /* calls of Python functions */
-    AR_OVERHEAD_C,       /* calls of C functions */
-    AR_OVERHEAD_MPI,     /* MPI calls */
-    AR_OVERHEAD_END,     /* reading and writing what was recorded */
-    AR_N_OVERHEADS
 };
 
 struct ar_live_header {
@@ -126,7 +86,7 @@ struct ar_live_header {
 
     struct ar_stamp start;
     struct ar_stamp latest; /* now and then, and at the end: gives the length of a tick */
-    uint64_t n_lost[AR_N_LOSSES];
+    uint64_t n_lost[AR_N_LIVE_LOSSES];
 
     /* What recording costs, measured when it began: see runtime/budget.h. */
     double call_cost_ns;
@@ -173,21 +133,6 @@ enum ar_record_kind {
     AR_RECORD_COMM_NAME = 5, /* number `other` has this name from here on */
 };
 
-enum ar_function_kind {
-    AR_FUNCTION_PYTHON = 1,
-    AR_FUNCTION_MPI = 2,
-    AR_FUNCTION_THREAD = 3, /* the root of a thread's tree */
-    AR_FUNCTION_BUILTIN = 4,
-    AR_FUNCTION_REGION = 5,
-    AR_FUNCTION_IMPORT = 6,     /* never recorded: made by analysis/fold.c */
-    AR_FUNCTION_TASK = 7,       /* an asyncio task, or all of that name */
-    AR_FUNCTION_OURS = 8,       /* measures the profiler itself: readers leave it out */
-    AR_FUNCTION_PROCESS = 9,    /* never recorded: readers make it, for child processes */
-    AR_FUNCTION_OPERATION = 10, /* a method of mpi4py: what MPI calls it makes are one operation */
-    /* Measured time of the functions in C that its name lists, or of their caller: not known which. */
-    AR_FUNCTION_UNASSIGNED = 11,
-};
-
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
 enum ar_linetable_kind {
     AR_LINETABLE_NONE = 0,
@@ -209,26 +154,6 @@ struct ar_record {
 };
 
 /* Functions are numbered from 1 in the order of their records, and so are communicators. */
-
-/* Where a communicator comes from; windows and files are kept among them. */
-enum ar_comm_origin {
-    AR_COMM_UNKNOWN = 0, /* its making was not seen */
-    AR_COMM_WORLD = 1,
-    AR_COMM_SELF = 2,
-    AR_COMM_DUP = 3,
-    AR_COMM_SPLIT = 4,
-    AR_COMM_CREATE = 5, /* of a group, by all of the parent */
-    AR_COMM_GROUP = 6,  /* of a group, by its members alone; also from a session */
-    AR_COMM_TOPOLOGY = 7,
-    AR_COMM_INTER = 8, /* of two groups of this run */
-    AR_COMM_MERGE = 9, /* of the two groups of an intercommunicator */
-    AR_COMM_SPAWN = 10,
-    AR_COMM_CONNECT = 11, /* connect, accept, join: with another run */
-    AR_COMM_PARENT = 12,  /* to those who started this run */
-    AR_COMM_WINDOW = 13,
-    AR_COMM_FILE = 14,
-    AR_N_COMM_ORIGINS
-};
 
 /*
  * `identity` is the same on all members, and another for every communicator of the run, without a
@@ -259,9 +184,6 @@ struct ar_live_call {
     uint32_t sequence;   /* which of the collective calls on it, from 0; the tag of a message */
     uint32_t peer;       /* root, source or destination in the communicator; AR_PEER_… */
 };
-
-/* Of `n_requests` any one will do, and not all are waited for. */
-#define AR_CALL_ANY_REQUEST 1u
 
 struct ar_live_thread {
     /* Written at every event: a cache line of its own. */
@@ -355,10 +277,6 @@ enum ar_traffic_word {
     AR_TRAFFIC_BYTES_IN,
     AR_TRAFFIC_TICKS
 };
-#define AR_PEER_ALL UINT32_MAX           /* a collective call that has no root */
-#define AR_PEER_OTHERS (UINT32_MAX - 1)  /* of several: there was no room to tell them apart */
-#define AR_PEER_NULL (UINT32_MAX - 2)    /* MPI_PROC_NULL: nothing moves */
-#define AR_PEER_UNKNOWN (UINT32_MAX - 3) /* of a receive that is open: MPI_ANY_SOURCE */
 /* Requests that were posted at the node POSTED, and completed here. WHERE is the node (high half). */
 enum ar_completed_word {
     AR_COMPLETED_WHERE,
@@ -387,30 +305,6 @@ enum ar_task_word { AR_TASK_AWAITED_TICKS };
  * ar_sync_part follow: on what the thread spent its time between such calls, since the last record that had any.
  * A record without is part of the interval of the next one that has some.
  */
-enum ar_sync_kind {
-    AR_SYNC_NONE = 0,
-    AR_SYNC_BARRIER = 1,
-    AR_SYNC_ALL = 2, /* everybody waits for everybody */
-    AR_SYNC_FROM_ROOT = 3,
-    AR_SYNC_TO_ROOT = 4,
-    AR_SYNC_SCAN = 5,
-    AR_SYNC_SEND = 6,
-    AR_SYNC_RECEIVE = 7,
-    AR_SYNC_PROBE = 8, /* waits for a message that a later call receives */
-    AR_SYNC_TAKEN =
-        9, /* waits for one that it has posted to be taken; only where that took a while */
-    AR_SYNC_START = 10,   /* MPI_Init: on the world, but none of its collective calls */
-    AR_SYNC_END = 11,     /* MPI_Finalize, in the same way */
-    AR_SYNC_POST = 12,    /* waits for no rank: from here on others may go on because of it */
-    AR_SYNC_UNKNOWN = 13, /* waits, for others that are not known */
-    AR_N_SYNC_KINDS
-};
-
-#define AR_SYNC_NONBLOCKING 1u /* it was posted, and waited for later */
-#define AR_SYNC_HOLDS_UP                                                                           \
-    2u /* not of the main thread: which is blocked as well, and may be for this */
-#define AR_SYNC_MAY_PASS 4u /* MPI lets ranks go on before all have come; most libraries do not */
-
 struct ar_sync {
     uint8_t kind; /* enum ar_sync_kind */
     uint8_t n_parts;

@@ -4,16 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define X(id, name, unit, combine) name,
-const char *const ar_metric_names[AR_N_METRICS] = {AR_METRIC_LIST(X)};
-#undef X
-#define X(id, name, unit, combine) unit,
-const char *const ar_metric_units[AR_N_METRICS] = {AR_METRIC_LIST(X)};
-#undef X
-#define X(id, name, unit, combine) combine,
-const enum ar_combine ar_metric_combine[AR_N_METRICS] = {AR_METRIC_LIST(X)};
-#undef X
-
 const char *ar_function_kind_name(uint32_t kind)
 {
     static const char *const names[] = {
@@ -37,21 +27,6 @@ const char *ar_process_state_name(uint32_t state)
     };
 
     return state < AR_N_PROCESS_STATES ? names[state] : "unknown";
-}
-
-uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b)
-{
-    switch (how) {
-    case AR_COMBINE_MIN:
-        return a < b ? a : b;
-    case AR_COMBINE_MAX:
-        return a > b ? a : b;
-    case AR_COMBINE_OR:
-        return a | b;
-    case AR_COMBINE_SUM:
-        break;
-    }
-    return a + b;
 }
 
 enum ar_status ar_profile_string(struct ar_profile *p, struct ar_str s, uint32_t *id)
@@ -234,7 +209,7 @@ enum ar_status ar_profile_location(struct ar_profile *p, const struct ar_locatio
 /* Larger ones are not copied, which needs both, but moved by the kernel. */
 #define MOST_COPIED_BYTES ((size_t)32 << 20)
 
-enum ar_status ar_profile_room(struct ar_profile *p, enum ar_metric_id metric, size_t n_more)
+enum ar_status ar_profile_room(struct ar_profile *p, unsigned metric, size_t n_more)
 {
     struct ar_metric *m = &p->metrics[metric];
     size_t n = m->n_values + n_more, cap = 2 * m->cap > n ? 2 * m->cap : n;
@@ -265,8 +240,7 @@ static bool is_after(const struct ar_value *a, const struct ar_value *b)
     return a->node < b->node || (a->node == b->node && a->location < b->location);
 }
 
-enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
-                                struct ar_value value)
+enum ar_status ar_profile_value(struct ar_profile *p, unsigned metric, struct ar_value value)
 {
     struct ar_metric *m = &p->metrics[metric];
 
@@ -304,19 +278,21 @@ void ar_profile_free(struct ar_profile *p)
     free(p->nodes);
     free(p->processes);
     free(p->locations);
-    for (int i = 0; i < AR_N_METRICS; i++) {
+    for (unsigned i = 0; i < ar_profile_n_metrics(p); i++) {
+        free(p->metrics[i].own);
         free(p->metrics[i].values);
         ar_packed_free(&p->packed[i]);
     }
+    for (size_t i = 0; i < ar_profile_n_tables(p); i++)
+        ar_table_free(&p->tables[i]);
     ar_sets_free(&p->sets);
     free(p->file);
-    free(p->first_of_node);
-    free(p->nodes_of_row);
+    for (int i = 0; i < AR_N_ROW_LISTS; i++) {
+        free(p->rows[i].first);
+        free(p->rows[i].nodes);
+    }
     free(p->location_of);
     free(p->comms);
-    free(p->members);
-    free(p->traffic);
-    free(p->completed);
     ar_profile_free_streams(p);
     ar_idmap_free(&p->fact_ids);
     ar_idmap_free(&p->function_ids);
@@ -429,14 +405,17 @@ enum ar_status ar_profile_sort(struct ar_profile *p)
     free(p->node_slots);
     p->node_slots = NULL;
     p->n_node_slots = 0;
-    ar_profile_sort_traffic(p);
+    for (size_t i = 0; i < ar_profile_n_tables(p); i++)
+        if (p->tables[i].n)
+            ar_table_sort(&p->tables[i]);
     if (ar_profile_sort_syncs(p) < 0)
         return AR_NOMEM;
-    for (int i = 0; i < AR_N_METRICS && status == AR_OK; i++) {
+    for (unsigned i = 0; i < ar_profile_n_metrics(p) && status == AR_OK; i++) {
         struct ar_metric *m = &p->metrics[i];
 
         if (!m->sorted && m->n_values)
-            status = sort_metric(m, &spare, p->n_nodes, p->n_locations, ar_metric_combine[i]);
+            status = sort_metric(m, &spare, p->n_nodes, p->n_locations,
+                                 (enum ar_combine)ar_profile_metric(p, i)->combine);
     }
     free(spare.values);
     return status;

@@ -9,13 +9,15 @@
  *     nodes       one tree for all: parent, function, line of the call; root and parents first
  *     processes   one a process: rank, host, pid, when, what was lost
  *     locations   one a thread: process and name; the columns of everything measured
- *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value
  *     comms       communicators, windows and files; the same on all their members
- *     traffic     messages by node, location, communicator, peer and size
+ *
+ * What was measured refers to these by number. There are three ways of storing it, and no fourth:
+ *
+ *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value; see format/metric.h
+ *     tables      messages, requests, losses …: rows with keys of any roles; see format/table.h and profile_tables.c
  *     streams     calls that may have waited for other ranks, by location, in the order of their ends
- *     members     which processes belong to a communicator, with their ranks: only from live files of ranks that have not
- *                 finished, and of the communicators that open calls are on
- *     completed   requests by the node that completed them, location, and the node that posted them
+ *
+ * A metric or a table that a file has and this program does not know is kept beside ours, renumbered and passed on.
  *
  * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
  * recorded; a thread other than the main one hangs below the root as a node of kind THREAD.
@@ -36,21 +38,10 @@
 #include "base/bytes.h"
 #include "base/strtab.h"
 #include "format/live_known.h"
+#include "format/metric.h"
 #include "format/packed.h"
 #include "format/streams.h"
-
-#define AR_METRIC_LIST(X)                                                                          \
-    X(AR_METRIC_CALLS, "calls", "1", AR_COMBINE_SUM)                                               \
-    X(AR_METRIC_TIME, "time", "ns", AR_COMBINE_SUM)                                                \
-    X(AR_METRIC_BYTES_OUT, "bytes_out", "B", AR_COMBINE_SUM)                                       \
-    X(AR_METRIC_BYTES_IN, "bytes_in", "B", AR_COMBINE_SUM)                                         \
-    X(AR_METRIC_MIN_TIME, "min_time", "ns", AR_COMBINE_MIN)                                        \
-    X(AR_METRIC_MAX_TIME, "max_time", "ns", AR_COMBINE_MAX)                                        \
-    X(AR_METRIC_MARKS, "marks", "bits", AR_COMBINE_OR)                                             \
-    X(AR_METRIC_AWAITED, "awaited", "ns", AR_COMBINE_SUM)                                          \
-    X(AR_METRIC_PRIMITIVE, "primitive_calls", "1", AR_COMBINE_SUM)                                 \
-    X(AR_METRIC_SELF, "self", "ns", AR_COMBINE_SUM)                                                \
-    X(AR_METRIC_VARIANCE, "variance", "us2", AR_COMBINE_SUM)
+#include "format/table.h"
 
 /*
  * How far the time of a node is to be believed. An estimate has a variance of 1 µs² or more: estimates
@@ -61,16 +52,6 @@ enum ar_value_mark {
     AR_MARK_ESTIMATED = 1, /* from a part of the calls */
     AR_MARK_PARTIAL = 2,   /* of a part of the calls */
     AR_MARK_NO_ERROR = 4,  /* never in a file: an estimate whose error is not known */
-};
-
-/* How two values of one node become one, over call sites, threads or ranks. */
-enum ar_combine { AR_COMBINE_SUM, AR_COMBINE_MIN, AR_COMBINE_MAX, AR_COMBINE_OR };
-
-enum ar_metric_id {
-#define X(id, name, unit, combine) id,
-    AR_METRIC_LIST(X)
-#undef X
-        AR_N_METRICS
 };
 
 struct ar_fact {
@@ -111,21 +92,9 @@ struct ar_process {
     uint64_t start_mono_ns;
     struct ar_clock_link clock_links[AR_N_CLOCK_INSTANTS];
     uint64_t wall_ns;
-    uint64_t n_lost[AR_N_LOSSES];
     uint64_t overhead_ns;                  /* what recording added */
     uint64_t overheads_ns[AR_N_OVERHEADS]; /* the same by reason; all 0 where that is not known */
     uint32_t root; /* index of the process it counts for; by ar_profile_sort */
-};
-
-/*
- * For what a thread waits in the MPI call that it is in: see struct ar_live_call. AR_SYNC_NONE: in none, or not known;
- * AR_SYNC_UNKNOWN: for requests that are not known.
- */
-struct ar_open_call {
-    uint32_t kind, flags;
-    uint32_t n_requests; /* 0: it is no call that completes requests; else this is of the first */
-    uint32_t comm;       /* its number plus 1; 0: not known */
-    uint32_t sequence, peer;
 };
 
 struct ar_location {
@@ -134,14 +103,6 @@ struct ar_location {
     uint32_t name;
     uint32_t current; /* the node that it was in last, plus 1; 0: it has ended, or not known */
     uint64_t latest_real_ns; /* its newest sign of life, since 1970; 0: not known */
-    struct ar_open_call open;
-};
-
-struct ar_metric {
-    struct ar_value *values;
-    size_t n_values, cap;
-    bool sorted;         /* by node, then location */
-    bool is_by_location; /* one location after the other, as far as that is known */
 };
 
 /*
@@ -158,11 +119,7 @@ struct ar_comm {
     uint32_t is_hidden; /* 1: mpi4py's own; shown as its parent */
 };
 
-struct ar_member {
-    uint32_t comm, process;
-    uint32_t rank;    /* AR_OWN_RANK */
-    uint32_t n_calls; /* collective calls on it that the process has completed, as far as known */
-};
+/* ---- rows of tables: keys, then values of 64 bits -------------------------------------------- */
 
 /* Messages are of one class of sizes: 0 is no bytes, k is 2^(k-1) to 2^k - 1 bytes. */
 #define AR_N_SIZE_CLASSES 65
@@ -184,6 +141,63 @@ struct ar_completed {
     uint64_t exposed_ns; /* of their flight, in completing calls: each has all of that */
 };
 
+/*
+ * For what a thread waits in the MPI call that it is in: see struct ar_live_call. Where there is none it is in none, or that is not
+ * known. AR_SYNC_UNKNOWN: for requests that are not known.
+ */
+struct ar_open_call {
+    uint32_t location;
+    uint32_t kind, flags;
+    uint32_t n_requests; /* 0: it is no call that completes requests; else this is of the first */
+    uint32_t comm;       /* its number plus 1; 0: not known */
+    uint32_t sequence, peer;
+    uint32_t spare;
+};
+
+/*
+ * Which processes belong to a communicator, with their ranks: only from live files of ranks that have not finished, and of the
+ * communicators that open calls are on.
+ */
+struct ar_member {
+    uint32_t comm, process;
+    uint32_t rank; /* AR_OWN_RANK */
+    uint32_t spare;
+    uint64_t n_calls; /* collective calls on it that the process has completed, as far as known */
+};
+
+/* What was not recorded. */
+struct ar_loss {
+    uint32_t process;
+    uint32_t what; /* string: see ar_loss_name */
+    uint64_t n;
+};
+
+/* Those that this program knows. Others follow them. */
+enum ar_table_id {
+    AR_TABLE_MESSAGES,
+    AR_TABLE_REQUESTS,
+    AR_TABLE_OPEN_CALLS,
+    AR_TABLE_MEMBERS,
+    AR_TABLE_LOSSES,
+    AR_N_TABLES
+};
+#define AR_MAX_TABLES 32
+
+/* The fields of a struct ar_table, under another name, with rows of their own type. */
+#define AR_ROWS(type, name)                                                                        \
+    const struct ar_table_kind *name##_kind;                                                       \
+    type *name;                                                                                    \
+    size_t n_##name, cap_##name, name##_bytes
+
+/*
+ * Which rows of another profile make up each node of one that shows them. Where nodes are left out, those above them have
+ * their time already, and not what was measured without what they called: see enum ar_scope.
+ */
+enum ar_row_list_id { AR_ROWS_SHOWN, AR_ROWS_EXCLUSIVE, AR_N_ROW_LISTS };
+struct ar_row_list {
+    uint32_t *first, *nodes; /* where each node's begin, with one more; and theirs */
+};
+
 struct ar_profile {
     struct ar_strtab strings;
     struct ar_fact *facts;
@@ -197,45 +211,48 @@ struct ar_profile {
     size_t n_roots; /* the first ones, which are no children; by ar_profile_sort */
     struct ar_location *locations;
     size_t n_locations, cap_locations;
-    struct ar_metric metrics[AR_N_METRICS];
+    struct ar_metric metrics[AR_MAX_METRICS]; /* ours, by enum ar_metric_id, and others */
+    size_t n_other_metrics;
     /*
      * A run that was opened to look at some of its rows has metrics as its file has them, and none in
      * `metrics`: see format/rows.h.
      */
     unsigned char *file; /* NULL: none are packed */
     struct ar_sets sets;
-    struct ar_packed packed[AR_N_METRICS];
+    struct ar_packed packed[AR_MAX_METRICS];
     /* Nor has one that shows rows of another, several as one: see analysis/fold.h and select.h. */
-    const struct ar_profile *rows_of;       /* it lives longer */
-    uint32_t *first_of_node, *nodes_of_row; /* where each node's begin, with one more; and theirs */
+    const struct ar_profile *rows_of; /* it lives longer */
+    struct ar_row_list rows[AR_N_ROW_LISTS];
     uint32_t *location_of; /* what its locations are here, in the same order; AR_NO_ID: left out.
                               NULL: they are the same */
     struct ar_comm *comms;
     size_t n_comms, cap_comms;
-    struct ar_member *members;
-    size_t n_members, cap_members;
-    struct ar_traffic *traffic;
-    size_t n_traffic, cap_traffic;
-    struct ar_completed *completed;
-    size_t n_completed, cap_completed;
+    union {
+        struct ar_table tables[AR_MAX_TABLES]; /* ours, by enum ar_table_id, and others */
+        struct {                               /* where a row is: ar_traffic_at, … */
+            AR_ROWS(struct ar_traffic, traffic);
+            AR_ROWS(struct ar_completed, completed);
+            AR_ROWS(struct ar_open_call, open_calls);
+            AR_ROWS(struct ar_member, members);
+            AR_ROWS(struct ar_loss, losses);
+        };
+    };
+    size_t n_other_tables;
     struct ar_stream
         *streams; /* calls that may have waited, one a location: see format/streams.h */
     size_t n_streams, cap_streams;
     struct ar_stream_writer *writer; /* of one that is being written; NULL: none is */
     /* Hash to id, probing on by one as in strtab. */
     struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;
-    size_t n_indexed;       /* processes, the first so many of which `process_ids` has */
-    size_t n_to_come;       /* live files, this one included, as far as that is known */
-    struct ar_known *known; /* functions of live files; NULL: there was one of these at most */
-    uint32_t next_node;     /* the one after that which was found last */
-    uint32_t *node_slots;   /* ids of nodes plus one, see node_slot, at most half full */
-    size_t n_node_slots;    /* 0 or a power of two */
+    size_t n_indexed;          /* processes, the first so many of which `process_ids` has */
+    size_t n_unknown_sections; /* of its file, which nothing can be done with */
+    size_t n_to_come;          /* live files, this one included, as far as that is known */
+    struct ar_known *known;    /* functions of live files; NULL: there was one of these at most */
+    uint32_t next_node;        /* the one after that which was found last */
+    uint32_t *node_slots;      /* ids of nodes plus one, see node_slot, at most half full */
+    size_t n_node_slots;       /* 0 or a power of two */
 };
 
-extern const char *const ar_metric_names[AR_N_METRICS];
-extern const char *const ar_metric_units[AR_N_METRICS];
-extern const enum ar_combine ar_metric_combine[AR_N_METRICS];
-uint64_t ar_combine(enum ar_combine how, uint64_t a, uint64_t b);
 /* As JSON and data frames have them: "python", "mpi" …; "finished", "running" … */
 const char *ar_process_state_name(uint32_t state);
 const char *ar_function_kind_name(uint32_t kind);
@@ -264,21 +281,16 @@ bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process);
 void ar_profile_forget_processes(struct ar_profile *p);
 AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
-AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, enum ar_metric_id metric,
+AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, unsigned metric,
                                               struct ar_value value);
 /* Room for that many nodes more, which may not be used. */
 AR_MUST_CHECK enum ar_status ar_profile_node_room(struct ar_profile *p, size_t n_more);
 /* Room for that many values more, which may not be used. */
-AR_MUST_CHECK enum ar_status ar_profile_room(struct ar_profile *p, enum ar_metric_id metric,
-                                             size_t n_more);
+AR_MUST_CHECK enum ar_status ar_profile_room(struct ar_profile *p, unsigned metric, size_t n_more);
 
 /* Its name and place are those of the first that has one. */
 AR_MUST_CHECK enum ar_status ar_profile_comm(struct ar_profile *p, struct ar_comm comm,
                                              uint32_t *id);
-AR_MUST_CHECK enum ar_status ar_profile_member(struct ar_profile *p, struct ar_member member);
-AR_MUST_CHECK enum ar_status ar_profile_traffic(struct ar_profile *p, struct ar_traffic traffic);
-AR_MUST_CHECK enum ar_status ar_profile_completed(struct ar_profile *p,
-                                                  struct ar_completed completed);
 const char *ar_sync_kind_name(uint32_t kind); /* "barrier", "receive" … */
 /*
  * A time since the process began, on the clock of rank 0, as far as that is known: drift between the
@@ -321,8 +333,7 @@ AR_MUST_CHECK enum ar_status ar_profile_find_inherited(const struct ar_profile *
                                                        const uint64_t *n_calls, bool *is_inherited);
 /*
  * Puts families together, and every metric in order of node and location, one value each, in linear
- * time; traffic and completed requests in the order of their first fields. Encoding and analysis call
- * it.
+ * time; tables in the order of their keys. Encoding and analysis call it.
  */
 AR_MUST_CHECK enum ar_status ar_profile_sort(struct ar_profile *p);
 
@@ -355,20 +366,71 @@ bool ar_node_is_pair(const struct ar_profile *p, uint32_t node);
 /* The value of the first fact with that key, or "". */
 const char *ar_profile_fact_text(const struct ar_profile *p, const char *key);
 
-/*
- * Parts of the above, which are in profile_traffic.c. Numbers of locations become `numbers[location]`;
- * where that is AR_NO_ID, what it had goes with it.
- */
-void ar_profile_renumber_traffic(struct ar_profile *p, const uint32_t *numbers);
-void ar_profile_sort_traffic(struct ar_profile *p);
-/* Numbers of processes become `numbers[process]`; members whose process has none are removed. */
-void ar_profile_renumber_members(struct ar_profile *p, const uint32_t *numbers);
+/* ---- metrics and tables by number, ours first: profile_tables.c ------------------------------- */
+
+static inline unsigned ar_profile_n_metrics(const struct ar_profile *p)
+{
+    return AR_N_METRICS + (unsigned)p->n_other_metrics;
+}
+const struct ar_metric_kind *ar_profile_metric(const struct ar_profile *p, unsigned metric);
+/* The number of the metric of that name, which is added where it is not there. AR_BAD: there is no room for more. */
+AR_MUST_CHECK enum ar_status
+ar_profile_find_metric(struct ar_profile *p, const struct ar_metric_kind *kind, unsigned *metric);
+
+static inline size_t ar_profile_n_tables(const struct ar_profile *p)
+{
+    return AR_N_TABLES + p->n_other_tables;
+}
+extern const struct ar_table_kind ar_table_kinds[AR_N_TABLES];
+/* The table that takes rows of that kind; it may be another one's with that name. AR_BAD: there is no room for more. */
+AR_MUST_CHECK enum ar_status ar_profile_find_table(struct ar_profile *p,
+                                                   const struct ar_table_kind *kind,
+                                                   struct ar_table **table);
+/* A row of one of ours. */
+AR_MUST_CHECK enum ar_status ar_profile_add_row(struct ar_profile *p, enum ar_table_id table,
+                                                const void *row);
+#define AR_ROW_AT(type, name)                                                                      \
+    static inline type *ar_##name##_at(const struct ar_profile *p, size_t i)                       \
+    {                                                                                              \
+        return (type *)((char *)p->name + i * p->name##_bytes);                                    \
+    }
+AR_ROW_AT(struct ar_traffic, traffic)
+AR_ROW_AT(struct ar_completed, completed)
+AR_ROW_AT(struct ar_open_call, open_calls)
+AR_ROW_AT(struct ar_member, members)
+AR_ROW_AT(struct ar_loss, losses)
+#undef AR_ROW_AT
+
+/* All tables of another profile, with numbers replaced. */
+AR_MUST_CHECK enum ar_status ar_profile_add_tables(struct ar_profile *p,
+                                                   const struct ar_profile *other,
+                                                   const struct ar_role_maps *maps);
+/* What is in tables refers to other numbers from here on; rows whose number is AR_NO_ID are removed. */
+void ar_profile_renumber_tables(struct ar_profile *p, const struct ar_role_maps *maps);
+struct ar_role_limits ar_profile_limits(const struct ar_profile *p);
+/* Whether some metric that has values is so: see enum ar_row_list_id. */
+bool ar_profile_has_exclusive(const struct ar_profile *p);
+/* What the texts of another profile are here; they are added where they are not there. */
+AR_MUST_CHECK enum ar_status
+ar_profile_find_strings(struct ar_profile *p, const struct ar_profile *other, uint32_t *numbers);
+/* A copy for ar_profile_merge, as far as it has neither nodes nor what was measured; nothing in it is to be freed. */
+struct ar_profile ar_profile_without_values(const struct ar_profile *p);
+
+/* What a thread waits in; NULL: in no call that is known. Of a profile that is in order. */
+const struct ar_open_call *ar_profile_open_call(const struct ar_profile *p, uint32_t location);
 /* Of communicators on which no thread waits, members are of no use. */
 AR_MUST_CHECK enum ar_status ar_profile_trim_members(struct ar_profile *p);
-/* In that order, and no two of a kind: as a file has them. */
-bool ar_profile_traffic_is_sorted(const struct ar_profile *p);
-bool ar_profile_completed_is_sorted(const struct ar_profile *p);
-/* The same of profile_syncs.c. */
+
+/* "nodes", "functions" …; NULL: there is no such loss. */
+const char *ar_loss_name(enum ar_live_loss what);
+AR_MUST_CHECK enum ar_status ar_profile_lose(struct ar_profile *p, uint32_t process,
+                                             enum ar_live_loss what, uint64_t n);
+/* Of a process, in a profile that is in order, or of the one that was added last; AR_NO_ID: of all. */
+uint64_t ar_profile_lost(const struct ar_profile *p, uint32_t process, enum ar_live_loss what);
+/* With those that are not known here. */
+uint64_t ar_profile_lost_in_all(const struct ar_profile *p, uint32_t process);
+
+/* Numbers of locations become `numbers[location]`; where that is AR_NO_ID, what it had goes with it. */
 AR_MUST_CHECK enum ar_status ar_profile_renumber_syncs(struct ar_profile *p,
                                                        const uint32_t *numbers);
 AR_MUST_CHECK enum ar_status ar_profile_sort_syncs(struct ar_profile *p);

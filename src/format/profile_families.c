@@ -84,7 +84,9 @@ static void number_locations(const struct ar_profile *p, uint32_t *start, uint32
 
 static enum ar_status renumber_values(struct ar_profile *p, const uint32_t *number)
 {
-    for (int m = 0; m < AR_N_METRICS; m++) {
+    const struct ar_role_maps maps = {.to = {[AR_ROLE_LOCATION] = number}};
+
+    for (unsigned m = 0; m < ar_profile_n_metrics(p); m++) {
         struct ar_metric *metric = &p->metrics[m];
 
         for (size_t i = 0; i < metric->n_values; i++)
@@ -92,7 +94,7 @@ static enum ar_status renumber_values(struct ar_profile *p, const uint32_t *numb
         metric->sorted = metric->n_values == 0;
         metric->is_by_location = false;
     }
-    ar_profile_renumber_traffic(p, number);
+    ar_profile_renumber_tables(p, &maps);
     return ar_profile_renumber_syncs(p, number);
 }
 
@@ -155,7 +157,7 @@ static enum ar_status find_families(struct ar_profile *p)
     for (size_t i = 0; status == AR_OK && i < p->n_locations; i++)
         p->locations[i].process = number[p->locations[i].process];
     if (status == AR_OK)
-        ar_profile_renumber_members(p, number);
+        ar_profile_renumber_tables(p, &(struct ar_role_maps){.to = {[AR_ROLE_PROCESS] = number}});
     free(number);
     return status == AR_OK ? order_locations(p) : status;
 }

@@ -65,6 +65,12 @@ static uint32_t find_twin(struct ar_profile *p, const struct ar_process *process
 }
 
 /* Gives what stays its new number, in order. */
+static void number_processes(const struct ar_profile *p, uint32_t process, uint32_t *numbers)
+{
+    for (uint32_t i = 0; i < p->n_processes; i++)
+        numbers[i] = i == process ? AR_NO_ID : i - (i > process);
+}
+
 static uint32_t number_locations(const struct ar_profile *p, uint32_t process, uint32_t *numbers)
 {
     uint32_t n = 0;
@@ -86,42 +92,32 @@ static void remove_values(struct ar_metric *m, const uint32_t *numbers)
     m->n_values = n;
 }
 
-/* Later processes move up. */
-static void remove_members(struct ar_profile *p, uint32_t process)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n_members; i++)
-        if (p->members[i].process != process) {
-            p->members[n] = p->members[i];
-            p->members[n++].process -= p->members[i].process > process;
-        }
-    p->n_members = n;
-}
-
 /* With its threads and their values. Its nodes and communicators stay: others may have them, too. */
 static bool remove_process(struct ar_profile *p, uint32_t process)
 {
-    uint32_t *numbers = malloc((p->n_locations + 1) * sizeof *numbers);
+    uint32_t *numbers = malloc((p->n_locations + p->n_processes + 1) * sizeof *numbers);
 
     if (!numbers)
         return false;
 
+    uint32_t *processes = numbers + p->n_locations;
     uint32_t n = number_locations(p, process, numbers);
+    const struct ar_role_maps maps = {
+        .to = {[AR_ROLE_LOCATION] = numbers, [AR_ROLE_PROCESS] = processes}};
 
-    for (int m = 0; m < AR_N_METRICS; m++)
+    number_processes(p, process, processes);
+    for (unsigned m = 0; m < ar_profile_n_metrics(p); m++)
         remove_values(&p->metrics[m], numbers);
-    ar_profile_renumber_traffic(p, numbers);
+    ar_profile_renumber_tables(p, &maps);
 
     bool is_done = ar_profile_renumber_syncs(p, numbers) == AR_OK;
 
     for (size_t i = 0; i < p->n_locations; i++)
         if (numbers[i] != AR_NO_ID) {
             p->locations[numbers[i]] = p->locations[i];
-            p->locations[numbers[i]].process -= p->locations[i].process > process;
+            p->locations[numbers[i]].process = processes[p->locations[i].process];
         }
     p->n_locations = n;
-    remove_members(p, process);
     for (size_t i = process + 1; i < p->n_processes; i++)
         p->processes[i - 1] = p->processes[i];
     p->n_processes--;
@@ -140,11 +136,11 @@ bool ar_profile_admit(struct ar_profile *p, const struct ar_process *process)
 
 /* ---- tables ----------------------------------------------------------------------------------- */
 
-static enum ar_status add_strings(struct ar_profile *p, const struct ar_profile *other,
-                                  struct remap *map)
+enum ar_status ar_profile_find_strings(struct ar_profile *p, const struct ar_profile *other,
+                                       uint32_t *numbers)
 {
     for (uint32_t i = 0; i < other->strings.n_strings; i++)
-        if (ar_profile_string(p, ar_strtab_get(&other->strings, i), &map->string[i]) < 0)
+        if (ar_profile_string(p, ar_strtab_get(&other->strings, i), &numbers[i]) < 0)
             return AR_NOMEM;
     return AR_OK;
 }
@@ -234,8 +230,8 @@ static enum ar_status add_locations(struct ar_profile *p, const struct ar_profil
     return AR_OK;
 }
 
-static enum ar_status add_row(struct ar_profile *p, enum ar_metric_id metric,
-                              const struct ar_value *values, size_t n, const struct remap *map)
+static enum ar_status add_row(struct ar_profile *p, unsigned metric, const struct ar_value *values,
+                              size_t n, const struct remap *map)
 {
     for (size_t i = 0; i < n; i++) {
         struct ar_value value = values[i];
@@ -251,10 +247,11 @@ static enum ar_status add_row(struct ar_profile *p, enum ar_metric_id metric,
 }
 
 /* Row by row: there is never more than one that is plain. */
-static enum ar_status add_packed(struct ar_profile *p, enum ar_metric_id metric,
-                                 const struct ar_profile *other, const struct remap *map)
+static enum ar_status add_packed(struct ar_profile *p, unsigned metric,
+                                 const struct ar_profile *other, unsigned theirs,
+                                 const struct remap *map)
 {
-    const struct ar_packed *packed = &other->packed[metric];
+    const struct ar_packed *packed = &other->packed[theirs];
     struct ar_value *row = malloc((other->sets.n_most + 1) * sizeof *row);
     enum ar_status status = row ? AR_OK : AR_NOMEM;
 
@@ -264,18 +261,30 @@ static enum ar_status add_packed(struct ar_profile *p, enum ar_metric_id metric,
     return status;
 }
 
+static enum ar_status add_metric(struct ar_profile *p, const struct ar_profile *other,
+                                 unsigned theirs, const struct remap *map)
+{
+    const struct ar_metric *plain = &other->metrics[theirs];
+    unsigned metric;
+    enum ar_status status = ar_profile_find_metric(p, ar_profile_metric(other, theirs), &metric);
+
+    if (status == AR_BAD)
+        return p->n_processes ? ar_profile_lose(p, 0, AR_LOST_METRICS, 1) : AR_OK;
+    if (status == AR_OK)
+        status = add_row(p, metric, plain->values, plain->n_values, map);
+    if (status == AR_OK && other->packed[theirs].n_rows)
+        status = add_packed(p, metric, other, theirs, map);
+    return status;
+}
+
 static enum ar_status add_values(struct ar_profile *p, const struct ar_profile *other,
                                  const struct remap *map)
 {
-    for (int m = 0; m < AR_N_METRICS; m++) {
-        enum ar_metric_id id = (enum ar_metric_id)m;
-        const struct ar_metric *plain = &other->metrics[m];
+    enum ar_status status = AR_OK;
 
-        if (add_row(p, id, plain->values, plain->n_values, map) < 0 ||
-            (other->packed[m].n_rows && add_packed(p, id, other, map) < 0))
-            return AR_NOMEM;
-    }
-    return AR_OK;
+    for (unsigned m = 0; m < ar_profile_n_metrics(other) && status == AR_OK; m++)
+        status = add_metric(p, other, m, map);
+    return status;
 }
 
 /* Of numbers plus one, where 0 is none. */
@@ -299,45 +308,17 @@ static enum ar_status add_comms(struct ar_profile *p, const struct ar_profile *o
     return AR_OK;
 }
 
-/* After communicators have got their numbers. A copy that has none, as in fold.c, says nothing of open calls. */
-static enum ar_status add_open_calls(struct ar_profile *p, const struct ar_profile *other,
-                                     const struct remap *map)
+static enum ar_status add_tables(struct ar_profile *p, const struct ar_profile *other,
+                                 const struct remap *map)
 {
-    for (size_t i = 0; i < other->n_locations; i++) {
-        struct ar_open_call open = other->locations[i].open;
+    const struct ar_role_maps maps = {.to = {[AR_ROLE_STRING] = map->string,
+                                             [AR_ROLE_FUNCTION] = map->function,
+                                             [AR_ROLE_NODE] = map->node,
+                                             [AR_ROLE_PROCESS] = map->process,
+                                             [AR_ROLE_LOCATION] = map->location,
+                                             [AR_ROLE_COMM] = map->comm}};
 
-        if (open.comm > other->n_comms)
-            open = (struct ar_open_call){0};
-        open.comm = mapped(map->comm, open.comm);
-        if (map->location[i] != AR_NO_ID)
-            p->locations[map->location[i]].open = open;
-    }
-    for (size_t i = 0; i < other->n_members; i++) {
-        struct ar_member member = other->members[i];
-
-        if (member.comm >= other->n_comms || map->process[member.process] == AR_NO_ID)
-            continue;
-        member.comm = map->comm[member.comm];
-        member.process = map->process[member.process];
-        if (ar_profile_member(p, member) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
-}
-
-static enum ar_status add_traffic(struct ar_profile *p, const struct ar_profile *other,
-                                  const struct remap *map)
-{
-    for (size_t i = 0; i < other->n_traffic; i++) {
-        struct ar_traffic traffic = other->traffic[i];
-
-        traffic.node = map->node[traffic.node];
-        traffic.location = map->location[traffic.location];
-        traffic.comm = mapped(map->comm, traffic.comm);
-        if (traffic.location != AR_NO_ID && ar_profile_traffic(p, traffic) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
+    return ar_profile_add_tables(p, other, &maps);
 }
 
 static enum ar_status add_stream(struct ar_profile *p, const struct ar_stream *stream,
@@ -364,21 +345,6 @@ static enum ar_status add_streams(struct ar_profile *p, const struct ar_profile 
     return status;
 }
 
-static enum ar_status add_completed(struct ar_profile *p, const struct ar_profile *other,
-                                    const struct remap *map)
-{
-    for (size_t i = 0; i < other->n_completed; i++) {
-        struct ar_completed completed = other->completed[i];
-
-        completed.node = map->node[completed.node];
-        completed.posted = map->node[completed.posted];
-        completed.location = map->location[completed.location];
-        if (completed.location != AR_NO_ID && ar_profile_completed(p, completed) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
-}
-
 enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other)
 {
     struct remap map = {
@@ -393,7 +359,7 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
 
     if (!map.string || !map.function || !map.node || !map.process || !map.location || !map.comm)
         goto out;
-    status = add_strings(p, other, &map);
+    status = ar_profile_find_strings(p, other, map.string);
     if (status == AR_OK)
         status = add_facts(p, other);
     if (status == AR_OK)
@@ -409,13 +375,10 @@ enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *o
     if (status == AR_OK)
         status = add_comms(p, other, &map);
     if (status == AR_OK)
-        status = add_open_calls(p, other, &map);
-    if (status == AR_OK)
-        status = add_traffic(p, other, &map);
-    if (status == AR_OK)
-        status = add_completed(p, other, &map);
+        status = add_tables(p, other, &map);
     if (status == AR_OK)
         status = add_streams(p, other, &map);
+    p->n_unknown_sections += other->n_unknown_sections;
 out:
     free(map.string);
     free(map.function);

@@ -45,13 +45,23 @@ static bool make_sums(struct ar_rows *rows)
     return rows->combined && rows->by_location && rows->is_there;
 }
 
-enum ar_status ar_rows_open(struct ar_rows *out, const struct ar_profile *p,
-                            enum ar_metric_id metric)
+/* Where no metric asks for another one, there is only one list. */
+static const struct ar_row_list *list_of(const struct ar_profile *p, unsigned metric)
+{
+    bool is_exclusive = ar_profile_metric(p, metric)->scope == AR_SCOPE_EXCLUSIVE;
+    const struct ar_row_list *list = &p->rows[AR_ROWS_EXCLUSIVE];
+
+    return is_exclusive && list->first ? list : &p->rows[AR_ROWS_SHOWN];
+}
+
+enum ar_status ar_rows_open(struct ar_rows *out, const struct ar_profile *p, unsigned metric)
 {
     bool is_made;
 
     *out = (struct ar_rows){
         .p = p->rows_of ? p->rows_of : p, .metric = metric, .shown = p->rows_of ? p : NULL};
+    if (out->shown)
+        out->list = list_of(p, metric);
     is_made = out->p->packed[metric].n_rows ? index_packed(out) : index_plain(out);
     if (is_made && out->shown)
         is_made = make_sums(out);
@@ -102,7 +112,7 @@ static uint32_t shown_location(const struct ar_rows *rows, uint32_t location)
 
 static void add_row(struct ar_rows *rows, struct ar_row row)
 {
-    enum ar_combine how = ar_metric_combine[rows->metric];
+    enum ar_combine how = (enum ar_combine)ar_profile_metric(rows->p, rows->metric)->combine;
 
     for (size_t i = 0; i < row.n; i++) {
         uint32_t at = shown_location(rows, row.values[i].location);
@@ -153,8 +163,7 @@ static struct ar_row chosen_row(struct ar_rows *rows, struct ar_row row)
 /* The nodes of the other profile that make up a node of this one. */
 static struct ar_row shown_row(struct ar_rows *rows, uint32_t node)
 {
-    const uint32_t *first = rows->shown->first_of_node;
-    const uint32_t *nodes = rows->shown->nodes_of_row;
+    const uint32_t *first = rows->list->first, *nodes = rows->list->nodes;
 
     if (first[node] == first[node + 1])
         return (struct ar_row){0};
@@ -188,9 +197,9 @@ static enum ar_status take_row(struct ar_metric *m, uint32_t node, struct ar_row
     return AR_OK;
 }
 
-static enum ar_status unpack_metric(struct ar_profile *p, enum ar_metric_id metric)
+static enum ar_status unpack_metric(struct ar_profile *p, unsigned metric)
 {
-    struct ar_metric plain = {.sorted = true};
+    struct ar_metric plain = {.own = p->metrics[metric].own, .sorted = true};
     struct ar_rows rows;
     enum ar_status status = ar_rows_open(&rows, p, metric);
 
@@ -209,9 +218,9 @@ enum ar_status ar_profile_unpack(struct ar_profile *p)
 
     if (is_plain(p))
         return ar_profile_keep_streams(p);
-    for (int i = 0; i < AR_N_METRICS && status == AR_OK; i++)
+    for (unsigned i = 0; i < ar_profile_n_metrics(p) && status == AR_OK; i++)
         if (p->rows_of || p->packed[i].n_rows)
-            status = unpack_metric(p, (enum ar_metric_id)i);
+            status = unpack_metric(p, i);
     if (status == AR_OK)
         status = ar_profile_keep_streams(p);
     p->rows_of = NULL;

@@ -26,17 +26,18 @@ struct ar_row {
 
 struct ar_rows {
     const struct ar_profile *p; /* that has the values */
-    enum ar_metric_id metric;
+    unsigned metric;
     size_t *starts;          /* plain: by node, where its values are, with one more */
     uint32_t *row_of;        /* packed: by node, the number of its row plus 1 */
     struct ar_value *values; /* a row that was unpacked */
     /* Several nodes as one: */
     const struct ar_profile *shown; /* NULL: they are not */
+    const struct ar_row_list *list;
     struct ar_value *combined;
     uint64_t *by_location, *is_there; /* bits */
 };
 
 AR_MUST_CHECK enum ar_status ar_rows_open(struct ar_rows *out, const struct ar_profile *p,
-                                          enum ar_metric_id metric);
+                                          unsigned metric);
 struct ar_row ar_rows_get(struct ar_rows *rows, uint32_t node);
 void ar_rows_close(struct ar_rows *rows);

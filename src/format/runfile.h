@@ -6,7 +6,8 @@
  *     "ALLRANKS" version n_sections  { kind codec offset n_stored n_plain crc } …  section …
  *
  * Sections are columns of varints, each column on its own, so that equal things lie together;
- * docs/file-format.md specifies every byte. Readers skip kinds of section that they do not know.
+ * docs/file-format.md specifies every byte. Metrics and tables say what they are, so that readers keep those that
+ * they do not know; kinds of section that they do not know they skip, and say so.
  *
  * Threads: none of this is shared. ar_run_decode trusts nothing in the bytes.
  *
@@ -20,7 +21,7 @@
 #include "format/profile.h"
 
 #define AR_RUN_MAGIC "ALLRANKS"
-#define AR_RUN_VERSION 9
+#define AR_RUN_VERSION 10
 #define AR_RUN_OLDEST_VERSION 2 /* that can be read: columns and sections it lacks are empty */
 
 /* Into an empty buffer. */

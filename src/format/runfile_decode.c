@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "format/dimensions.h"
 #include "format/runfile.h"
 #include "format/runfile_layout.h"
+#include "format/runfile_old.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A later version may know more kinds of loss than we do, but not without end. */
-#define MAX_LOSSES 64
 #define AGAIN "(copy it again, or record the program again)"
 
-/* Reads a column of numbers that have to be below `limit`. */
-static void get_column(struct ar_cursor *in, void *items, size_t n, size_t item_bytes,
-                       size_t field_offset, uint64_t limit)
-{
-    for (size_t i = 0; i < n && !in->bad; i++) {
-        uint32_t field = ar_cursor_varint32(in);
+/* A later version may have more, but not without end. */
+#define MAX_COLUMNS 256
 
-        if (field >= limit)
-            in->bad = true;
-        memcpy((char *)items + i * item_bytes + field_offset, &field, sizeof field);
-    }
-}
-
-#define GET_COLUMN(in, items, n, type, field, limit)                                               \
-    get_column(in, items, n, sizeof(type), offsetof(type, field), limit)
-
-#define ANY ((uint64_t)1 << 32)
-
-/* The same of a field of 64 bits. */
-#define GET_LONG_COLUMN(in, items, n, field)                                                       \
-    for (uint32_t row = 0; row < (n) && !(in)->bad; row++)                                         \
-    (items)[row].field = ar_cursor_varint(in)
-
-/* An array of n zeroed items in a profile, which must not have one yet. */
-static bool make_items(struct ar_cursor *in, void **items, size_t *n_items, size_t *cap, size_t n,
+bool ar_run_make_items(struct ar_cursor *in, void **items, size_t *n_items, size_t *cap, size_t n,
                        size_t item_bytes)
 {
-    if (in->bad || *items) {
-        in->bad = true;
-        return false;
-    }
-    *items = calloc(n ? n : 1, item_bytes);
-    if (!*items) {
+    if (!in->bad && !*items)
+        *items = calloc(n ? n : 1, item_bytes);
+    else
+        in->bad = true; /* there is one such section */
+    if (in->bad || !*items) {
         in->bad = true;
         return false;
     }
@@ -49,8 +27,14 @@ static bool make_items(struct ar_cursor *in, void **items, size_t *n_items, size
     return true;
 }
 
-static void decode_strings(struct ar_profile *p, struct ar_cursor *in)
+#define MAKE_ITEMS(in, p, name, n)                                                                 \
+    ar_run_make_items(in, (void **)&(p)->name, &(p)->n_##name, &(p)->cap_##name, n,                \
+                      sizeof *(p)->name)
+
+static void decode_strings(struct ar_decoding *d)
 {
+    struct ar_profile *p = d->p;
+    struct ar_cursor *in = &d->in;
     uint32_t n = ar_cursor_count(in, 1);
 
     for (uint32_t i = 0; i < n && !in->bad; i++) {
@@ -64,36 +48,59 @@ static void decode_strings(struct ar_profile *p, struct ar_cursor *in)
     }
 }
 
-static void decode_facts(struct ar_profile *p, struct ar_cursor *in)
+/*
+ * How many there are, and in how many columns. Up to version 9 that is not said: as many as the dimension has, or fewer in old
+ * versions, which is known by what follows.
+ */
+static uint32_t decode_count(struct ar_decoding *d, const struct ar_dimension *dimension,
+                             size_t n_first, size_t *n_columns)
 {
-    uint32_t n = ar_cursor_count(in, 2);
+    bool is_said = d->version > AR_LAST_WITHOUT_DESCRIPTIONS;
+    size_t n_left = ar_cursor_left(&d->in);
+    uint32_t n = ar_cursor_varint32(&d->in);
 
-    if (!make_items(in, (void **)&p->facts, &p->n_facts, &p->cap_facts, n, sizeof *p->facts))
-        return;
-    GET_COLUMN(in, p->facts, n, struct ar_fact, key, p->strings.n_strings);
-    GET_COLUMN(in, p->facts, n, struct ar_fact, value, p->strings.n_strings);
+    *n_columns = is_said ? ar_cursor_varint32(&d->in) : n_first;
+    if (*n_columns > MAX_COLUMNS || (*n_columns == 0 && n) || n > n_left ||
+        n * ar_dimension_least(dimension, *n_columns) > n_left)
+        d->in.bad = true;
+    return d->in.bad ? 0 : n;
 }
 
-static void decode_functions(struct ar_profile *p, struct ar_cursor *in)
+static void decode_items(struct ar_decoding *d, const struct ar_dimension *dimension, void *items,
+                         uint32_t n, size_t n_columns)
 {
-    uint32_t n = ar_cursor_count(in, 4);
+    const struct ar_role_limits limits = ar_profile_limits(d->p);
 
-    if (!make_items(in, (void **)&p->functions, &p->n_functions, &p->cap_functions, n,
-                    sizeof *p->functions))
-        return;
-    GET_COLUMN(in, p->functions, n, struct ar_function, kind, ANY);
-    GET_COLUMN(in, p->functions, n, struct ar_function, name, p->strings.n_strings);
-    GET_COLUMN(in, p->functions, n, struct ar_function, file, p->strings.n_strings);
-    GET_COLUMN(in, p->functions, n, struct ar_function, first_line, ANY);
+    ar_dimension_get(dimension, items, n, n_columns, &d->in, &limits);
 }
 
-static void decode_nodes(struct ar_profile *p, struct ar_cursor *in)
+static void decode_facts(struct ar_decoding *d)
 {
+    size_t n_columns;
+    uint32_t n = decode_count(d, &ar_facts_dimension, 2, &n_columns);
+
+    if (MAKE_ITEMS(&d->in, d->p, facts, n))
+        decode_items(d, &ar_facts_dimension, d->p->facts, n, n_columns);
+}
+
+static void decode_functions(struct ar_decoding *d)
+{
+    size_t n_columns;
+    uint32_t n = decode_count(d, &ar_functions_dimension, 4, &n_columns);
+
+    if (MAKE_ITEMS(&d->in, d->p, functions, n))
+        decode_items(d, &ar_functions_dimension, d->p->functions, n, n_columns);
+}
+
+static void decode_nodes(struct ar_decoding *d)
+{
+    struct ar_profile *p = d->p;
+    struct ar_cursor *in = &d->in;
     uint32_t n = ar_cursor_count(in, 2);
 
     if (n == 0)
         in->bad = true;
-    if (!make_items(in, (void **)&p->nodes, &p->n_nodes, &p->cap_nodes, n, sizeof *p->nodes))
+    if (!MAKE_ITEMS(in, p, nodes, n))
         return;
     p->nodes[0].parent = AR_NO_ID;
     for (uint32_t i = 1; i < n && !in->bad; i++) {
@@ -103,287 +110,171 @@ static void decode_nodes(struct ar_profile *p, struct ar_cursor *in)
             in->bad = true;
         p->nodes[i].parent = i - distance;
     }
-    GET_COLUMN(in, p->nodes, n, struct ar_profile_node, function, p->n_functions);
-    GET_COLUMN(in, p->nodes, n, struct ar_profile_node, line, ANY);
+    decode_items(d, &ar_nodes_dimension, p->nodes, n, ar_nodes_dimension.n_fields);
 }
 
-static void decode_clock_link(struct ar_cursor *in, struct ar_clock_link *link)
+static void decode_processes(struct ar_decoding *d)
 {
-    link->at_ns = ar_cursor_varint(in);
-    link->offset_ns = (int64_t)ar_cursor_u64(in);
-    link->error_ns = ar_cursor_varint(in);
+    size_t n_columns;
+    uint32_t n = decode_count(d, &ar_processes_dimension, 0, &n_columns);
+
+    if (MAKE_ITEMS(&d->in, d->p, processes, n))
+        decode_items(d, &ar_processes_dimension, d->p->processes, n, n_columns);
 }
 
-/* Reasons that a later version adds are in the sum. */
-static void decode_overheads(struct ar_profile *p, struct ar_cursor *in)
+#define N_LOCATION_COLUMNS_OF_VERSION_2 3
+
+static void decode_locations(struct ar_decoding *d)
 {
-    uint32_t n_reasons = ar_cursor_count(in, p->n_processes ? p->n_processes : 1);
+    size_t n_first =
+        d->version == 2 ? N_LOCATION_COLUMNS_OF_VERSION_2 : ar_locations_dimension.n_fields;
+    size_t n_columns;
+    uint32_t n = decode_count(d, &ar_locations_dimension, n_first, &n_columns);
 
-    for (uint32_t reason = 0; reason < n_reasons && !in->bad; reason++)
-        for (size_t i = 0; i < p->n_processes && !in->bad; i++) {
-            uint64_t ns = ar_cursor_varint(in);
-
-            if (reason < AR_N_OVERHEADS)
-                p->processes[i].overheads_ns[reason] = ns;
-        }
-}
-
-static void decode_processes(struct ar_profile *p, struct ar_cursor *in)
-{
-    uint32_t n = ar_cursor_count(in, 7);
-    uint32_t n_losses = ar_cursor_varint32(in);
-
-    if (n_losses > MAX_LOSSES)
-        in->bad = true;
-
-    if (!make_items(in, (void **)&p->processes, &p->n_processes, &p->cap_processes, n,
-                    sizeof *p->processes))
-        return;
-    GET_COLUMN(in, p->processes, n, struct ar_process, world_rank, ANY);
-    for (uint32_t i = 0; i < n; i++)
-        p->processes[i].world_rank--;
-    GET_COLUMN(in, p->processes, n, struct ar_process, world_size, ANY);
-    GET_COLUMN(in, p->processes, n, struct ar_process, host, p->strings.n_strings);
-    GET_COLUMN(in, p->processes, n, struct ar_process, pid, ANY);
-    GET_COLUMN(in, p->processes, n, struct ar_process, state, AR_N_PROCESS_STATES);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->processes[i].start_real_ns = ar_cursor_varint(in);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->processes[i].wall_ns = ar_cursor_varint(in);
-    for (uint32_t loss = 0; loss < n_losses && !in->bad; loss++)
-        for (uint32_t i = 0; i < n && !in->bad; i++) {
-            uint64_t n_lost = ar_cursor_varint(in);
-
-            if (loss < AR_N_LOSSES)
-                p->processes[i].n_lost[loss] = n_lost;
-        }
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->processes[i].overhead_ns = ar_cursor_varint(in);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        ar_cursor_varint(in); /* functions in C that versions before 8 left out */
-    if (!ar_cursor_left(in))  /* version 2 */
-        return;
-    GET_COLUMN(in, p->processes, n, struct ar_process, command, p->strings.n_strings);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->processes[i].pid_start = ar_cursor_varint(in);
-    GET_COLUMN(in, p->processes, n, struct ar_process, parent_pid, ANY);
-    GET_COLUMN(in, p->processes, n, struct ar_process, root_pid, ANY);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->processes[i].root_start = ar_cursor_varint(in);
-    if (!ar_cursor_left(in)) /* version 3 */
-        return;
-    GET_LONG_COLUMN(in, p->processes, n, start_mono_ns);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        for (int k = 0; k < AR_N_CLOCK_INSTANTS; k++)
-            decode_clock_link(in, &p->processes[i].clock_links[k]);
-    if (ar_cursor_left(in)) /* not before version 8 */
-        decode_overheads(p, in);
-}
-
-static void decode_locations(struct ar_profile *p, struct ar_cursor *in)
-{
-    uint32_t n = ar_cursor_count(in, 3);
-
-    if (!make_items(in, (void **)&p->locations, &p->n_locations, &p->cap_locations, n,
-                    sizeof *p->locations))
-        return;
-    GET_COLUMN(in, p->locations, n, struct ar_location, process, p->n_processes);
-    GET_COLUMN(in, p->locations, n, struct ar_location, thread, ANY);
-    GET_COLUMN(in, p->locations, n, struct ar_location, name, p->strings.n_strings);
-    if (!ar_cursor_left(in)) /* version 2 */
-        return;
-    GET_COLUMN(in, p->locations, n, struct ar_location, current, (uint64_t)p->n_nodes + 1);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->locations[i].latest_real_ns = ar_cursor_varint(in);
-}
-
-static int find_metric(const char *name, size_t n_bytes)
-{
-    for (int id = 0; id < AR_N_METRICS; id++)
-        if (strlen(ar_metric_names[id]) == n_bytes &&
-            memcmp(ar_metric_names[id], name, n_bytes) == 0)
-            return id;
-    return -1;
-}
-
-static void decode_rows(const struct ar_profile *p, struct ar_metric *m, struct ar_cursor *in)
-{
-    uint64_t node = 0;
-
-    for (size_t i = 0; i < m->n_values && !in->bad;) {
-        uint64_t step = ar_cursor_varint32(in);
-        uint64_t n_row = ar_cursor_varint32(in);
-        uint64_t location = 0;
-
-        node += step;
-        if ((i && step == 0) || node >= p->n_nodes || n_row == 0 || n_row > m->n_values - i)
-            in->bad = true;
-        for (uint64_t k = 0; k < n_row && !in->bad; k++, i++) {
-            uint64_t distance = ar_cursor_varint32(in);
-
-            location += distance;
-            if ((k && distance == 0) || location >= p->n_locations)
-                in->bad = true;
-            m->values[i].node = (uint32_t)node;
-            m->values[i].location = (uint32_t)location;
-        }
-    }
-}
-
-static void decode_metric(struct ar_profile *p, struct ar_cursor *in)
-{
-    size_t n_name, n_unit;
-    const char *name = ar_cursor_string(in, &n_name);
-
-    ar_cursor_string(in, &n_unit);
-    ar_cursor_varint(in);
-
-    uint32_t n = ar_cursor_count(in, 2);
-    int id = find_metric(name, n_name);
-
-    if (id < 0) /* of a later version */
-        return;
-
-    struct ar_metric *m = &p->metrics[id];
-
-    if (p->packed[id].rows)
-        in->bad = true;
-    if (!make_items(in, (void **)&m->values, &m->n_values, &m->cap, n, sizeof *m->values))
-        return;
-    decode_rows(p, m, in);
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        m->values[i].value = ar_cursor_varint(in);
-    m->sorted = true;
-}
-
-static void decode_sets(struct ar_profile *p, struct ar_cursor *in)
-{
-    if (p->sets.items)
-        in->bad = true;
-    else
-        ar_sets_open(&p->sets, in, p->n_locations);
-}
-
-/* What it says of rows is kept, and where their values are. */
-static void decode_matrix(struct ar_profile *p, struct ar_cursor *in)
-{
-    size_t n_name, n_unit;
-    const char *name = ar_cursor_string(in, &n_name);
-
-    ar_cursor_string(in, &n_unit);
-    ar_cursor_varint(in);
-
-    int id = find_metric(name, n_name);
-
-    if (id < 0) /* of a later version */
-        return;
-    if (p->packed[id].rows || p->metrics[id].values)
-        in->bad = true;
-    else
-        ar_packed_open(&p->packed[id], in, &p->sets, p->n_nodes);
+    if (MAKE_ITEMS(&d->in, d->p, locations, n))
+        decode_items(d, &ar_locations_dimension, d->p->locations, n, n_columns);
 }
 
 /* Those that are made of others come after them. */
-static void decode_comms(struct ar_profile *p, struct ar_cursor *in)
+static void decode_comms(struct ar_decoding *d)
 {
-    uint32_t n = ar_cursor_count(in, 8 + 7);
+    struct ar_profile *p = d->p;
+    size_t n_columns;
+    uint32_t n = decode_count(d, &ar_comms_dimension, ar_comms_dimension.n_fields, &n_columns);
 
-    if (!make_items(in, (void **)&p->comms, &p->n_comms, &p->cap_comms, n, sizeof *p->comms))
+    if (!MAKE_ITEMS(&d->in, p, comms, n))
         return;
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        p->comms[i].identity = ar_cursor_u64(in);
-    GET_COLUMN(in, p->comms, n, struct ar_comm, name, p->strings.n_strings);
-    GET_COLUMN(in, p->comms, n, struct ar_comm, origin, ANY);
-    GET_COLUMN(in, p->comms, n, struct ar_comm, size, ANY);
-    GET_COLUMN(in, p->comms, n, struct ar_comm, remote_size, ANY);
-    GET_COLUMN(in, p->comms, n, struct ar_comm, parent, ANY);
+    decode_items(d, &ar_comms_dimension, p->comms, n, n_columns);
     for (uint32_t i = 0; i < n; i++)
         if (p->comms[i].parent > i)
-            in->bad = true;
-    GET_COLUMN(in, p->comms, n, struct ar_comm, made_at, (uint64_t)p->n_nodes + 1);
-    GET_COLUMN(in, p->comms, n, struct ar_comm, is_hidden, 2);
+            d->in.bad = true;
 }
 
-/* A column of nodes, as distances: they come in order. */
-static void get_nodes(const struct ar_profile *p, struct ar_cursor *in, void *items, size_t n,
-                      size_t item_bytes)
+/* ---- metrics ---------------------------------------------------------------------------------- */
+
+static const char *get_text(struct ar_cursor *in, char *text, size_t n_text)
 {
-    uint64_t node = 0;
+    size_t n_bytes;
+    const char *stored = ar_cursor_string(in, &n_bytes);
 
-    for (size_t i = 0; i < n && !in->bad; i++) {
-        node += ar_cursor_varint32(in);
-        if (node >= p->n_nodes)
-            in->bad = true;
-
-        uint32_t field = (uint32_t)node;
-
-        memcpy((char *)items + i * item_bytes, &field, sizeof field);
+    if (in->bad || n_bytes >= n_text) {
+        in->bad = true;
+        n_bytes = 0;
     }
+    memcpy(text, stored, n_bytes);
+    text[n_bytes] = '\0';
+    return text;
 }
 
-_Static_assert(offsetof(struct ar_traffic, node) == 0 && offsetof(struct ar_completed, node) == 0,
-               "nodes come first");
+/* A name of a metric is as long as that of a function may be, and no more. */
+#define MOST_NAME_BYTES 512
 
-static void decode_traffic(struct ar_profile *p, struct ar_cursor *in)
+struct metric_texts {
+    char name[MOST_NAME_BYTES], unit[MOST_NAME_BYTES], divide_by[MOST_NAME_BYTES];
+};
+
+/* What it says of itself. Before version 10 it says less; ours are known by name. */
+static struct ar_metric_kind get_metric_kind(struct ar_decoding *d, bool has_scope,
+                                             struct metric_texts *texts)
 {
-    uint32_t n = ar_cursor_count(in, 11);
-    struct ar_traffic *rows;
+    struct ar_metric_kind kind = {.name = get_text(&d->in, texts->name, sizeof texts->name),
+                                  .unit = get_text(&d->in, texts->unit, sizeof texts->unit)};
+    uint64_t combine = ar_cursor_varint(&d->in), scope = AR_SCOPE_CALL;
 
-    if (!make_items(in, (void **)&p->traffic, &p->n_traffic, &p->cap_traffic, n,
-                    sizeof *p->traffic))
-        return;
-    rows = p->traffic;
-    get_nodes(p, in, rows, n, sizeof *rows);
-    GET_COLUMN(in, rows, n, struct ar_traffic, location, p->n_locations);
-    GET_COLUMN(in, rows, n, struct ar_traffic, comm, (uint64_t)p->n_comms + 1);
-    GET_COLUMN(in, rows, n, struct ar_traffic, peer, ANY);
-    GET_COLUMN(in, rows, n, struct ar_traffic, world_peer, ANY);
-    for (uint32_t i = 0; i < n; i++) {
-        rows[i].peer -= AR_PEER_SHIFT;
-        rows[i].world_peer -= AR_PEER_SHIFT;
+    if (has_scope) {
+        scope = ar_cursor_varint(&d->in);
+        kind.divide_by = get_text(&d->in, texts->divide_by, sizeof texts->divide_by);
     }
-    GET_COLUMN(in, rows, n, struct ar_traffic, size_class, AR_N_SIZE_CLASSES);
-    GET_LONG_COLUMN(in, rows, n, n_out);
-    GET_LONG_COLUMN(in, rows, n, bytes_out);
-    GET_LONG_COLUMN(in, rows, n, n_in);
-    GET_LONG_COLUMN(in, rows, n, bytes_in);
-    GET_LONG_COLUMN(in, rows, n, ns);
-    in->bad = in->bad || !ar_profile_traffic_is_sorted(p);
+    if (combine >= AR_N_COMBINES || scope >= AR_N_SCOPES)
+        d->in.bad = true;
+    kind.combine = (uint8_t)combine;
+    kind.scope = (uint8_t)scope;
+    if (kind.divide_by && !*kind.divide_by)
+        kind.divide_by = NULL;
+    return kind;
 }
 
-/* Of files before version 7: as if every call completed one request. */
-static void guess_exposed(struct ar_completed *rows, uint32_t n)
+bool ar_run_get_metric(struct ar_decoding *d, bool has_scope, unsigned *metric)
 {
-    for (uint32_t i = 0; i < n; i++)
-        rows[i].exposed_ns =
-            rows[i].waited_ns < rows[i].flight_ns ? rows[i].waited_ns : rows[i].flight_ns;
+    struct metric_texts texts;
+    struct ar_metric_kind kind = get_metric_kind(d, has_scope, &texts);
+
+    if (d->in.bad)
+        return false;
+
+    enum ar_status status = ar_profile_find_metric(d->p, &kind, metric);
+
+    d->in.bad = status == AR_NOMEM;
+    d->n_lost[AR_LOST_METRICS] += status == AR_BAD;
+    return status == AR_OK;
 }
 
-static void decode_completed(struct ar_profile *p, struct ar_cursor *in)
+static void decode_sets(struct ar_decoding *d)
 {
-    uint32_t n = ar_cursor_count(in, 6);
-    struct ar_completed *rows;
-
-    if (!make_items(in, (void **)&p->completed, &p->n_completed, &p->cap_completed, n,
-                    sizeof *p->completed))
-        return;
-    rows = p->completed;
-    get_nodes(p, in, rows, n, sizeof *rows);
-    GET_COLUMN(in, rows, n, struct ar_completed, location, p->n_locations);
-    GET_COLUMN(in, rows, n, struct ar_completed, posted, p->n_nodes);
-    GET_LONG_COLUMN(in, rows, n, n);
-    GET_LONG_COLUMN(in, rows, n, flight_ns);
-    GET_LONG_COLUMN(in, rows, n, waited_ns);
-    if (ar_cursor_left(in))
-        GET_LONG_COLUMN(in, rows, n, exposed_ns);
+    if (d->p->sets.items)
+        d->in.bad = true;
     else
-        guess_exposed(rows, n);
-    in->bad = in->bad || !ar_profile_completed_is_sorted(p);
+        ar_sets_open(&d->p->sets, &d->in, d->p->n_locations);
+}
+
+/* What it says of rows is kept, and where their values are. */
+static void decode_matrix(struct ar_decoding *d)
+{
+    struct ar_profile *p = d->p;
+    unsigned metric;
+
+    if (!ar_run_get_metric(d, d->version > AR_LAST_WITHOUT_DESCRIPTIONS, &metric))
+        return;
+    if (p->packed[metric].rows || p->metrics[metric].values)
+        d->in.bad = true;
+    else
+        ar_packed_open(&p->packed[metric], &d->in, &p->sets, p->n_nodes);
+}
+
+/* ---- tables and streams ----------------------------------------------------------------------- */
+
+/* Ours, if it has all columns of the file; else the file's, of which ours may be the beginning. */
+static const struct ar_table_kind *kind_to_have(const struct ar_table_kind *stored,
+                                                struct ar_table *tables, struct ar_table **at)
+{
+    for (size_t i = 0; i < AR_N_TABLES; i++)
+        if (!tables[i].kind && (ar_table_kind_extends(&ar_table_kinds[i], stored) ||
+                                ar_table_kind_extends(stored, &ar_table_kinds[i]))) {
+            *at = &tables[i];
+            return ar_table_kind_extends(&ar_table_kinds[i], stored) ? &ar_table_kinds[i] : stored;
+        }
+    return stored;
+}
+
+static void decode_table(struct ar_decoding *d)
+{
+    struct ar_profile *p = d->p;
+    struct ar_table_kind *stored = ar_table_kind_decode(&d->in);
+    const struct ar_role_limits limits = ar_profile_limits(p);
+    bool has_room = ar_profile_n_tables(p) < AR_MAX_TABLES;
+    struct ar_table *at = has_room ? &p->tables[ar_profile_n_tables(p)] : NULL;
+
+    if (!stored)
+        return;
+
+    const struct ar_table_kind *kind = kind_to_have(stored, p->tables, &at);
+    size_t n_columns = stored->n_columns;
+
+    if (kind != stored || !at)
+        ar_table_kind_free(stored);
+    if (!at) {
+        d->n_lost[AR_LOST_TABLES]++;
+        return;
+    }
+    p->n_other_tables += at == &p->tables[ar_profile_n_tables(p)];
+    ar_table_decode(at, kind, n_columns, &d->in, &limits);
 }
 
 /* One a location, in their order. */
-static void decode_streams(struct ar_profile *p, struct ar_cursor *in, bool are_old)
+static void decode_streams(struct ar_decoding *d, bool are_old)
 {
+    struct ar_profile *p = d->p;
+    struct ar_cursor *in = &d->in;
     uint32_t n = ar_cursor_count(in, 7);
 
     if (p->streams)
@@ -408,90 +299,59 @@ static void decode_streams(struct ar_profile *p, struct ar_cursor *in, bool are_
     }
 }
 
-static uint32_t number_below(struct ar_cursor *in, uint64_t limit)
-{
-    uint32_t number = ar_cursor_varint32(in);
+typedef void decode_fn(struct ar_decoding *d);
 
-    if (number >= limit)
-        in->bad = true;
-    return in->bad ? 0 : number;
+static void decode_new_streams(struct ar_decoding *d)
+{
+    decode_streams(d, false);
 }
 
-static void decode_open_calls(struct ar_profile *p, struct ar_cursor *in)
+static void decode_old_streams(struct ar_decoding *d)
 {
-    uint32_t n = ar_cursor_count(in, 7), n_members;
-
-    for (uint32_t i = 0; i < n && !in->bad; i++) {
-        uint32_t location = number_below(in, p->n_locations);
-        struct ar_open_call open = {.kind = number_below(in, AR_N_SYNC_KINDS)};
-
-        open.flags = ar_cursor_varint32(in);
-        open.n_requests = ar_cursor_varint32(in);
-        open.comm = number_below(in, (uint64_t)p->n_comms + 1);
-        open.sequence = ar_cursor_varint32(in);
-        open.peer = ar_cursor_varint32(in) - AR_PEER_SHIFT;
-        if (!in->bad)
-            p->locations[location].open = open;
-    }
-    n_members = ar_cursor_count(in, 4);
-    if (!make_items(in, (void **)&p->members, &p->n_members, &p->cap_members, n_members,
-                    sizeof *p->members))
-        return;
-    GET_COLUMN(in, p->members, n_members, struct ar_member, comm, p->n_comms);
-    GET_COLUMN(in, p->members, n_members, struct ar_member, process, p->n_processes);
-    GET_COLUMN(in, p->members, n_members, struct ar_member, rank, ANY);
-    GET_COLUMN(in, p->members, n_members, struct ar_member, n_calls, ANY);
+    decode_streams(d, true);
 }
 
-static void decode_section(struct ar_profile *p, uint32_t kind, struct ar_cursor *in)
+/* Passed over. */
+static void decode_nothing(struct ar_decoding *d)
 {
-    switch (kind) {
-    case AR_SECTION_STRINGS:
-        decode_strings(p, in);
-        break;
-    case AR_SECTION_FACTS:
-        decode_facts(p, in);
-        break;
-    case AR_SECTION_FUNCTIONS:
-        decode_functions(p, in);
-        break;
-    case AR_SECTION_NODES:
-        decode_nodes(p, in);
-        break;
-    case AR_SECTION_PROCESSES:
-        decode_processes(p, in);
-        break;
-    case AR_SECTION_LOCATIONS:
-        decode_locations(p, in);
-        break;
-    case AR_SECTION_METRIC:
-        decode_metric(p, in);
-        break;
-    case AR_SECTION_SETS:
-        decode_sets(p, in);
-        break;
-    case AR_SECTION_MATRIX:
-        decode_matrix(p, in);
-        break;
-    case AR_SECTION_COMMS:
-        decode_comms(p, in);
-        break;
-    case AR_SECTION_TRAFFIC:
-        decode_traffic(p, in);
-        break;
-    case AR_SECTION_COMPLETED:
-        decode_completed(p, in);
-        break;
-    case AR_SECTION_OLD_STREAMS:
-    case AR_SECTION_STREAMS:
-        decode_streams(p, in, kind == AR_SECTION_OLD_STREAMS);
-        break;
-    case AR_SECTION_OPEN_CALLS:
-        decode_open_calls(p, in);
-        break;
-    default: /* of a later version */
-        break;
-    }
+    (void)d;
+}
+
+static decode_fn *reader_of(uint32_t kind, uint32_t version)
+{
+    static decode_fn *const readers[AR_N_SECTION_KINDS] = {
+        [AR_SECTION_STRINGS] = decode_strings,
+        [AR_SECTION_FACTS] = decode_facts,
+        [AR_SECTION_FUNCTIONS] = decode_functions,
+        [AR_SECTION_NODES] = decode_nodes,
+        [AR_SECTION_PROCESSES] = decode_processes,
+        [AR_SECTION_LOCATIONS] = decode_locations,
+        [AR_SECTION_METRIC] = ar_run_decode_old_metric,
+        [AR_SECTION_COMMS] = decode_comms,
+        [AR_SECTION_MESSAGES] = ar_run_decode_old_messages,
+        [AR_SECTION_REQUESTS] = ar_run_decode_old_requests,
+        [AR_SECTION_SYNCS] = decode_nothing,
+        [AR_SECTION_SETS] = decode_sets,
+        [AR_SECTION_MATRIX] = decode_matrix,
+        [AR_SECTION_OLD_STREAMS] = decode_old_streams,
+        [AR_SECTION_STREAMS] = decode_new_streams,
+        [AR_SECTION_OPEN_CALLS] = ar_run_decode_old_open_calls,
+        [AR_SECTION_TABLE] = decode_table,
+    };
+
+    if (kind == AR_SECTION_PROCESSES && version <= AR_LAST_WITHOUT_DESCRIPTIONS)
+        return ar_run_decode_old_processes;
+    return kind < AR_N_SECTION_KINDS ? readers[kind] : NULL;
+}
+
+static void decode_section(struct ar_decoding *d, uint32_t kind)
+{
+    decode_fn *reader = reader_of(kind, d->version);
+
+    if (reader)
+        reader(d);
+    else /* of a later version */
+        d->p->n_unknown_sections++;
 }
 
 /* No two of them are the same. */
@@ -573,7 +433,7 @@ static struct entry get_entry(struct ar_cursor *in)
  * `n_left` is what no section has taken yet of the file: where they may overlap, a thousand entries for
  * the same megabyte are a gigabyte to be read.
  */
-static enum ar_status decode_entry(struct ar_profile *p, const struct entry *e,
+static enum ar_status decode_entry(struct ar_decoding *d, const struct entry *e,
                                    const unsigned char *bytes, size_t n_bytes, uint64_t *n_left,
                                    const char *name, struct ar_error *err)
 {
@@ -590,12 +450,21 @@ static enum ar_status decode_entry(struct ar_profile *p, const struct entry *e,
                        "%s: run file is damaged, checksum of section %u (copy it again)", name,
                        e->kind);
 
-    struct ar_cursor in = ar_cursor_over(bytes + e->offset, e->n_stored);
-
-    decode_section(p, e->kind, &in);
-    if (in.bad)
+    d->in = ar_cursor_over(bytes + e->offset, e->n_stored);
+    decode_section(d, e->kind);
+    if (d->in.bad)
         return ar_fail(err, AR_BAD, "%s: run file is damaged, section %u " AGAIN, name, e->kind);
     return AR_OK;
+}
+
+/* Of what there was no room for: the first process has it. */
+static enum ar_status note_losses(struct ar_decoding *d)
+{
+    enum ar_status status = AR_OK;
+
+    for (int what = 0; what < AR_N_LOSSES && status == AR_OK && d->p->n_processes; what++)
+        status = ar_profile_lose(d->p, 0, (enum ar_live_loss)what, d->n_lost[what]);
+    return status;
 }
 
 enum ar_status ar_run_decode_packed(struct ar_profile *out, const void *bytes, size_t n_bytes,
@@ -606,6 +475,7 @@ enum ar_status ar_run_decode_packed(struct ar_profile *out, const void *bytes, s
     uint32_t version = ar_cursor_u32(&in);
     uint32_t n_sections = ar_cursor_u32(&in);
     uint64_t n_left = n_bytes;
+    struct ar_decoding d = {.p = out, .version = version};
     enum ar_status status = AR_OK;
 
     *out = (struct ar_profile){0};
@@ -624,10 +494,12 @@ enum ar_status ar_run_decode_packed(struct ar_profile *out, const void *bytes, s
         if (in.bad)
             status = ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
         else
-            status = decode_entry(out, &e, bytes, n_bytes, &n_left, name, err);
+            status = decode_entry(&d, &e, bytes, n_bytes, &n_left, name, err);
     }
     if (status == AR_OK && (out->n_nodes == 0 || out->n_functions == 0))
         status = ar_fail(err, AR_BAD, "%s: run file is damaged, no tree " AGAIN, name);
+    if (status == AR_OK)
+        status = note_losses(&d);
     if (status == AR_OK) {
         status = index_tables(out);
         if (status == AR_BAD)

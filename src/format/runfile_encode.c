@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "format/dimensions.h"
 #include "format/runfile.h"
 #include "format/runfile_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SECTIONS (AR_N_SECTION_KINDS + AR_N_METRICS)
+#define MAX_SECTIONS (AR_N_SECTION_KINDS + AR_MAX_METRICS + AR_MAX_TABLES)
 
 struct section {
     uint32_t kind;
@@ -31,26 +32,6 @@ static void end_section(struct encoding *e)
     s->n_bytes = e->out->n - s->offset;
 }
 
-/* A column: one field of all items of an array of structs. */
-static void put_column(struct ar_bytes *out, const void *items, size_t n, size_t item_bytes,
-                       size_t field_offset)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t field;
-
-        memcpy(&field, (const char *)items + i * item_bytes + field_offset, sizeof field);
-        ar_bytes_varint(out, field);
-    }
-}
-
-#define PUT_COLUMN(out, items, n, type, field)                                                     \
-    put_column(out, items, n, sizeof(type), offsetof(type, field))
-
-/* The same of a field of 64 bits. */
-#define PUT_LONG_COLUMN(out, items, n, field)                                                      \
-    for (size_t row = 0; row < (n); row++)                                                         \
-    ar_bytes_varint(out, (items)[row].field)
-
 static void encode_strings(struct encoding *e)
 {
     const struct ar_strtab *strings = &e->p->strings;
@@ -62,27 +43,14 @@ static void encode_strings(struct encoding *e)
     end_section(e);
 }
 
-static void encode_facts(struct encoding *e)
+/* How many columns it has is said, so that later versions can have more. */
+static void encode_dimension(struct encoding *e, enum ar_section_kind kind,
+                             const struct ar_dimension *dimension, const void *items, size_t n)
 {
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, AR_SECTION_FACTS);
-    ar_bytes_varint(e->out, p->n_facts);
-    PUT_COLUMN(e->out, p->facts, p->n_facts, struct ar_fact, key);
-    PUT_COLUMN(e->out, p->facts, p->n_facts, struct ar_fact, value);
-    end_section(e);
-}
-
-static void encode_functions(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, AR_SECTION_FUNCTIONS);
-    ar_bytes_varint(e->out, p->n_functions);
-    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, kind);
-    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, name);
-    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, file);
-    PUT_COLUMN(e->out, p->functions, p->n_functions, struct ar_function, first_line);
+    begin_section(e, kind);
+    ar_bytes_varint(e->out, n);
+    ar_bytes_varint(e->out, dimension->n_fields);
+    ar_dimension_put(dimension, items, n, e->out);
     end_section(e);
 }
 
@@ -95,74 +63,7 @@ static void encode_nodes(struct encoding *e)
     ar_bytes_varint(e->out, p->n_nodes);
     for (size_t i = 1; i < p->n_nodes; i++)
         ar_bytes_varint(e->out, i - p->nodes[i].parent);
-    PUT_COLUMN(e->out, p->nodes, p->n_nodes, struct ar_profile_node, function);
-    PUT_COLUMN(e->out, p->nodes, p->n_nodes, struct ar_profile_node, line);
-    end_section(e);
-}
-
-static void encode_clock_link(struct ar_bytes *out, const struct ar_clock_link *link)
-{
-    ar_bytes_varint(out, link->at_ns);
-    ar_bytes_u64(out, (uint64_t)link->offset_ns);
-    ar_bytes_varint(out, link->error_ns);
-}
-
-/* Ranks are stored plus one, so that "not known" is 0. */
-static void encode_processes(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, AR_SECTION_PROCESSES);
-    ar_bytes_varint(e->out, p->n_processes);
-    ar_bytes_varint(e->out, AR_N_LOSSES);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, (uint32_t)(p->processes[i].world_rank + 1));
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, world_size);
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, host);
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, pid);
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, state);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, p->processes[i].start_real_ns);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, p->processes[i].wall_ns);
-    for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        for (size_t i = 0; i < p->n_processes; i++)
-            ar_bytes_varint(e->out, p->processes[i].n_lost[loss]);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, p->processes[i].overhead_ns);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, 0); /* functions in C that are left out */
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, command);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, p->processes[i].pid_start);
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, parent_pid);
-    PUT_COLUMN(e->out, p->processes, p->n_processes, struct ar_process, root_pid);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, p->processes[i].root_start);
-    for (size_t i = 0; i < p->n_processes; i++)
-        ar_bytes_varint(e->out, p->processes[i].start_mono_ns);
-    for (size_t i = 0; i < p->n_processes; i++)
-        for (int k = 0; k < AR_N_CLOCK_INSTANTS; k++)
-            encode_clock_link(e->out, &p->processes[i].clock_links[k]);
-    ar_bytes_varint(e->out, p->n_processes ? AR_N_OVERHEADS : 0);
-    for (int reason = 0; reason < AR_N_OVERHEADS; reason++)
-        for (size_t i = 0; i < p->n_processes; i++)
-            ar_bytes_varint(e->out, p->processes[i].overheads_ns[reason]);
-    end_section(e);
-}
-
-static void encode_locations(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, AR_SECTION_LOCATIONS);
-    ar_bytes_varint(e->out, p->n_locations);
-    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, process);
-    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, thread);
-    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, name);
-    PUT_COLUMN(e->out, p->locations, p->n_locations, struct ar_location, current);
-    for (size_t i = 0; i < p->n_locations; i++)
-        ar_bytes_varint(e->out, p->locations[i].latest_real_ns);
+    ar_dimension_put(&ar_nodes_dimension, p->nodes, p->n_nodes, e->out);
     end_section(e);
 }
 
@@ -221,94 +122,52 @@ static void encode_rows(struct encoding *e, const struct ar_metric *m, const str
     ar_bytes_free(&values);
 }
 
-/* What is known of all rows comes first: to look at one, no other need be read. */
-static void encode_matrix(struct encoding *e, enum ar_metric_id id, const struct row_sets *rows)
+static void put_text(struct ar_bytes *out, const char *text)
 {
+    ar_bytes_string(out, text, strlen(text));
+}
+
+/* What is known of all rows comes first: to look at one, no other need be read. */
+static void encode_matrix(struct encoding *e, unsigned metric, const struct row_sets *rows)
+{
+    const struct ar_metric_kind *kind = ar_profile_metric(e->p, metric);
+
     begin_section(e, AR_SECTION_MATRIX);
-    ar_bytes_string(e->out, ar_metric_names[id], strlen(ar_metric_names[id]));
-    ar_bytes_string(e->out, ar_metric_units[id], strlen(ar_metric_units[id]));
-    ar_bytes_varint(e->out, ar_metric_combine[id]);
-    encode_rows(e, &e->p->metrics[id], rows);
+    put_text(e->out, kind->name);
+    put_text(e->out, kind->unit);
+    ar_bytes_varint(e->out, kind->combine);
+    ar_bytes_varint(e->out, kind->scope);
+    put_text(e->out, kind->divide_by ? kind->divide_by : "");
+    encode_rows(e, &e->p->metrics[metric], rows);
     end_section(e);
 }
 
 static void encode_metrics(struct encoding *e)
 {
     struct ar_set_writer sets = {0};
-    struct row_sets rows[AR_N_METRICS] = {0};
+    struct row_sets rows[AR_MAX_METRICS] = {0};
+    unsigned n = ar_profile_n_metrics(e->p);
 
-    for (int id = 0; id < AR_N_METRICS; id++)
-        if (find_sets(&e->p->metrics[id], &sets, &rows[id]) < 0)
+    for (unsigned m = 0; m < n; m++)
+        if (find_sets(&e->p->metrics[m], &sets, &rows[m]) < 0)
             e->out->bad = true;
     begin_section(e, AR_SECTION_SETS);
     ar_set_writer_put(&sets, e->out);
     end_section(e);
-    for (int id = 0; id < AR_N_METRICS; id++) {
-        if (rows[id].n && !e->out->bad)
-            encode_matrix(e, (enum ar_metric_id)id, &rows[id]);
-        free(rows[id].ids);
+    for (unsigned m = 0; m < n; m++) {
+        if (rows[m].n && !e->out->bad)
+            encode_matrix(e, m, &rows[m]);
+        free(rows[m].ids);
     }
     ar_set_writer_free(&sets);
 }
 
-static void encode_comms(struct encoding *e)
+/* ---- tables and streams ----------------------------------------------------------------------- */
+
+static void encode_table(struct encoding *e, const struct ar_table *table)
 {
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, AR_SECTION_COMMS);
-    ar_bytes_varint(e->out, p->n_comms);
-    for (size_t i = 0; i < p->n_comms; i++)
-        ar_bytes_u64(e->out, p->comms[i].identity); /* as good as random: longer as a varint */
-    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, name);
-    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, origin);
-    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, size);
-    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, remote_size);
-    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, parent);
-    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, made_at);
-    PUT_COLUMN(e->out, p->comms, p->n_comms, struct ar_comm, is_hidden);
-    end_section(e);
-}
-
-/* In order of nodes, which are stored as distances. */
-static void encode_traffic(struct encoding *e)
-{
-    const struct ar_traffic *rows = e->p->traffic;
-    size_t n = e->p->n_traffic;
-
-    begin_section(e, AR_SECTION_TRAFFIC);
-    ar_bytes_varint(e->out, n);
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, rows[i].node - (i ? rows[i - 1].node : 0));
-    PUT_COLUMN(e->out, rows, n, struct ar_traffic, location);
-    PUT_COLUMN(e->out, rows, n, struct ar_traffic, comm);
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, (uint32_t)(rows[i].peer + AR_PEER_SHIFT));
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, (uint32_t)(rows[i].world_peer + AR_PEER_SHIFT));
-    PUT_COLUMN(e->out, rows, n, struct ar_traffic, size_class);
-    PUT_LONG_COLUMN(e->out, rows, n, n_out);
-    PUT_LONG_COLUMN(e->out, rows, n, bytes_out);
-    PUT_LONG_COLUMN(e->out, rows, n, n_in);
-    PUT_LONG_COLUMN(e->out, rows, n, bytes_in);
-    PUT_LONG_COLUMN(e->out, rows, n, ns);
-    end_section(e);
-}
-
-static void encode_completed(struct encoding *e)
-{
-    const struct ar_completed *rows = e->p->completed;
-    size_t n = e->p->n_completed;
-
-    begin_section(e, AR_SECTION_COMPLETED);
-    ar_bytes_varint(e->out, n);
-    for (size_t i = 0; i < n; i++)
-        ar_bytes_varint(e->out, rows[i].node - (i ? rows[i - 1].node : 0));
-    PUT_COLUMN(e->out, rows, n, struct ar_completed, location);
-    PUT_COLUMN(e->out, rows, n, struct ar_completed, posted);
-    PUT_LONG_COLUMN(e->out, rows, n, n);
-    PUT_LONG_COLUMN(e->out, rows, n, flight_ns);
-    PUT_LONG_COLUMN(e->out, rows, n, waited_ns);
-    PUT_LONG_COLUMN(e->out, rows, n, exposed_ns);
+    begin_section(e, AR_SECTION_TABLE);
+    ar_table_encode(table, e->out);
     end_section(e);
 }
 
@@ -321,44 +180,6 @@ static void encode_streams(struct encoding *e)
     end_section(e);
 }
 
-static size_t count_open_calls(const struct ar_profile *p)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n_locations; i++)
-        n += p->locations[i].open.kind != AR_SYNC_NONE;
-    return n;
-}
-
-static void encode_open_call(struct ar_bytes *out, uint32_t location,
-                             const struct ar_open_call *open)
-{
-    ar_bytes_varint(out, location);
-    ar_bytes_varint(out, open->kind);
-    ar_bytes_varint(out, open->flags);
-    ar_bytes_varint(out, open->n_requests);
-    ar_bytes_varint(out, open->comm);
-    ar_bytes_varint(out, open->sequence);
-    ar_bytes_varint(out, (uint32_t)(open->peer + AR_PEER_SHIFT));
-}
-
-static void encode_open_calls(struct encoding *e)
-{
-    const struct ar_profile *p = e->p;
-
-    begin_section(e, AR_SECTION_OPEN_CALLS);
-    ar_bytes_varint(e->out, count_open_calls(p));
-    for (uint32_t i = 0; i < p->n_locations; i++)
-        if (p->locations[i].open.kind != AR_SYNC_NONE)
-            encode_open_call(e->out, i, &p->locations[i].open);
-    ar_bytes_varint(e->out, p->n_members);
-    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, comm);
-    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, process);
-    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, rank);
-    PUT_COLUMN(e->out, p->members, p->n_members, struct ar_member, n_calls);
-    end_section(e);
-}
-
 /* Strings, facts, functions, nodes, processes, locations and sets of them. */
 #define N_SECTIONS_ALWAYS 7
 
@@ -366,10 +187,11 @@ static size_t n_sections_of(const struct ar_profile *p)
 {
     size_t n = N_SECTIONS_ALWAYS;
 
-    n += (p->n_comms > 0) + (p->n_traffic > 0) + (p->n_completed > 0) + (p->n_streams > 0);
-    n += count_open_calls(p) > 0;
-    for (int id = 0; id < AR_N_METRICS; id++)
-        n += p->metrics[id].n_values > 0;
+    n += (p->n_comms > 0) + (p->n_streams > 0);
+    for (size_t i = 0; i < ar_profile_n_tables(p); i++)
+        n += p->tables[i].n > 0;
+    for (unsigned m = 0; m < ar_profile_n_metrics(p); m++)
+        n += p->metrics[m].n_values > 0;
     return n;
 }
 
@@ -414,34 +236,50 @@ static enum ar_status finish(struct encoding *e)
     return bad ? AR_NOMEM : AR_OK;
 }
 
-enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
+/* What could not be read is not written either. */
+static enum ar_status count_unknown(struct ar_profile *p)
 {
-    struct encoding e = {.p = p, .out = out};
+    size_t n = p->n_unknown_sections;
+
+    p->n_unknown_sections = 0;
+    return p->n_processes ? ar_profile_lose(p, 0, AR_LOST_SECTIONS, n) : AR_OK;
+}
+
+static enum ar_status prepare(struct ar_profile *p)
+{
     enum ar_status status = ar_profile_unpack(p);
 
     if (status == AR_OK)
-        status = ar_profile_sort(p);
+        status = count_unknown(p);
     if (status == AR_OK)
-        status = ar_profile_trim_members(p);
+        status = ar_profile_sort(p);
+    return status == AR_OK ? ar_profile_trim_members(p) : status;
+}
+
+enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
+{
+    struct encoding e = {.p = p, .out = out};
+    enum ar_status status = prepare(p);
+
     if (status < 0)
         return status;
     leave_room_for_head(&e);
     encode_strings(&e);
-    encode_facts(&e);
-    encode_functions(&e);
+    encode_dimension(&e, AR_SECTION_FACTS, &ar_facts_dimension, p->facts, p->n_facts);
+    encode_dimension(&e, AR_SECTION_FUNCTIONS, &ar_functions_dimension, p->functions,
+                     p->n_functions);
     encode_nodes(&e);
-    encode_processes(&e);
-    encode_locations(&e);
+    encode_dimension(&e, AR_SECTION_PROCESSES, &ar_processes_dimension, p->processes,
+                     p->n_processes);
+    encode_dimension(&e, AR_SECTION_LOCATIONS, &ar_locations_dimension, p->locations,
+                     p->n_locations);
     encode_metrics(&e);
     if (p->n_comms)
-        encode_comms(&e);
-    if (p->n_traffic)
-        encode_traffic(&e);
-    if (p->n_completed)
-        encode_completed(&e);
+        encode_dimension(&e, AR_SECTION_COMMS, &ar_comms_dimension, p->comms, p->n_comms);
+    for (size_t i = 0; i < ar_profile_n_tables(p); i++)
+        if (p->tables[i].n)
+            encode_table(&e, &p->tables[i]);
     if (p->n_streams)
         encode_streams(&e);
-    if (count_open_calls(p))
-        encode_open_calls(&e);
     return finish(&e);
 }

@@ -9,24 +9,21 @@ enum ar_section_kind {
     AR_SECTION_NODES = 4,
     AR_SECTION_PROCESSES = 5,
     AR_SECTION_LOCATIONS = 6,
-    AR_SECTION_METRIC = 7, /* one a metric, up to version 4 */
-    AR_SECTION_COMMS = 8,  /* the following only where there are any */
-    AR_SECTION_TRAFFIC = 9,
-    AR_SECTION_COMPLETED = 10,
+    AR_SECTION_METRIC = 7,   /* one a metric, up to version 4 */
+    AR_SECTION_COMMS = 8,    /* the following only where there are any */
+    AR_SECTION_MESSAGES = 9, /* up to version 9, and the next */
+    AR_SECTION_REQUESTS = 10,
     AR_SECTION_SYNCS = 11,       /* in version 5 only: passed over */
     AR_SECTION_SETS = 12,        /* of locations, that rows of metrics have */
     AR_SECTION_MATRIX = 13,      /* one a metric */
     AR_SECTION_OLD_STREAMS = 14, /* versions 6 to 8 */
     AR_SECTION_STREAMS = 15,
-    AR_SECTION_OPEN_CALLS =
-        16, /* of processes that had not finished; version 9 without it is read */
+    AR_SECTION_OPEN_CALLS = 16, /* in version 9 */
+    AR_SECTION_TABLE = 17,      /* one a table */
     AR_N_SECTION_KINDS
 };
 
 enum { AR_CODEC_PLAIN = 0 };
-
-/* What is no rank, AR_PEER_…, becomes the smallest numbers. */
-#define AR_PEER_SHIFT 4u
 
 #define AR_RUN_HEADER_BYTES 16
 #define AR_RUN_ENTRY_BYTES 40

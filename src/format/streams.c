@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "format/streams.h"
 
+#include "format/columns.h"
+
 #include "base/arena.h"
 #include "format/livefile.h"
 #include "format/runfile_layout.h"

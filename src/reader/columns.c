@@ -100,15 +100,6 @@ static struct ar_str state_of(const struct ar_process *process)
     return (struct ar_str){name, strlen(name)};
 }
 
-static uint64_t lost_in_all(const struct ar_process *process)
-{
-    uint64_t n = 0;
-
-    for (int loss = 0; loss < AR_N_LOSSES; loss++)
-        n += process->n_lost[loss];
-    return n;
-}
-
 /* ---- the tables: X(name, member of the cell, its type, value) --------------------------------- */
 
 #define INTEGER(X, name, value) X(name, integer, AR_CELL_INTEGER, (int64_t)(value))
@@ -285,17 +276,17 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     REAL(X, "wall_s", seconds((double)process->wall_ns))                                           \
     REAL(X, "mpi_s", seconds((double)v->process_mpi_ns[id]))                                       \
     BOOLEAN(X, "finished", process->state == AR_PROCESS_FINISHED)                                  \
-    INTEGER(X, "lost", lost_in_all(process))                                                       \
-    INTEGER(X, "lost_nodes", process->n_lost[AR_LOST_NODES])                                       \
-    INTEGER(X, "lost_functions", process->n_lost[AR_LOST_FUNCTIONS])                               \
-    INTEGER(X, "lost_threads", process->n_lost[AR_LOST_THREADS])                                   \
-    INTEGER(X, "lost_frames", process->n_lost[AR_LOST_FRAMES])                                     \
-    INTEGER(X, "lost_regions", process->n_lost[AR_LOST_REGIONS])                                   \
-    INTEGER(X, "lost_processes", process->n_lost[AR_LOST_PROCESSES])                               \
-    INTEGER(X, "lost_traffic", process->n_lost[AR_LOST_TRAFFIC])                                   \
-    INTEGER(X, "lost_requests", process->n_lost[AR_LOST_REQUESTS])                                 \
-    INTEGER(X, "lost_syncs", process->n_lost[AR_LOST_SYNCS])                                       \
-    INTEGER(X, "lost_communicators", process->n_lost[AR_LOST_COMMS])                               \
+    INTEGER(X, "lost", ar_profile_lost_in_all(&v->p, id))                                          \
+    INTEGER(X, "lost_nodes", ar_profile_lost(&v->p, id, AR_LOST_NODES))                            \
+    INTEGER(X, "lost_functions", ar_profile_lost(&v->p, id, AR_LOST_FUNCTIONS))                    \
+    INTEGER(X, "lost_threads", ar_profile_lost(&v->p, id, AR_LOST_THREADS))                        \
+    INTEGER(X, "lost_frames", ar_profile_lost(&v->p, id, AR_LOST_FRAMES))                          \
+    INTEGER(X, "lost_regions", ar_profile_lost(&v->p, id, AR_LOST_REGIONS))                        \
+    INTEGER(X, "lost_processes", ar_profile_lost(&v->p, id, AR_LOST_PROCESSES))                    \
+    INTEGER(X, "lost_traffic", ar_profile_lost(&v->p, id, AR_LOST_TRAFFIC))                        \
+    INTEGER(X, "lost_requests", ar_profile_lost(&v->p, id, AR_LOST_REQUESTS))                      \
+    INTEGER(X, "lost_syncs", ar_profile_lost(&v->p, id, AR_LOST_SYNCS))                            \
+    INTEGER(X, "lost_communicators", ar_profile_lost(&v->p, id, AR_LOST_COMMS))                    \
     REAL(X, "overhead_s", seconds((double)process->overhead_ns))
 
 #define PROCESS_COLUMNS(X)                                                                         \
@@ -309,7 +300,7 @@ static double clock_s(const struct ar_view *v, uint32_t location, uint64_t ns)
     TEXT(X, "state", state_of(process))                                                            \
     REAL(X, "start_real_s", seconds((double)process->start_real_ns))                               \
     REAL(X, "wall_s", seconds((double)process->wall_ns))                                           \
-    INTEGER(X, "lost", lost_in_all(process))                                                       \
+    INTEGER(X, "lost", ar_profile_lost_in_all(&v->p, id))                                          \
     REAL(X, "overhead_s", seconds((double)process->overhead_ns))                                   \
     BOOLEAN(X, "clock_compared", process->clock_links[AR_CLOCK_AT_INIT].at_ns)                     \
     REAL(X, "clock_offset_s", seconds((double)process->clock_links[AR_CLOCK_AT_INIT].offset_ns))   \
@@ -366,14 +357,14 @@ static void read_communicator(const struct ar_view *v, uint32_t id, union ar_cel
 
 static void read_traffic(const struct ar_view *v, uint32_t row, union ar_cell *cells)
 {
-    const struct ar_traffic *t = &v->p.traffic[row];
+    const struct ar_traffic *t = ar_traffic_at(&v->p, row);
 
     TRAFFIC_COLUMNS(PUT)
 }
 
 static void read_request(const struct ar_view *v, uint32_t row, union ar_cell *cells)
 {
-    const struct ar_completed *c = &v->p.completed[row];
+    const struct ar_completed *c = ar_completed_at(&v->p, row);
 
     REQUEST_COLUMNS(PUT)
 }
@@ -538,7 +529,7 @@ const struct ar_shown_table *ar_shown_table_find(const char *name)
 
 struct ar_measured ar_measured_get(const struct ar_view *v, size_t i)
 {
-    bool is_time = strcmp(ar_metric_units[i], "ns") == 0, is_self = i == AR_METRIC_SELF;
+    bool is_time = strcmp(ar_metric_kinds[i].unit, "ns") == 0, is_self = i == AR_METRIC_SELF;
     const struct ar_metric *metric = &v->p.metrics[is_self ? AR_METRIC_TIME : i];
     struct ar_measured m = {
         .type = is_time ? AR_CELL_REAL : AR_CELL_INTEGER,
@@ -546,7 +537,7 @@ struct ar_measured ar_measured_get(const struct ar_view *v, size_t i)
         .n_values = metric->n_values,
     };
 
-    snprintf(m.name, sizeof m.name, "%s%s", ar_metric_names[i],
+    snprintf(m.name, sizeof m.name, "%s%s", ar_metric_kinds[i].name,
              is_time                   ? "_s"
              : i == AR_METRIC_VARIANCE ? "_us2"
                                        : "");

@@ -55,7 +55,8 @@ static void combine_over_ranks(const struct ar_profile *p, enum ar_metric_id met
         bool first = i == 0 || m->values[i].node != m->values[i - 1].node;
 
         *all = first ? m->values[i].value
-                     : ar_combine(ar_metric_combine[metric], *all, m->values[i].value);
+                     : ar_combine((enum ar_combine)ar_metric_kinds[metric].combine, *all,
+                                  m->values[i].value);
     }
 }
 

@@ -10,7 +10,8 @@ static uint64_t combine_row(struct ar_row row, enum ar_metric_id metric)
     uint64_t all = row.n ? row.values[0].value : 0;
 
     for (size_t i = 1; i < row.n; i++)
-        all = ar_combine(ar_metric_combine[metric], all, row.values[i].value);
+        all =
+            ar_combine((enum ar_combine)ar_metric_kinds[metric].combine, all, row.values[i].value);
     return all;
 }
 

@@ -270,14 +270,15 @@ static bool gather_file(const char *path, void *context)
     return true;
 }
 
-static void add_lost(const struct ar_identity *identity, struct ar_profile *p)
+static enum ar_status add_lost(const struct ar_identity *identity, struct ar_profile *p)
 {
     char path[AR_PATH_BYTES];
     struct stat st;
 
     path_of(identity, ".unrecorded", path);
-    if (p->n_processes && lstat(path, &st) == 0)
-        p->processes[0].n_lost[AR_LOST_PROCESSES] += (uint64_t)st.st_size / AR_NOTE_MAGIC_BYTES;
+    if (!p->n_processes || lstat(path, &st) < 0)
+        return AR_OK;
+    return ar_profile_lose(p, 0, AR_LOST_PROCESSES, (uint64_t)st.st_size / AR_NOTE_MAGIC_BYTES);
 }
 
 enum ar_status ar_family_gather(struct ar_family *family, const struct ar_identity *identity,
@@ -287,8 +288,10 @@ enum ar_status ar_family_gather(struct ar_family *family, const struct ar_identi
         .family = family, .p = p, .own_path = own_path, .is_locked = lock >= 0, .status = AR_OK};
 
     each_file(identity, gather_file, &g);
-    add_lost(identity, p);
-    return g.status;
+
+    enum ar_status status = add_lost(identity, p);
+
+    return g.status < 0 ? g.status : status;
 }
 
 void ar_family_remove(const struct ar_family *family)

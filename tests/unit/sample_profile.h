@@ -115,19 +115,39 @@ static inline uint32_t sample_comm(struct ar_profile *p, uint64_t identity, cons
 static inline void sample_member(struct ar_profile *p, uint32_t comm, uint32_t process,
                                  uint32_t rank, uint32_t n_calls)
 {
-    struct ar_member member = {comm, process, AR_OWN_RANK(rank, 0), n_calls};
+    struct ar_member member = {
+        .comm = comm, .process = process, .rank = AR_OWN_RANK(rank, 0), .n_calls = n_calls};
 
-    sample_must(ar_profile_member(p, member));
+    sample_must(ar_profile_add_row(p, AR_TABLE_MEMBERS, &member));
 }
 
 static inline void sample_traffic(struct ar_profile *p, struct ar_traffic traffic)
 {
-    sample_must(ar_profile_traffic(p, traffic));
+    sample_must(ar_profile_add_row(p, AR_TABLE_MESSAGES, &traffic));
 }
 
 static inline void sample_completed(struct ar_profile *p, struct ar_completed completed)
 {
-    sample_must(ar_profile_completed(p, completed));
+    sample_must(ar_profile_add_row(p, AR_TABLE_REQUESTS, &completed));
+}
+
+static inline void sample_open_call(struct ar_profile *p, struct ar_open_call open)
+{
+    sample_must(ar_profile_add_row(p, AR_TABLE_OPEN_CALLS, &open));
+}
+
+static inline void sample_lose(struct ar_profile *p, uint32_t process, enum ar_live_loss what,
+                               uint64_t n)
+{
+    sample_must(ar_profile_lose(p, process, what, n));
+}
+
+/* Nothing where there is none. */
+static inline struct ar_open_call sample_open_call_of(const struct ar_profile *p, uint32_t location)
+{
+    const struct ar_open_call *open = ar_profile_open_call(p, location);
+
+    return open ? *open : (struct ar_open_call){0};
 }
 
 /*
@@ -143,7 +163,8 @@ static inline uint64_t sample_find(const struct ar_profile *p, enum ar_metric_id
 
     for (size_t i = 0; i < m->n_values; i++)
         if (m->values[i].node == node && m->values[i].location == location) {
-            value = found ? ar_combine(ar_metric_combine[metric], value, m->values[i].value)
+            value = found ? ar_combine((enum ar_combine)ar_metric_kinds[metric].combine, value,
+                                       m->values[i].value)
                           : m->values[i].value;
             found = true;
         }
@@ -195,9 +216,10 @@ static inline bool sample_tables_are_sound(const struct ar_profile *p)
                 p->processes[i].state < AR_N_PROCESS_STATES;
     for (size_t i = 0; i < p->n_locations; i++)
         sound = sound && p->locations[i].process < p->n_processes &&
-                p->locations[i].name < n_strings && p->locations[i].current <= p->n_nodes &&
-                p->locations[i].open.kind < AR_N_SYNC_KINDS &&
-                p->locations[i].open.comm <= p->n_comms;
+                p->locations[i].name < n_strings && p->locations[i].current <= p->n_nodes;
+    for (size_t i = 0; i < p->n_open_calls; i++)
+        sound = sound && p->open_calls[i].location < p->n_locations &&
+                p->open_calls[i].kind < AR_N_SYNC_KINDS && p->open_calls[i].comm <= p->n_comms;
     return sound;
 }
 

@@ -168,16 +168,17 @@ static void test_not_an_import(void)
 
 static void test_tables(void)
 {
-    struct ar_process process = {.world_rank = 3, .wall_ns = 5, .n_lost = {1}};
+    struct ar_process process = {.world_rank = 3, .wall_ns = 5};
     uint32_t id;
 
     start();
     sample_must(ar_profile_process(&profile, &process, &id));
+    sample_lose(&profile, id, AR_LOST_NODES, 1);
     sample_value(&profile, AR_METRIC_TIME, 0, sample_thread(&profile, id, 2), 77);
     sample_must(ar_profile_fact(&profile, sample_str("python"), sample_str("3.12")));
     fold();
     tap_ok(folded.n_processes == 2 && folded.processes[1].world_rank == 3 &&
-               folded.processes[1].n_lost[0] == 1,
+               ar_profile_lost(&folded, 1, AR_LOST_NODES) == 1,
            "processes are the same");
     tap_ok(folded.n_locations == 2 && folded.locations[1].thread == 2, "so are threads");
     tap_ok(strcmp(ar_profile_fact_text(&folded, "python"), "3.12") == 0, "and facts");

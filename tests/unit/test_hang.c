@@ -51,7 +51,8 @@ static void start(uint32_t n_calls)
 static void put_in(uint32_t rank, uint32_t node, struct ar_open_call open)
 {
     profile.locations[rank].current = node + 1;
-    profile.locations[rank].open = open;
+    open.location = rank;
+    sample_open_call(&profile, open);
 }
 
 static struct ar_open_call collective(uint32_t kind, uint32_t comm, uint32_t number, uint32_t root)

@@ -181,7 +181,7 @@ static void test_times_and_calls(void)
     check("/main:0/solve:12/loop:22/MPI_Wait:23", 0, 2, 100);
     check("/main:0/solve:13", 0, 1, 260);
     tap_ok(profile.n_nodes == 9, "seven, and two of the other thread");
-    tap_ok(profile.processes[0].n_lost[AR_LOST_NODES] == 0, "nothing is lost");
+    tap_ok(ar_profile_lost(&profile, 0, AR_LOST_NODES) == 0, "nothing is lost");
     ar_profile_free(&profile);
 }
 
@@ -230,7 +230,7 @@ static void test_process(void)
     tap_ok(strcmp(ar_strtab_text(&profile.strings, p->host), "node-7") == 0, "where");
     tap_ok(p->start_real_ns == 1700000000000000000u && p->wall_ns == 4000, "when");
     tap_ok(p->state == AR_PROCESS_SILENT, "it is running, or was killed");
-    tap_ok(p->n_lost[AR_LOST_FRAMES] == 5, "what it lost");
+    tap_ok(ar_profile_lost(&profile, 0, AR_LOST_FRAMES) == 5, "what it lost");
     tap_ok(strcmp(ar_profile_fact_text(&profile, "command"), "heat.py") == 0, "a fact");
     ar_profile_free(&profile);
     image_header()->state = AR_LIVE_FINISHED;
@@ -340,8 +340,8 @@ static void test_two_processes(void)
 static void check_left_out(uint64_t n_lost, const char *what)
 {
     read_image(0);
-    tap_ok(profile.processes[0].n_lost[AR_LOST_NODES] == n_lost, "%s: %" PRIu64 " lost", what,
-           profile.processes[0].n_lost[AR_LOST_NODES]);
+    tap_ok(ar_profile_lost(&profile, 0, AR_LOST_NODES) == n_lost, "%s: %" PRIu64 " lost", what,
+           ar_profile_lost(&profile, 0, AR_LOST_NODES));
     check("/main:0/solve:12", 0, 3, 2000);
     ar_profile_free(&profile);
 }
@@ -618,7 +618,7 @@ static void test_ours_and_overhead(void)
     tap_ok(sample_node_at(&profile, "/main:0/calibrate:0") == AR_NO_ID &&
                sample_node_at(&profile, "/main:0/main:0") == AR_NO_ID,
            "what is about ourselves is left out, with all below it");
-    tap_ok(profile.processes[0].n_lost[AR_LOST_NODES] == 0, "on purpose");
+    tap_ok(ar_profile_lost(&profile, 0, AR_LOST_NODES) == 0, "on purpose");
     check_overheads(&profile.processes[0]);
     ar_profile_free(&profile);
 
@@ -714,7 +714,7 @@ static void test_open_calls(void)
         .node_ref = at.wait, .kind = AR_SYNC_RECEIVE, .comm = 2, .sequence = 7, .peer = 1};
     read_image(0);
 
-    const struct ar_open_call *open = &profile.locations[0].open;
+    struct ar_open_call at_first = sample_open_call_of(&profile, 0), *open = &at_first;
 
     tap_ok(open->kind == AR_SYNC_RECEIVE && open->comm == 2 && open->sequence == 7 &&
                open->peer == 1,
@@ -725,13 +725,15 @@ static void test_open_calls(void)
     ar_profile_free(&profile);
     thread_at(0)->current_ref = at.solve;
     read_image(0);
-    tap_ok(profile.locations[0].open.kind == AR_SYNC_NONE, "a call that was left waits no longer");
+    tap_ok(sample_open_call_of(&profile, 0).kind == AR_SYNC_NONE,
+           "a call that was left waits no longer");
     ar_profile_free(&profile);
     thread_at(0)->current_ref = at.wait;
     thread_at(0)->call.comm = 3;
     thread_at(0)->call.kind = 200;
     read_image(0);
-    tap_ok(profile.locations[0].open.kind == AR_SYNC_UNKNOWN && profile.locations[0].open.comm == 0,
+    tap_ok(sample_open_call_of(&profile, 0).kind == AR_SYNC_UNKNOWN &&
+               sample_open_call_of(&profile, 0).comm == 0,
            "what cannot be is not known");
     ar_profile_free(&profile);
 }

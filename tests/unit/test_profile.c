@@ -181,9 +181,9 @@ static void test_combine(void)
     tap_ok(ar_combine(AR_COMBINE_SUM, 3, 5) == 8, "sum");
     tap_ok(ar_combine(AR_COMBINE_MIN, 3, 5) == 3 && ar_combine(AR_COMBINE_MIN, 5, 3) == 3, "min");
     tap_ok(ar_combine(AR_COMBINE_MAX, 3, 5) == 5 && ar_combine(AR_COMBINE_MAX, 5, 3) == 5, "max");
-    tap_ok(strcmp(ar_metric_names[AR_METRIC_TIME], "time") == 0 &&
-               strcmp(ar_metric_units[AR_METRIC_TIME], "ns") == 0 &&
-               ar_metric_combine[AR_METRIC_MIN_TIME] == AR_COMBINE_MIN,
+    tap_ok(strcmp(ar_metric_kinds[AR_METRIC_TIME].name, "time") == 0 &&
+               strcmp(ar_metric_kinds[AR_METRIC_TIME].unit, "ns") == 0 &&
+               ar_metric_kinds[AR_METRIC_MIN_TIME].combine == AR_COMBINE_MIN,
            "metrics are what the list says");
 }
 
@@ -220,9 +220,9 @@ static void test_sort_by_hand(void)
         const struct ar_metric *m = &p.metrics[metrics[i]];
 
         tap_ok(m->sorted && m->n_values == 3 && row_is(m, 0, 0, 1, 99) && row_is(m, 1, node, 0, 7),
-               "%s: by node, then location", ar_metric_names[metrics[i]]);
+               "%s: by node, then location", ar_metric_kinds[metrics[i]].name);
         tap_ok(row_is(m, 2, node, 1, combined[i]), "%s: equal ones are combined",
-               ar_metric_names[metrics[i]]);
+               ar_metric_kinds[metrics[i]].name);
     }
     sample_value(&p, AR_METRIC_TIME, later, 0, 1);
     tap_ok(p.metrics[AR_METRIC_TIME].sorted, "what comes after the last leaves them in order");
@@ -260,7 +260,9 @@ static void test_sort_against_table(uint64_t seed, uint32_t n_values)
         uint64_t value = dice_number(&d) >> 20, *cell = &table[m][node][location];
 
         sample_value(&p, m, node, location, value);
-        *cell = there[m][node][location] ? ar_combine(ar_metric_combine[m], *cell, value) : value;
+        *cell = there[m][node][location]
+                    ? ar_combine((enum ar_combine)ar_metric_kinds[m].combine, *cell, value)
+                    : value;
         n_there += !there[m][node][location];
         there[m][node][location] = true;
     }

@@ -38,7 +38,8 @@ static void truth_add(const char *key, enum ar_metric_id metric, uint64_t value)
 {
     for (size_t i = 0; i < n_truths; i++)
         if (strcmp(truths[i].key, key) == 0) {
-            truths[i].value = ar_combine(ar_metric_combine[metric], truths[i].value, value);
+            truths[i].value = ar_combine((enum ar_combine)ar_metric_kinds[metric].combine,
+                                         truths[i].value, value);
             return;
         }
     snprintf(truths[n_truths].key, KEY_BYTES, "%s", key);
@@ -99,7 +100,7 @@ static void add_random_value(struct draft *t, uint32_t n_nodes)
     char key[KEY_BYTES];
 
     snprintf(key, sizeof key, "%s|%u.%u|%s", t->paths[node], t->world_rank, thread,
-             ar_metric_names[metric]);
+             ar_metric_kinds[metric].name);
     sample_value(t->p, metric, t->ids[node], thread, value);
     truth_add(key, metric, value);
 }
@@ -112,11 +113,12 @@ static void add_random_process(struct draft *t)
 
     struct ar_process process = {.world_rank = t->world_rank,
                                  .host = sample_text(t->p, host),
-                                 .wall_ns = 1000 + t->world_rank,
-                                 .n_lost = {t->world_rank, 7}};
+                                 .wall_ns = 1000 + t->world_rank};
     uint32_t id, thread;
 
     sample_must(ar_profile_process(t->p, &process, &id));
+    sample_lose(t->p, id, AR_LOST_NODES, t->world_rank);
+    sample_lose(t->p, id, AR_LOST_FUNCTIONS, 7);
     t->n_threads = 1 + dice_below(t->d, 3);
     for (uint32_t i = 0; i < t->n_threads; i++) {
         struct ar_location location = {.process = id, .thread = i, .name = sample_text(t->p, "t")};
@@ -168,7 +170,7 @@ static bool value_is_true(const struct ar_profile *p, int metric, const struct a
 
     write_path(p, v->node, path);
     snprintf(key, sizeof key, "%s|%u.%u|%s", path, p->processes[location->process].world_rank,
-             location->thread, ar_metric_names[metric]);
+             location->thread, ar_metric_kinds[metric].name);
     return truth_has(key, v->value);
 }
 
@@ -195,7 +197,8 @@ static bool processes_are_true(const struct ar_profile *p)
 
         seen |= 1u << process->world_rank;
         same = process->wall_ns == 1000 + process->world_rank &&
-               process->n_lost[0] == process->world_rank && process->n_lost[1] == 7 &&
+               ar_profile_lost(p, (uint32_t)i, AR_LOST_NODES) == process->world_rank &&
+               ar_profile_lost(p, (uint32_t)i, AR_LOST_FUNCTIONS) == 7 &&
                strncmp(ar_strtab_text(&p->strings, process->host), "node", 4) == 0;
     }
     return same && seen == (1u << N_PARTS) - 1;
@@ -300,7 +303,7 @@ static void test_numbers(void)
     sample_comm(&p, 1, "", AR_COMM_WORLD, 2, 0);
     sample_comm(&q, 2, "", AR_COMM_DUP, 2, 0);
     sample_member(&q, sample_comm(&q, 1, "", AR_COMM_WORLD, 2, 0), 0, 1, 7);
-    q.locations[0].open = (struct ar_open_call){.kind = AR_SYNC_ALL, .comm = 2, .sequence = 7};
+    sample_open_call(&q, (struct ar_open_call){.kind = AR_SYNC_ALL, .comm = 2, .sequence = 7});
     tap_ok(ar_profile_merge(&p, &q) == AR_OK, "two profiles of two ranks");
     tap_ok(p.n_nodes == 3 && p.n_processes == 2 && p.n_locations == 2, "three nodes, two ranks");
     tap_ok(p.locations[1].process == 1 && p.processes[1].world_rank == 1, "the other comes after");
@@ -312,8 +315,8 @@ static void test_numbers(void)
     tap_ok(p.locations[1].current == here + 1 && p.locations[1].latest_real_ns == 77 &&
                p.locations[0].current == 0,
            "a thread is where it was");
-    tap_ok(p.locations[1].open.comm == 1 && p.locations[1].open.sequence == 7 &&
-               p.locations[0].open.kind == AR_SYNC_NONE,
+    tap_ok(sample_open_call_of(&p, 1).comm == 1 && sample_open_call_of(&p, 1).sequence == 7 &&
+               sample_open_call_of(&p, 0).kind == AR_SYNC_NONE,
            "and waits for what it waited for");
     tap_ok(p.n_members == 1 && p.members[0].comm == 0 && p.members[0].process == 1 &&
                p.members[0].n_calls == 7,

@@ -37,11 +37,12 @@ static void add_ranks(void)
     static const uint64_t walls[] = {1000, 800, 600};
 
     for (uint32_t i = 0; i < 3; i++) {
-        struct ar_process process = {
-            .world_rank = i, .wall_ns = walls[i], .n_lost = {i, 0, 10}, .overhead_ns = 10 * i};
+        struct ar_process process = {.world_rank = i, .wall_ns = walls[i], .overhead_ns = 10 * i};
         uint32_t id;
 
         sample_must(ar_profile_process(&profile, &process, &id));
+        sample_lose(&profile, id, AR_LOST_NODES, i);
+        sample_lose(&profile, id, AR_LOST_THREADS, 10);
         sample_thread(&profile, id, 0);
         if (i == 1)
             sample_thread(&profile, id, 1);

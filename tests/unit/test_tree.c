@@ -822,7 +822,7 @@ static void test_full_file(void)
            "a new thread is not recorded, and counted");
     sample_start(&p);
     tap_ok(ar_profile_add_live(&p, &live, 0, NULL) == AR_OK && sample_is_sound(&p) &&
-               p.processes[0].n_lost[AR_LOST_NODES] == said->words[0],
+               ar_profile_lost(&p, 0, AR_LOST_NODES) == said->words[0],
            "the file is good");
     ar_profile_free(&p);
     ar_live_close(&live);
@@ -1035,7 +1035,7 @@ static void test_child_goes_on(void)
     tap_ok(ar_profile_init(&profile) == AR_OK &&
                ar_profile_add_live(&profile, &live, 0, &error) == AR_OK,
            "a profile of it %s", error.text);
-    tap_ok(profile.processes[0].n_lost[AR_LOST_NODES] == 0 && profile.n_nodes == 6,
+    tap_ok(ar_profile_lost(&profile, 0, AR_LOST_NODES) == 0 && profile.n_nodes == 6,
            "has these nodes, the process and the root: %zu", profile.n_nodes);
     ar_profile_free(&profile);
     ar_live_close(&live);
@@ -1211,10 +1211,10 @@ static bool copy_is_whole(const char *path)
     sample_start(&p);
     whole = ar_live_open(&live, path, &error) == AR_OK &&
             ar_profile_add_live(&p, &live, 0, &error) == AR_OK && sample_is_sound(&p) &&
-            p.processes[0].n_lost[AR_LOST_NODES] == live.header->n_lost[AR_LOST_NODES];
+            ar_profile_lost(&p, 0, AR_LOST_NODES) == live.header->n_lost[AR_LOST_NODES];
     if (!whole)
         tap_note("%s; %" PRIu64 " nodes left out", error.text,
-                 p.n_processes ? p.processes[0].n_lost[AR_LOST_NODES] : 0);
+                 p.n_processes ? ar_profile_lost(&p, 0, AR_LOST_NODES) : 0);
     ar_profile_free(&p);
     ar_live_close(&live);
     return whole;

@@ -302,9 +302,9 @@ static void test_nonsense(void)
     tap_ok(p.n_comms == 6 && p.comms[4].parent == 0 && p.comms[4].origin == AR_COMM_UNKNOWN &&
                p.comms[4].made_at == 0,
            "a communicator without a parent, an origin and a place");
-    tap_ok(p.n_traffic == 4 && p.processes[0].n_lost[AR_LOST_TRAFFIC] == 2 * 3,
+    tap_ok(p.n_traffic == 4 && ar_profile_lost(&p, 0, AR_LOST_TRAFFIC) == 2 * 3,
            "messages of no node or size are counted as lost");
-    tap_ok(p.n_completed == 1 && p.processes[0].n_lost[AR_LOST_REQUESTS] == 2 * 3,
+    tap_ok(p.n_completed == 1 && ar_profile_lost(&p, 0, AR_LOST_REQUESTS) == 2 * 3,
            "and so are requests that nobody posted");
     ar_profile_free(&p);
 }
