@@ -171,7 +171,10 @@ static enum ar_status fold_tables(struct folding *f)
     const struct ar_role_maps maps = {
         .to = {[AR_ROLE_STRING] = f->strings, [AR_ROLE_NODE] = f->ids, [AR_ROLE_COMM] = f->comms}};
 
-    return ar_profile_add_tables(f->out, f->p, &maps);
+    enum ar_status status = ar_profile_add_tables(f->out, f->p, &maps);
+
+    return status == AR_OK ? ar_profile_add_other_streams(f->out, f->p, &maps, !f->p->file)
+                           : status;
 }
 
 /* Of a packed run the bytes are those of its file, which the result shows rows of, too. */

@@ -526,7 +526,12 @@ static enum ar_status keep_tables(struct selecting *w)
         nodes[i] = w->is_own[i] ? w->ids[i] : AR_NO_ID;
 
     enum ar_status status = ar_profile_add_tables(w->out, w->p, &maps);
+    struct ar_role_maps of_streams = maps;
 
+    of_streams.to[AR_ROLE_NODE] =
+        w->ids; /* what they say of a node is of the one that has its time */
+    if (status == AR_OK)
+        status = ar_profile_add_other_streams(w->out, w->p, &of_streams, true);
     free(nodes);
     return status;
 }

@@ -15,9 +15,10 @@
  *
  *     metrics     calls, time, bytes …: each a sparse matrix of (node, location) -> value; see format/metric.h
  *     tables      messages, requests, losses …: rows with keys of any roles; see format/table.h and profile_tables.c
- *     streams     calls that may have waited for other ranks, by location, in the order of their ends
+ *     streams     calls that may have waited for other ranks, by location, in the order of their ends; see format/streams.h
+ *                 and other_streams.h
  *
- * A metric or a table that a file has and this program does not know is kept beside ours, renumbered and passed on.
+ * A metric, table or stream that a file has and this program does not know is kept beside ours, renumbered and passed on.
  *
  * Time is inclusive, in nanoseconds. The root's time at a location is how long that thread was
  * recorded; a thread other than the main one hangs below the root as a node of kind THREAD.
@@ -39,6 +40,7 @@
 #include "base/strtab.h"
 #include "format/live_known.h"
 #include "format/metric.h"
+#include "format/other_streams.h"
 #include "format/packed.h"
 #include "format/streams.h"
 #include "format/table.h"
@@ -241,6 +243,7 @@ struct ar_profile {
     struct ar_stream
         *streams; /* calls that may have waited, one a location: see format/streams.h */
     size_t n_streams, cap_streams;
+    struct ar_other_streams other_streams;
     struct ar_stream_writer *writer; /* of one that is being written; NULL: none is */
     /* Hash to id, probing on by one as in strtab. */
     struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;
@@ -405,6 +408,11 @@ AR_ROW_AT(struct ar_loss, losses)
 AR_MUST_CHECK enum ar_status ar_profile_add_tables(struct ar_profile *p,
                                                    const struct ar_profile *other,
                                                    const struct ar_role_maps *maps);
+/* The same of streams that are not ours. Of nodes, communicators … every one has a number. */
+AR_MUST_CHECK enum ar_status ar_profile_add_other_streams(struct ar_profile *p,
+                                                          const struct ar_profile *other,
+                                                          const struct ar_role_maps *maps,
+                                                          bool with_bytes);
 /* What is in tables refers to other numbers from here on; rows whose number is AR_NO_ID are removed. */
 void ar_profile_renumber_tables(struct ar_profile *p, const struct ar_role_maps *maps);
 struct ar_role_limits ar_profile_limits(const struct ar_profile *p);

@@ -318,7 +318,9 @@ static enum ar_status add_tables(struct ar_profile *p, const struct ar_profile *
                                              [AR_ROLE_LOCATION] = map->location,
                                              [AR_ROLE_COMM] = map->comm}};
 
-    return ar_profile_add_tables(p, other, &maps);
+    enum ar_status status = ar_profile_add_tables(p, other, &maps);
+
+    return status == AR_OK ? ar_profile_add_other_streams(p, other, &maps, true) : status;
 }
 
 static enum ar_status add_stream(struct ar_profile *p, const struct ar_stream *stream,

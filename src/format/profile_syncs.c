@@ -80,6 +80,7 @@ void ar_profile_free_streams(struct ar_profile *p)
     for (size_t i = 0; i < p->n_streams; i++)
         ar_stream_free(&p->streams[i]);
     free(p->streams);
+    ar_other_streams_free(&p->other_streams);
 }
 
 enum ar_status ar_profile_keep_streams(struct ar_profile *p)
@@ -87,7 +88,7 @@ enum ar_status ar_profile_keep_streams(struct ar_profile *p)
     for (size_t i = 0; i < p->n_streams; i++)
         if (ar_stream_keep(&p->streams[i]) < 0)
             return AR_NOMEM;
-    return AR_OK;
+    return ar_other_streams_keep(&p->other_streams);
 }
 
 uint64_t ar_profile_n_syncs(const struct ar_profile *p)
@@ -105,6 +106,7 @@ enum ar_status ar_profile_renumber_syncs(struct ar_profile *p, const uint32_t *n
 
     if (finish_writing(p) < 0)
         return AR_NOMEM;
+    ar_other_streams_renumber(&p->other_streams, numbers);
     for (size_t i = 0; i < p->n_streams; i++) {
         struct ar_stream stream = p->streams[i];
 
@@ -216,6 +218,7 @@ enum ar_status ar_profile_sort_syncs(struct ar_profile *p)
 {
     if (finish_writing(p) < 0)
         return AR_NOMEM;
+    ar_other_streams_sort(&p->other_streams);
     if (is_in_order(p))
         return AR_OK;
     qsort(p->streams, p->n_streams, sizeof *p->streams, by_location);

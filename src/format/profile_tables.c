@@ -250,6 +250,17 @@ enum ar_status ar_profile_add_tables(struct ar_profile *p, const struct ar_profi
     return status;
 }
 
+enum ar_status ar_profile_add_other_streams(struct ar_profile *p, const struct ar_profile *other,
+                                            const struct ar_role_maps *maps, bool with_bytes)
+{
+    enum ar_status status = AR_OK;
+
+    for (size_t i = 0; i < other->other_streams.n && status == AR_OK; i++)
+        status = ar_other_streams_add(&p->other_streams, &other->other_streams.items[i], maps,
+                                      with_bytes);
+    return status;
+}
+
 void ar_profile_renumber_tables(struct ar_profile *p, const struct ar_role_maps *maps)
 {
     for (size_t i = 0; i < ar_profile_n_tables(p); i++)
@@ -275,7 +286,7 @@ struct ar_profile ar_profile_without_values(const struct ar_profile *p)
         bare.metrics[m].n_values = bare.packed[m].n_rows = 0;
     for (size_t i = 0; i < ar_profile_n_tables(p); i++)
         bare.tables[i].n = 0;
-    bare.n_comms = bare.n_streams = 0;
+    bare.n_comms = bare.n_streams = bare.other_streams.n = 0;
     bare.writer = NULL;
     return bare;
 }

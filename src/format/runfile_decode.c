@@ -270,12 +270,13 @@ static void decode_table(struct ar_decoding *d)
     ar_table_decode(at, kind, n_columns, &d->in, &limits);
 }
 
+typedef void stream_fn(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms);
+
 /* One a location, in their order. */
-static void decode_streams(struct ar_decoding *d, bool are_old)
+static void decode_syncs(struct ar_decoding *d, uint32_t n, stream_fn *decode)
 {
     struct ar_profile *p = d->p;
     struct ar_cursor *in = &d->in;
-    uint32_t n = ar_cursor_count(in, 7);
 
     if (p->streams)
         in->bad = true; /* there is one such section */
@@ -286,10 +287,7 @@ static void decode_streams(struct ar_decoding *d, bool are_old)
             in->bad = true;
             return;
         }
-        if (are_old)
-            ar_stream_decode_old(&stream, in, p->n_nodes, p->n_comms);
-        else
-            ar_stream_decode(&stream, in, p->n_nodes, p->n_comms);
+        decode(&stream, in, p->n_nodes, p->n_comms);
         if (in->bad)
             return;
         p->streams[p->n_streams++] = stream;
@@ -299,17 +297,41 @@ static void decode_streams(struct ar_decoding *d, bool are_old)
     }
 }
 
-typedef void decode_fn(struct ar_decoding *d);
-
-static void decode_new_streams(struct ar_decoding *d)
+static void decode_own_streams(struct ar_decoding *d)
 {
-    decode_streams(d, false);
+    struct ar_column roles[AR_MAX_STREAM_TABLES];
+    size_t n_tables;
+    uint32_t n = ar_stream_head_decode(&d->in, roles, &n_tables);
+
+    if (n_tables != AR_N_SYNC_TABLES || roles[0].role != AR_ROLE_NODE ||
+        roles[1].role != AR_ROLE_COMM)
+        d->in.bad = true;
+    decode_syncs(d, n, ar_stream_decode);
+}
+
+static void decode_streams(struct ar_decoding *d)
+{
+    const struct ar_role_limits limits = ar_profile_limits(d->p);
+    size_t n_name;
+    const char *name = ar_cursor_string(&d->in, &n_name);
+
+    if (!d->in.bad && n_name == strlen(AR_SYNC_STREAM) && memcmp(name, AR_SYNC_STREAM, n_name) == 0)
+        decode_own_streams(d);
+    else
+        ar_other_streams_decode(&d->p->other_streams, name, n_name, &d->in, &limits);
+}
+
+static void decode_streams_9(struct ar_decoding *d)
+{
+    decode_syncs(d, ar_cursor_count(&d->in, 7), ar_stream_decode_9);
 }
 
 static void decode_old_streams(struct ar_decoding *d)
 {
-    decode_streams(d, true);
+    decode_syncs(d, ar_cursor_count(&d->in, 7), ar_stream_decode_old);
 }
+
+typedef void decode_fn(struct ar_decoding *d);
 
 /* Passed over. */
 static void decode_nothing(struct ar_decoding *d)
@@ -334,9 +356,10 @@ static decode_fn *reader_of(uint32_t kind, uint32_t version)
         [AR_SECTION_SETS] = decode_sets,
         [AR_SECTION_MATRIX] = decode_matrix,
         [AR_SECTION_OLD_STREAMS] = decode_old_streams,
-        [AR_SECTION_STREAMS] = decode_new_streams,
+        [AR_SECTION_STREAMS_9] = decode_streams_9,
         [AR_SECTION_OPEN_CALLS] = ar_run_decode_old_open_calls,
         [AR_SECTION_TABLE] = decode_table,
+        [AR_SECTION_STREAMS] = decode_streams,
     };
 
     if (kind == AR_SECTION_PROCESSES && version <= AR_LAST_WITHOUT_DESCRIPTIONS)

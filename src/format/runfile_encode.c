@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SECTIONS (AR_N_SECTION_KINDS + AR_MAX_METRICS + AR_MAX_TABLES)
-
 struct section {
     uint32_t kind;
     size_t offset, n_bytes;
@@ -16,7 +14,7 @@ struct section {
 struct encoding {
     struct ar_profile *p;
     struct ar_bytes *out;
-    struct section sections[MAX_SECTIONS];
+    struct section *sections; /* as many as there are */
     size_t n_sections;
 };
 
@@ -174,10 +172,22 @@ static void encode_table(struct encoding *e, const struct ar_table *table)
 static void encode_streams(struct encoding *e)
 {
     begin_section(e, AR_SECTION_STREAMS);
-    ar_bytes_varint(e->out, e->p->n_streams);
+    ar_stream_head_encode(AR_SYNC_STREAM, ar_sync_roles, AR_N_SYNC_TABLES, e->p->n_streams, e->out);
     for (size_t i = 0; i < e->p->n_streams; i++)
         ar_stream_encode(&e->p->streams[i], e->out);
     end_section(e);
+}
+
+static void encode_other_streams(struct encoding *e)
+{
+    const struct ar_other_streams *streams = &e->p->other_streams;
+
+    for (size_t i = 0, n; i < streams->n; i += n) {
+        n = ar_other_streams_alike(streams, i);
+        begin_section(e, AR_SECTION_STREAMS);
+        ar_other_streams_encode(streams, i, n, e->out);
+        end_section(e);
+    }
 }
 
 /* Strings, facts, functions, nodes, processes, locations and sets of them. */
@@ -192,15 +202,22 @@ static size_t n_sections_of(const struct ar_profile *p)
         n += p->tables[i].n > 0;
     for (unsigned m = 0; m < ar_profile_n_metrics(p); m++)
         n += p->metrics[m].n_values > 0;
+    for (size_t i = 0; i < p->other_streams.n; i += ar_other_streams_alike(&p->other_streams, i))
+        n++;
     return n;
 }
 
 /* Room for what can be said of the sections only when they are there. */
-static void leave_room_for_head(struct encoding *e)
+static enum ar_status leave_room_for_head(struct encoding *e)
 {
-    static const unsigned char zeros[AR_RUN_HEADER_BYTES + MAX_SECTIONS * AR_RUN_ENTRY_BYTES];
+    static const unsigned char zeros[AR_RUN_ENTRY_BYTES];
+    size_t n = n_sections_of(e->p);
 
-    ar_bytes_put(e->out, zeros, AR_RUN_HEADER_BYTES + n_sections_of(e->p) * AR_RUN_ENTRY_BYTES);
+    e->sections = calloc(n, sizeof *e->sections);
+    ar_bytes_put(e->out, zeros, AR_RUN_HEADER_BYTES);
+    for (size_t i = 0; i < n; i++)
+        ar_bytes_put(e->out, zeros, AR_RUN_ENTRY_BYTES);
+    return e->sections ? AR_OK : AR_NOMEM;
 }
 
 static void put_head(const struct encoding *e, struct ar_bytes *head)
@@ -233,6 +250,7 @@ static enum ar_status finish(struct encoding *e)
     bool bad = head.bad || e->out->bad;
 
     ar_bytes_free(&head);
+    free(e->sections);
     return bad ? AR_NOMEM : AR_OK;
 }
 
@@ -261,9 +279,10 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
     struct encoding e = {.p = p, .out = out};
     enum ar_status status = prepare(p);
 
+    if (status == AR_OK)
+        status = leave_room_for_head(&e);
     if (status < 0)
         return status;
-    leave_room_for_head(&e);
     encode_strings(&e);
     encode_dimension(&e, AR_SECTION_FACTS, &ar_facts_dimension, p->facts, p->n_facts);
     encode_dimension(&e, AR_SECTION_FUNCTIONS, &ar_functions_dimension, p->functions,
@@ -281,5 +300,6 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
             encode_table(&e, &p->tables[i]);
     if (p->n_streams)
         encode_streams(&e);
+    encode_other_streams(&e);
     return finish(&e);
 }

@@ -17,9 +17,10 @@ enum ar_section_kind {
     AR_SECTION_SETS = 12,        /* of locations, that rows of metrics have */
     AR_SECTION_MATRIX = 13,      /* one a metric */
     AR_SECTION_OLD_STREAMS = 14, /* versions 6 to 8 */
-    AR_SECTION_STREAMS = 15,
-    AR_SECTION_OPEN_CALLS = 16, /* in version 9 */
-    AR_SECTION_TABLE = 17,      /* one a table */
+    AR_SECTION_STREAMS_9 = 15,   /* in version 9 */
+    AR_SECTION_OPEN_CALLS = 16,  /* in version 9 */
+    AR_SECTION_TABLE = 17,       /* one a table */
+    AR_SECTION_STREAMS = 18,     /* one a kind of streams */
     AR_N_SECTION_KINDS
 };
 

@@ -31,7 +31,7 @@ enum ar_status ar_run_read_packed(struct ar_profile *out, const char *path, stru
         status = ar_file_read(path, &bytes, &st, err);
     if (status == AR_OK)
         status = ar_run_decode_packed(out, bytes, (size_t)st.st_size, path, err);
-    if (status == AR_OK && (out->sets.items || out->n_streams))
+    if (status == AR_OK && (out->sets.items || out->n_streams || out->other_streams.n))
         out->file = bytes;
     else /* older versions have nothing that is packed */
         free(bytes);

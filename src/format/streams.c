@@ -508,19 +508,13 @@ bool ar_stream_next(struct ar_stream_cursor *c)
 
 /* ---- as a section ----------------------------------------------------------------------------- */
 
-void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out)
+const struct ar_column ar_sync_roles[AR_N_SYNC_TABLES] = {
+    {.role = AR_ROLE_NODE},
+    {.role = AR_ROLE_COMM, .flags = AR_COLUMN_OPTIONAL},
+};
+
+static void put_shapes(const struct ar_stream *stream, struct ar_bytes *out)
 {
-    ar_bytes_varint(out, stream->location);
-    ar_bytes_varint(out, stream->n_syncs);
-    ar_bytes_varint(out, stream->n_parts);
-    ar_bytes_varint(out, stream->n_nodes);
-    for (size_t i = 0; i < stream->n_nodes; i++)
-        ar_bytes_varint(out, stream->nodes[i]);
-    ar_bytes_varint(out, stream->n_comms);
-    for (size_t i = 0; i < stream->n_comms; i++) {
-        ar_bytes_varint(out, stream->comms[i].comm);
-        ar_bytes_varint(out, stream->comms[i].rank + 1); /* 0: not known */
-    }
     ar_bytes_varint(out, stream->n_shapes);
     for (size_t i = 0; i < stream->n_shapes; i++) {
         const struct ar_stream_shape *shape = &stream->shapes[i];
@@ -532,6 +526,10 @@ void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out)
         ar_bytes_varint(out, shape->node);
         ar_bytes_varint(out, shape->posted);
     }
+}
+
+static void put_patterns(const struct ar_stream *stream, struct ar_bytes *out)
+{
     ar_bytes_varint(out, stream->n_patterns);
     for (size_t i = 0; i < stream->n_patterns; i++) {
         const struct ar_stream_pattern *pattern = &stream->patterns[i];
@@ -540,8 +538,38 @@ void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out)
         for (uint32_t k = 0; k < pattern->n; k++)
             ar_bytes_varint(out, stream->items[pattern->first + k]);
     }
-    ar_bytes_varint(out, stream->n_bytes);
+}
+
+/* What the bytes begin with: all but the calls. */
+static struct ar_bytes head_of(const struct ar_stream *stream)
+{
+    struct ar_bytes head = {0};
+
+    ar_bytes_varint(&head, stream->n_syncs);
+    ar_bytes_varint(&head, stream->n_parts);
+    for (size_t i = 0; i < stream->n_comms; i++)
+        ar_bytes_varint(&head, stream->comms[i].rank + 1); /* 0: not known */
+    put_shapes(stream, &head);
+    put_patterns(stream, &head);
+    return head;
+}
+
+void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out)
+{
+    struct ar_bytes head = head_of(stream);
+
+    ar_bytes_varint(out, stream->location);
+    ar_bytes_varint(out, stream->n_nodes);
+    for (size_t i = 0; i < stream->n_nodes; i++)
+        ar_bytes_varint(out, stream->nodes[i]);
+    ar_bytes_varint(out, stream->n_comms);
+    for (size_t i = 0; i < stream->n_comms; i++)
+        ar_bytes_varint(out, stream->comms[i].comm);
+    ar_bytes_varint(out, head.n + stream->n_bytes);
+    ar_bytes_put(out, head.data, head.n);
     ar_bytes_put(out, stream->bytes, stream->n_bytes);
+    out->bad = out->bad || head.bad;
+    ar_bytes_free(&head);
 }
 
 static uint32_t *get_numbers(struct ar_cursor *in, size_t *n, size_t limit)
@@ -627,9 +655,48 @@ static void get_patterns(struct ar_stream *out, struct ar_cursor *in)
     out->cap_patterns = out->n_patterns;
 }
 
-/* What it points into may be the cursor's bytes. */
-static void decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms,
-                   bool is_old)
+/* All of it has been read. A call is three bytes at least, a part `part_bytes`. */
+static void finish(struct ar_stream *out, struct ar_cursor *in, size_t part_bytes)
+{
+    out->cap_nodes = out->n_nodes;
+    out->cap_comms = out->n_comms;
+    out->cap_shapes = out->n_shapes;
+    if (in->bad || out->n_syncs > out->n_bytes / 3 || out->n_parts > out->n_bytes / part_bytes) {
+        in->bad = true;
+        ar_stream_free(out);
+    }
+}
+
+/* After its tables; the calls are what is left. */
+static void get_body(struct ar_stream *out, struct ar_cursor *in)
+{
+    size_t n_bytes = ar_cursor_count(in, 1);
+    struct ar_cursor body = ar_cursor_over(ar_cursor_take(in, n_bytes), in->bad ? 0 : n_bytes);
+
+    out->n_syncs = ar_cursor_varint(&body);
+    out->n_parts = ar_cursor_varint(&body);
+    for (size_t i = 0; i < out->n_comms && !body.bad; i++)
+        out->comms[i].rank = ar_cursor_varint32(&body) - 1;
+    get_shapes(out, &body);
+    get_patterns(out, &body);
+    out->n_bytes = ar_cursor_left(&body);
+    out->bytes = ar_cursor_take(&body, out->n_bytes);
+    in->bad = in->bad || body.bad;
+}
+
+void ar_stream_decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms)
+{
+    *out = (struct ar_stream){.location = ar_cursor_varint32(in)};
+    out->nodes = get_numbers(in, &out->n_nodes, n_nodes);
+    get_comms(out, in, n_comms, false);
+    get_body(out, in);
+    finish(out, in, 1);
+}
+
+/* ---- up to version 9 -------------------------------------------------------------------------- */
+
+static void decode_9(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms,
+                     bool is_old)
 {
     *out = (struct ar_stream){.location = ar_cursor_varint32(in)};
     out->n_syncs = ar_cursor_varint(in);
@@ -639,25 +706,15 @@ static void decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, 
     get_shapes(out, in);
     if (!is_old)
         get_patterns(out, in);
-    out->cap_nodes = out->n_nodes;
-    out->cap_comms = out->n_comms;
-    out->cap_shapes = out->n_shapes;
     out->n_bytes = ar_cursor_count(in, 1);
     out->bytes = ar_cursor_take(in, out->n_bytes);
-    /* A call is three bytes at least, a part one; it was two. */
-    if (in->bad || out->n_syncs > out->n_bytes / 3 ||
-        out->n_parts > out->n_bytes / (is_old ? 2 : 1)) {
-        in->bad = true;
-        ar_stream_free(out);
-    }
+    finish(out, in, is_old ? 2 : 1);
 }
 
-void ar_stream_decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms)
+void ar_stream_decode_9(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms)
 {
-    decode(out, in, n_nodes, n_comms, false);
+    decode_9(out, in, n_nodes, n_comms, false);
 }
-
-/* ---- before version 9 ------------------------------------------------------------------------- */
 
 /* The four largest nodes were kept: what the rest of the time was spent on is not known. */
 static void add_unknown(struct ar_stream_cursor *c)
@@ -698,7 +755,7 @@ void ar_stream_decode_old(struct ar_stream *out, struct ar_cursor *in, size_t n_
 {
     struct ar_stream old;
 
-    decode(&old, in, n_nodes, n_comms, true);
+    decode_9(&old, in, n_nodes, n_comms, true);
     if (in->bad)
         return;
     if (pack_anew(&old, out) < 0)

@@ -28,6 +28,7 @@
 
 #include "base/bytes.h"
 #include "base/idmap.h"
+#include "format/columns.h"
 
 #include <stdbool.h>
 
@@ -154,6 +155,12 @@ void ar_stream_close(struct ar_stream_cursor *c);
 /* As a section of a run file. What is read points into the bytes of `in`; `in->bad`: something is wrong. */
 void ar_stream_encode(const struct ar_stream *stream, struct ar_bytes *out);
 void ar_stream_decode(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes, size_t n_comms);
-/* The same of files before version 9: its calls are packed anew, so that it has bytes of its own. */
+/* What they are called in files, and what the two tables of each refer to: nodes, and communicators. */
+#define AR_SYNC_STREAM "synchronisations"
+#define AR_N_SYNC_TABLES 2
+extern const struct ar_column ar_sync_roles[AR_N_SYNC_TABLES];
+/* The same of version 9; and of those before, whose calls are packed anew, so that it has bytes of its own. */
+void ar_stream_decode_9(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes,
+                        size_t n_comms);
 void ar_stream_decode_old(struct ar_stream *out, struct ar_cursor *in, size_t n_nodes,
                           size_t n_comms);

@@ -52,5 +52,5 @@ def test_sections() -> None:
 def test_kinds_of_waits() -> None:
     text = DOCS[DOCS.index("**Stream**") :]
     listed = text[text.index("(") : text.index(")")]
-    kinds = {value for value in enumerated("livefile.h", "AR_SYNC").values() if value}
+    kinds = {value for value in enumerated("kinds.h", "AR_SYNC").values() if value}
     assert {int(number) for number in re.findall(r"(?:^\(|, ?|\n)(\d+) ", listed)} == kinds

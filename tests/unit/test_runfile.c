@@ -701,12 +701,13 @@ static void test_sections_that_cannot_be(void)
     tap_ok(JUDGE(9, "\x00") == REFUSED, "messages twice");
     tap_ok(JUDGE(10, "\x00") == REFUSED, "requests twice");
     tap_ok(JUDGE(14, "\x00") == REFUSED, "waits twice");
+    tap_ok(JUDGE(18, "\x10synchronisations\x02\x03\x00\x06\x02\x00") == REFUSED, "waits twice");
 }
 
 /* What a section of an older version stands for; nothing else of that may be there. */
 static uint32_t kind_today(uint32_t kind)
 {
-    return kind == 14 ? 15 : kind == 9 || kind == 10 ? 17 : kind;
+    return kind == 14 || kind == 15 ? 18 : kind == 9 || kind == 10 ? 17 : kind;
 }
 
 /* Another section of that kind instead of the file's own, which an older version has in another form; it comes last. */

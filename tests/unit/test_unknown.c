@@ -61,6 +61,23 @@ static void describe_requests(void)
     requests.n_columns = 8;
 }
 
+/* Its bytes say what they mean by numbers of its own tables: of a node, and of a text. */
+static void add_stream(struct ar_profile *p, uint32_t node)
+{
+    uint32_t nodes[] = {node}, texts[] = {0, sample_text(p, "event") + 1};
+    const struct ar_other_stream stream = {
+        .name = "later.trace",
+        .roles = {{.role = AR_ROLE_NODE}, {.role = AR_ROLE_STRING, .flags = AR_COLUMN_OPTIONAL}},
+        .tables = {{nodes, 1}, {texts, 2}},
+        .n_tables = 2,
+        .bytes = (const unsigned char *)"opaque",
+        .n_bytes = 6,
+    };
+    const struct ar_role_maps same = {.to = {NULL}};
+
+    sample_must(ar_other_streams_add(&p->other_streams, &stream, &same, true));
+}
+
 static void add_row(struct ar_profile *p, const struct ar_table_kind *kind, const void *row,
                     size_t n_bytes)
 {
@@ -129,6 +146,8 @@ static struct ar_profile measured(uint32_t rank, bool is_later)
 
     add_row(&p, is_later ? &requests : &ar_table_kinds[AR_TABLE_REQUESTS], &request,
             is_later ? sizeof request : sizeof request.ours);
+    if (is_later)
+        add_stream(&p, work);
     if (is_later)
         add_row(&p, &lines,
                 &(struct line_row){.node = work, .text = sample_text(&p, "x = 1"), .hits = 6},
@@ -200,6 +219,22 @@ static void check_lines(const struct ar_profile *p, size_t n, const char *what)
     tap_ok(good, "%s: %zu rows of the table that is not known", what, n);
 }
 
+static void check_streams(const struct ar_profile *p, size_t n, const char *what)
+{
+    bool good = p->other_streams.n == n;
+
+    for (size_t i = 0; good && i < n; i++) {
+        const struct ar_other_stream *s = &p->other_streams.items[i];
+
+        good = strcmp(s->name, "later.trace") == 0 && s->location < p->n_locations &&
+               s->n_bytes == 6 && memcmp(s->bytes, "opaque", 6) == 0 && s->n_tables == 2 &&
+               strcmp(function_at(p, s->tables[0].numbers[0]), "work") == 0 &&
+               s->tables[1].numbers[0] == 0 &&
+               strcmp(ar_strtab_text(&p->strings, s->tables[1].numbers[1] - 1), "event") == 0;
+    }
+    tap_ok(good, "%s: %zu streams that are not known", what, n);
+}
+
 static void check_requests(const struct ar_profile *p, size_t n, uint64_t retries, const char *what)
 {
     bool good = p->n_completed == n && p->completed_bytes == sizeof(struct later_request);
@@ -224,6 +259,7 @@ static void check_kept(const struct ar_profile *p, uint64_t n_later, const char 
                value_of(p, "later.samples", "find_spec") == 43 * n_later,
            "%s: metrics that are not known", what);
     check_lines(p, n_later, what);
+    check_streams(p, n_later, what);
 }
 
 static void test_file(void)
@@ -274,6 +310,7 @@ static void check_folded(const struct ar_profile *p, struct ar_profile *folded, 
                value_of(folded, "later.samples", "main") == 20,
            "%s: what is not is added to it", what);
     check_lines(folded, 1, what);
+    check_streams(folded, 1, what);
     ar_profile_free(folded);
 }
 
