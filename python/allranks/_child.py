@@ -63,19 +63,16 @@ def is_private(path: str) -> bool:
     return stat.st_uid == os.geteuid() and not stat.st_mode & 0o22 and stat.st_mode & 0o170000 in (0o040000, 0o100000)
 
 
-def has_our_launcher(path: str) -> bool:
-    pid = os.path.basename(path).replace(".c", "-p").rpartition("-p")[2].partition("-")[0]
-    return not launchers_of(int(pid.lstrip("p"))).isdisjoint(launchers_of(os.getpid()))
+def has_our_launcher(pid: int) -> bool:
+    return not launchers_of(pid).isdisjoint(launchers_of(os.getpid()))
 
 
-def notes() -> "list[str]":
-    found = []
-    for place in ("/dev/shm", os.environ.get("TMPDIR", ""), "/tmp"):
-        home = os.path.join(place, f"allranks-{os.geteuid()}")
-        for job in names_in(home) if place else ():
-            names = names_in(os.path.join(home, job))
-            found += [os.path.join(home, job, name) for name in names if name.endswith(".spawns")]
-    return found
+def notes() -> "list[tuple[str, int]]":
+    """Each with the process that left it."""
+    from allranks._live_names import homes, spawner
+
+    jobs = [os.path.join(home, job) for home in homes() for job in names_in(home)]
+    return [(os.path.join(job, name), spawner(name)) for job in jobs for name in names_in(job) if spawner(name)]
 
 
 def names_in(directory: str) -> "list[str]":
@@ -97,9 +94,9 @@ def left_by_parent() -> str:
     """What the rank that has started this process wants it to know; Open MPI says which one that was, MPICH does not."""
     parent = os.environ.get("OMPI_PARENT_PORT", "").partition(":")[0]
     texts = []
-    for path in notes():
+    for path, pid in notes():
         try:
-            if is_private(path) and has_our_launcher(path):
+            if is_private(path) and has_our_launcher(pid):
                 texts.append(read_note(path))
         except (OSError, ValueError):  # another call has returned meanwhile; or it is no note of ours
             continue

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "format/live_names.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -97,7 +98,7 @@ static enum ar_status look_into(struct directory *d, const char *directory, bool
     for (int i = 0; i < n; i++) {
         char path[PATH_BYTES];
 
-        if (status == AR_OK && ar_ends_with(entries[i]->d_name, ".live") &&
+        if (status == AR_OK && ar_live_name_is_live(entries[i]->d_name) &&
             snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name) < (int)sizeof path)
             status = look_at(d, path, is_named);
         free(entries[i]);
@@ -167,7 +168,7 @@ static enum ar_status add_place(struct ar_jobs *jobs, const char *place)
     char parent[PATH_BYTES], path[2 * PATH_BYTES];
     enum ar_status status = AR_OK;
 
-    snprintf(parent, sizeof parent, "%s/allranks-%u", place, (unsigned)geteuid());
+    ar_live_name_home(parent, sizeof parent, place);
     DIR *dir = ar_file_is_own_directory(parent) ? opendir(parent) : NULL;
 
     for (struct dirent *entry; dir && status == AR_OK && (entry = readdir(dir));) {
@@ -190,13 +191,12 @@ static int newest_first(const void *a, const void *b)
 
 enum ar_status ar_jobs_find(struct ar_jobs *out)
 {
-    const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
     enum ar_status status = AR_OK;
 
     *out = (struct ar_jobs){0};
-    for (size_t i = 0; i < sizeof places / sizeof *places && status == AR_OK; i++)
-        if (places[i] && *places[i] && !(i == 1 && strcmp(places[i], "/tmp") == 0))
-            status = add_place(out, places[i]);
+    for (unsigned i = 0; i < AR_N_LIVE_PLACES && status == AR_OK; i++)
+        if (ar_live_place(i))
+            status = add_place(out, ar_live_place(i));
     if (status < 0)
         ar_jobs_free(out);
     else if (out->n)

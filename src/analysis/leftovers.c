@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "format/live_names.h"
 #include "format/livefile.h"
 #include "format/note.h"
 #include "format/runfile.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,78 +43,26 @@ const char *ar_left_state_name(enum ar_left_state state)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-#define PROCESS "p[0-9]+-[0-9]+(-[0-9]+)?"
-#define STEM "(r[0-9]+-)?" PROCESS "(\\.c[0-9]+-[0-9]+(-[0-9]+)?)*"
-
-static bool matches(const char *name, const char *pattern)
-{
-    regex_t compiled;
-    bool found = false;
-
-    if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) == 0) {
-        found = regexec(&compiled, name, 0, NULL, 0) == 0;
-        regfree(&compiled);
-    }
-    return found;
-}
-
-static bool is_part(const char *name)
-{
-    return matches(name, "\\.[0-9]+-[0-9a-f]+\\.part$");
-}
-
-/* With the nanosecond it was begun in, as runfile_write.c names it: no other program gives such a name. */
-static bool is_certainly_a_part(const char *name)
-{
-    return matches(name, "\\.[0-9]+-[0-9a-f]{12,16}\\.part$");
-}
-
 static bool kind_of(const char *name, enum ar_left_kind *kind)
 {
-    static const struct {
-        const char *pattern;
-        enum ar_left_kind kind;
-    } names[] = {
-        {"^" STEM "\\.live$", AR_LEFT_LIVE},
-        {"^" STEM "\\.allranks$", AR_LEFT_RUN},
-        {"^" STEM "\\.live\\.verdict$", AR_LEFT_VERDICT},
-        {"^verdict-[0-9]+-[0-9]+$", AR_LEFT_VERDICT},
-        {"^" STEM "\\.(lock|written|spawns|unrecorded)$", AR_LEFT_NOTE},
-        {"^ranks\\.lock$", AR_LEFT_NOTE},
-        {"^leader-[0-9]+-[0-9a-f]{8}$", AR_LEFT_NOTE},
-        {"^" STEM "\\.allranks\\.[0-9]+-[0-9a-f]+\\.part$", AR_LEFT_PART},
-        {"^" STEM "\\.(live|allranks)\\.part$", AR_LEFT_PART}, /* copied, but not to the end */
-    };
+    struct ar_live_name parsed;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (matches(name, names[i].pattern)) {
-            *kind = names[i].kind;
-            return true;
-        }
-    return false;
-}
-
-/* Names that only the runtime gives: others may be those of the user's own directories. */
-static bool is_certainly_a_job(const char *name)
-{
-    return matches(name, "^(pid[0-9]+-[0-9]+|launcher[0-9]+-[0-9]+|slurm[0-9]+\\.[0-9]+)$");
-}
-
-/* The process that a name tells of: a child's own, where it is below its root's. */
-static bool process_in_name(const char *name, uint32_t *pid, uint64_t *start)
-{
-    static const char *const forms[] = {"verdict-%u-%llu", "p%u-%llu", "r%*u-p%u-%llu", "c%u-%llu"};
-    unsigned long long second;
-    const char *at = name;
-
-    for (const char *child = name; (child = strstr(child, ".c")); child++)
-        at = child + 1;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (sscanf(at, forms[i], pid, &second) == 2) {
-            *start = second;
-            return true;
-        }
-    return false;
+    if (!ar_live_name_parse(name, &parsed))
+        return false;
+    switch (parsed.kind) {
+    case AR_NAME_LIVE:
+        *kind = AR_LEFT_LIVE;
+        break;
+    case AR_NAME_RUN:
+        *kind = AR_LEFT_RUN;
+        break;
+    case AR_NAME_PART:
+        *kind = AR_LEFT_PART;
+        break;
+    default:
+        *kind = AR_LEFT_NOTE;
+    }
+    return true;
 }
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -139,10 +87,10 @@ static bool is_in_memory(int fd)
 
 static bool name_runs(const char *name)
 {
-    uint64_t start;
-    uint32_t pid;
+    struct ar_live_name parsed;
 
-    return process_in_name(name, &pid, &start) && ar_process_runs(pid, start);
+    return ar_live_name_parse(name, &parsed) && parsed.pid &&
+           ar_process_runs(parsed.pid, parsed.start);
 }
 
 static void take_header(struct ar_left_file *out, const struct ar_live_header *h)
@@ -378,13 +326,6 @@ static enum ar_status add_job(struct ar_leftovers *out, struct ar_left_job *job)
     return AR_OK;
 }
 
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static bool has_file_of_ours(const struct ar_left_job *job)
 {
     for (size_t i = 0; i < job->n_files; i++)
@@ -413,7 +354,7 @@ static enum ar_status look_at_directory(struct ar_leftovers *out, int parent, co
     job.path = strdup(path);
 
     enum ar_status status = add_files(&job, fd, &n_others);
-    bool has_our_name = parent_is_ours || is_certainly_a_job(last_name(path));
+    bool has_our_name = parent_is_ours || ar_live_name_is_job(ar_base_name(path));
     bool is_empty_job = has_our_name && n_others == 0 && age_ns(modified_ns(&st)) > EMPTY_AFTER_NS;
     bool has_files = has_file_of_ours(&job) || (has_our_name && job.n_files);
 
@@ -427,14 +368,6 @@ static enum ar_status look_at_directory(struct ar_leftovers *out, int parent, co
     }
     free_job(&job);
     return status;
-}
-
-static bool is_our_own_name(const char *path)
-{
-    char own[32];
-
-    snprintf(own, sizeof own, "allranks-%u", (unsigned)geteuid());
-    return strcmp(last_name(path), own) == 0;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -453,7 +386,8 @@ static enum ar_status look_below(struct ar_leftovers *out, int fd, const char *p
 
         snprintf(full, sizeof full, "%s/%s", path, entries[i]->d_name);
         if (status == AR_OK && entries[i]->d_name[0] != '.')
-            status = look_at_directory(out, fd, entries[i]->d_name, full, is_our_own_name(path));
+            status =
+                look_at_directory(out, fd, entries[i]->d_name, full, ar_live_name_is_home(path));
         free(entries[i]);
     }
     if (n >= 0)
@@ -487,14 +421,9 @@ enum ar_status ar_leftovers_find(struct ar_leftovers *out, const char *path, str
 /* ---- beside run files ------------------------------------------------------------------------ */
 
 /* The process that writes it may be on another host: a run file takes seconds, not an hour. */
-static bool nobody_writes(const struct ar_left_file *file)
+static bool is_forsaken(const struct ar_left_file *file, uint32_t pid)
 {
-    uint32_t pid = 0;
-
-    for (const char *at = file->name; (at = strchr(at, '.')); at++)
-        if (sscanf(at, ".%u-", &pid) == 1 && strstr(at + 1, ".part") == strrchr(at, '.'))
-            break;
-    return age_ns(file->latest_real_ns) > PART_AFTER_NS && (!pid || !ar_process_start(pid));
+    return age_ns(file->latest_real_ns) > PART_AFTER_NS && !ar_process_start(pid);
 }
 
 /* In which nodes look for each other in MPI_Init: of a job that was killed just then. */
@@ -504,8 +433,7 @@ static enum ar_status look_at_meeting_place(struct ar_leftovers *out, int direct
     char full[8192];
     struct stat st;
 
-    if (strncmp(name, ".allranks-", 10) != 0 || !matches(name, "^\\.allranks-[0-9a-f]{16}$") ||
-        fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+    if (!ar_live_name_is_meeting(name) || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         age_ns(modified_ns(&st)) <= PART_AFTER_NS)
         return AR_OK;
     snprintf(full, sizeof full, "%s/%s", path, name);
@@ -521,7 +449,7 @@ static enum ar_status look_at_kept(struct ar_leftovers *out, int directory, cons
     struct stat st;
     enum ar_status status = AR_OK;
 
-    if (ar_ends_with(name, ".live"))
+    if (ar_live_name_is_live(name))
         fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return AR_OK;
@@ -542,13 +470,15 @@ enum ar_status ar_leftovers_find_parts(struct ar_leftovers *out, const char *pat
 
     for (struct dirent *entry; dir && status == AR_OK && (entry = readdir(dir));) {
         struct ar_left_file file;
+        bool is_certain;
+        uint32_t pid;
 
         status = look_at_meeting_place(out, dirfd(dir), path, entry->d_name);
         if (status == AR_OK)
             status = look_at_kept(out, dirfd(dir), path, entry->d_name);
-        if (status == AR_OK && is_part(entry->d_name) &&
+        if (status == AR_OK && ar_live_name_parse_part(entry->d_name, &pid, &is_certain) &&
             look_at_ours(dirfd(dir), entry->d_name, AR_LEFT_PART, &file) &&
-            (!file.is_blank || is_certainly_a_part(entry->d_name)) && nobody_writes(&file))
+            (!file.is_blank || is_certain) && is_forsaken(&file, pid))
             status = add_file(&beside, &file);
     }
     if (dir && fstat(dirfd(dir), &st) == 0) {
@@ -599,7 +529,7 @@ void ar_left_remove_directory(const char *path)
     if (rmdir(path) < 0 || !slash)
         return;
     snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
-    if (is_our_own_name(parent) || ar_ends_with(parent, ".live"))
+    if (ar_live_name_is_home(parent) || ar_live_name_is_live(parent))
         rmdir(parent);
 }
 

@@ -36,10 +36,9 @@ enum ar_left_state {
 
 enum ar_left_kind {
     AR_LEFT_LIVE,
-    AR_LEFT_RUN,     /* of a child that has ended */
-    AR_LEFT_VERDICT, /* of ranks that looked for each other */
-    AR_LEFT_NOTE,    /* of processes to each other: locks and the like */
-    AR_LEFT_PART,    /* a run file that was not written to its end */
+    AR_LEFT_RUN,  /* of a child that has ended */
+    AR_LEFT_NOTE, /* of processes to each other: locks, verdicts and the like; see note.h */
+    AR_LEFT_PART, /* a run file that was not written to its end */
 };
 
 struct ar_left_file {

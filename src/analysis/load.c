@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "format/live_names.h"
 #include "format/livefile.h"
 #include "format/runfile.h"
 #include "import/file_ranks.h"
@@ -178,8 +179,9 @@ static enum ar_status find_file(struct ar_profile *p, const char *path, bool is_
 /* "p100-7.c101-9.allranks": what a child that has ended leaves in place of its live file. */
 static bool is_ended_child(const char *name)
 {
-    return ar_ends_with(name, ".allranks") && strstr(name, ".c") &&
-           (name[0] == 'p' || name[0] == 'r');
+    struct ar_live_name parsed;
+
+    return ar_live_name_parse(name, &parsed) && parsed.kind == AR_NAME_RUN && parsed.is_child;
 }
 
 static bool is_directory(const char *path)
@@ -234,7 +236,7 @@ static enum ar_status find_signs(struct ar_signs *signs, const char *path, struc
         char full[8192];
 
         snprintf(full, sizeof full, "%s/%s", path, entries[i]->d_name);
-        if (ar_ends_with(full, ".live") && !is_directory(full) && ar_signs_add(signs, full) < 0)
+        if (ar_live_name_is_live(full) && !is_directory(full) && ar_signs_add(signs, full) < 0)
             return ar_fail(err, AR_NOMEM, "%s: out of memory", path);
     }
     return AR_OK;
@@ -264,7 +266,7 @@ static enum ar_status load_directory(struct ar_profile *p, const char *path, int
             is_directory(full)) { /* also "heat.live": keep.h */
             if (depth == 0)
                 status = load_directory(p, full, depth + 1, finds, n_files, err);
-        } else if (status == AR_OK && (ar_ends_with(name, ".live") || is_ended_child(name))) {
+        } else if (status == AR_OK && (ar_live_name_is_live(name) || is_ended_child(name))) {
             status = load_entry(p, full, is_ended_child(name), finds, &signs, err);
             ++*n_files;
         }

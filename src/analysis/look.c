@@ -4,6 +4,7 @@
 #include "analysis/load.h"
 #include "analysis/stacks.h"
 #include "base/file.h"
+#include "format/live_names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -189,13 +190,6 @@ static enum ar_status look_at(struct ar_watch *w, const char *path, struct ar_er
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-static bool is_live_name(const char *name)
-{
-    size_t n = strlen(name);
-
-    return n > 5 && strcmp(name + n - 5, ".live") == 0;
-}
-
 /* In a directory, and in those of jobs below it. What cannot be read is counted; memory is needed. */
 static enum ar_status look_into(struct ar_watch *w, const char *path, int depth,
                                 struct ar_error *err)
@@ -215,7 +209,7 @@ static enum ar_status look_into(struct ar_watch *w, const char *path, int depth,
         status = AR_OK;
         if (S_ISDIR(st.st_mode) && depth == 0)
             status = look_into(w, full, depth + 1, err);
-        else if (!S_ISDIR(st.st_mode) && is_live_name(entry->d_name))
+        else if (!S_ISDIR(st.st_mode) && ar_live_name_is_live(entry->d_name))
             status = look_at(w, full, err);
         w->n_unreadable += status < 0 && !S_ISDIR(st.st_mode);
     }

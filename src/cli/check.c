@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/screen.h"
+#include "format/live_names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -58,12 +59,12 @@ static enum ar_status check_entry(struct checked *all, const char *path, int dep
         return AR_OK;
     if (S_ISDIR(st.st_mode))
         return depth == 0 ? check_directory(all, path, depth + 1, err) : AR_OK;
-    if (!ar_ends_with(path, ".live") && !ar_ends_with(path, ".allranks"))
+    if (!ar_live_name_is_live(path) && !ar_live_name_is_run(path))
         return AR_OK;
     status = ar_file_check_found(path, err);
     if (status == AR_OK)
         status =
-            ar_ends_with(path, ".live") ? check_live(all, path, err) : check_run(all, path, err);
+            ar_live_name_is_live(path) ? check_live(all, path, err) : check_run(all, path, err);
     return status < 0 && !ar_live_has_begun(path) ? AR_OK : status;
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/load.h"
 #include "base/text.h"
 #include "cli/screen.h"
+#include "format/live_names.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static void print_files(const char *command, const struct ar_job *job, size_t nu
     for (size_t i = 0; i < job->n_processes && job->n_processes <= MOST_FILES; i++)
         ar_note(" %s", ar_quote(job->files[i]));
     if (job->n_processes > MOST_FILES)
-        ar_note(" $(grep -laFe %s %s/*.live)", ar_quote(job->name), ar_quote(job->path));
+        ar_note(" $(grep -laFe %s %s/*" AR_LIVE_ENDING ")", ar_quote(job->name),
+                ar_quote(job->path));
     ar_note(" -o job%zu.allranks\n", number);
 }
 

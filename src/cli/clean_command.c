@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "export/json.h"
+#include "format/live_names.h"
 
 #include <dirent.h>
 #include <getopt.h>
@@ -312,21 +313,17 @@ static int print_json(const struct ar_leftovers *left, const struct request *req
 
 /* ---- where to look --------------------------------------------------------------------------- */
 
-/* The same places as default_job_dir in runtime/identity.c. */
 static int look_everywhere(struct ar_leftovers *left, struct ar_error *err)
 {
-    const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
     const char *chosen = getenv("ALLRANKS_LIVE_DIR");
 
     if (chosen && *chosen && ar_leftovers_find(left, chosen, err) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (unsigned i = 0; i < AR_N_LIVE_PLACES; i++) {
         char path[4096];
 
-        if (!places[i] || !*places[i] || (i == 2 && places[1] && strcmp(places[1], "/tmp") == 0))
-            continue;
-        snprintf(path, sizeof path, "%s/allranks-%u", places[i], (unsigned)geteuid());
-        if (access(path, R_OK) == 0 && ar_leftovers_find(left, path, err) < 0)
+        if (ar_live_place(i) && ar_live_name_home(path, sizeof path, ar_live_place(i)) &&
+            access(path, R_OK) == 0 && ar_leftovers_find(left, path, err) < 0)
             return -1;
     }
     return ar_leftovers_find_parts(left, ".", err) < 0 ? -1 : 0;

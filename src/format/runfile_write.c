@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "format/live_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,8 +104,8 @@ static enum ar_status write_temporary(const struct ar_bytes *bytes, const char *
 {
     enum ar_status status;
 
-    if (snprintf(temporary, n_temporary, "%s.%d-%llx.part", path, (int)getpid(),
-                 (unsigned long long)ar_clock_ns(CLOCK_REALTIME)) >= (int)n_temporary)
+    if (!ar_live_name_part(temporary, n_temporary, path, (uint32_t)getpid(),
+                           ar_clock_ns(CLOCK_REALTIME)))
         return ar_fail(err, AR_IO, "%s: name too long", path);
 
     *fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

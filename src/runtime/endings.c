@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/endings.h"
 
+#include "format/live_names.h"
 #include "format/profile.h"
 #include "runtime/closing_line.h"
 #include "runtime/keep.h"
@@ -52,9 +53,8 @@ static void convert_to_run_file(void)
     char path[AR_PATH_BYTES], written[AR_PATH_BYTES];
     struct ar_profile p = {0};
     struct ar_error err;
-    size_t n = strlen(ar_livemap_path()) - strlen(".live");
 
-    snprintf(path, sizeof path, "%.*s.allranks", (int)n, ar_livemap_path());
+    ar_live_name_beside(path, sizeof path, ar_livemap_path(), AR_NAME_RUN);
     if (ar_own_profile(&p, &err) == AR_OK && ar_output_write_to(&p, path, written, &err) == AR_OK)
         ar_livemap_remove();
     ar_profile_free(&p);
@@ -161,10 +161,7 @@ static void end_kept(void)
 /* All of another rank, or of this one: what it is called tells its files. */
 static void act_for_rank(struct ar_identity *identity, uint32_t rank)
 {
-    const char *path = ar_rollcall_path(rank);
-
-    snprintf(identity->stem, sizeof identity->stem, "%.*s", (int)(strlen(path) - strlen(".live")),
-             path);
+    ar_live_name_process(identity->stem, sizeof identity->stem, ar_rollcall_path(rank));
 }
 
 /* One rank and its children, as they are now. Its own file a process reads where it is. */

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "format/live_names.h"
 #include "format/livefile.h"
 #include "format/note.h"
 #include "format/runfile.h"
@@ -30,9 +31,9 @@ static struct {
     struct timespec directory_changed;
 } begun;
 
-static void path_of(const struct ar_identity *identity, const char *ending, char *path)
+static void path_of(const struct ar_identity *identity, enum ar_live_name_kind kind, char *path)
 {
-    snprintf(path, AR_PATH_BYTES, "%.4000s%s", identity->stem, ending);
+    ar_live_name_file(path, AR_PATH_BYTES, identity->stem, kind);
 }
 
 /* ---- are there any ---------------------------------------------------------------------------- */
@@ -122,20 +123,15 @@ int ar_family_lock(const struct ar_identity *identity)
 {
     char path[AR_PATH_BYTES];
 
-    path_of(identity, ".lock", path);
+    path_of(identity, AR_NAME_LOCK, path);
     return lock_file(path);
-}
-
-static void path_of_ranks_lock(const struct ar_identity *identity, char *path)
-{
-    snprintf(path, AR_PATH_BYTES, "%.4000s/ranks.lock", identity->job_dir);
 }
 
 int ar_family_lock_ranks(const struct ar_identity *identity)
 {
     char path[AR_PATH_BYTES];
 
-    path_of_ranks_lock(identity, path);
+    ar_live_name_ranks_lock(path, sizeof path, identity->job_dir);
     return lock_file(path);
 }
 
@@ -147,19 +143,21 @@ void ar_family_unlock(int lock)
 
 /* ---- its files -------------------------------------------------------------------------------- */
 
-/* Also what a child was about to write when it was killed. */
-static bool is_of_family(const char *rest)
+/* Also what a child was about to write when it was killed. `n_stem` bytes are as those of the root. */
+static bool is_of_family(const char *file, size_t n_stem)
 {
-    return *rest == '.' && (ar_ends_with(rest, ".live") || ar_ends_with(rest, ".allranks") ||
-                            ar_ends_with(rest, ".part"));
+    struct ar_live_name name;
+
+    return file[n_stem] == '.' && ar_live_name_parse(file, &name) &&
+           (name.kind == AR_NAME_LIVE || name.kind == AR_NAME_RUN || name.kind == AR_NAME_PART);
 }
 
 /* Calls the visitor with the path of each live file and run file; it says whether to go on. */
 static bool each_file(const struct ar_identity *identity, bool (*visit)(const char *path, void *),
                       void *context)
 {
-    const char *name = strrchr(identity->stem, '/') + 1;
-    size_t n_name = strlen(name);
+    const char *stem = strrchr(identity->stem, '/') + 1;
+    size_t n_stem = strlen(stem);
     DIR *dir = opendir(identity->job_dir);
     bool go_on = true;
 
@@ -168,7 +166,7 @@ static bool each_file(const struct ar_identity *identity, bool (*visit)(const ch
     for (struct dirent *entry; go_on && (entry = readdir(dir));) {
         char path[AR_PATH_BYTES];
 
-        if (strncmp(entry->d_name, name, n_name) != 0 || !is_of_family(entry->d_name + n_name))
+        if (strncmp(entry->d_name, stem, n_stem) != 0 || !is_of_family(entry->d_name, n_stem))
             continue;
         if (snprintf(path, sizeof path, "%s/%s", identity->job_dir, entry->d_name) <
             (int)sizeof path)
@@ -189,7 +187,7 @@ static bool is_not_running(const char *path, void *context)
     const struct ar_identity *identity = context;
     struct ar_live_header h;
 
-    if (!ar_ends_with(path, ".live") || !read_header(path, &h) || h.state != AR_LIVE_RUNNING)
+    if (!ar_live_name_is_live(path) || !read_header(path, &h) || h.state != AR_LIVE_RUNNING)
         return true;
     if ((h.pid == identity->pid && h.pid_start == identity->pid_start) ||
         (h.pid == identity->root_pid && h.pid_start == identity->root_start))
@@ -244,14 +242,14 @@ static bool gather_file(const char *path, void *context)
     bool ended = true;
     enum ar_status status;
 
-    if (strcmp(path, g->own_path) == 0 || (ar_ends_with(path, ".part") && !g->is_locked) ||
+    if (strcmp(path, g->own_path) == 0 || (ar_ends_with(path, AR_PART_ENDING) && !g->is_locked) ||
         !ar_file_is_own(path))
         return true;
-    if (ar_ends_with(path, ".part"))
+    if (ar_ends_with(path, AR_PART_ENDING))
         status =
             AR_OK; /* a process that writes has the lock: this one is dead, and its live file is there */
     else
-        status = ar_ends_with(path, ".live") ? add_live(g, path, &ended) : add_run(g, path);
+        status = ar_live_name_is_live(path) ? add_live(g, path, &ended) : add_run(g, path);
     if (status == AR_NOMEM) { /* the profile may be half of what it should be */
         g->status = status;
         return false;
@@ -275,7 +273,7 @@ static enum ar_status add_lost(const struct ar_identity *identity, struct ar_pro
     char path[AR_PATH_BYTES];
     struct stat st;
 
-    path_of(identity, ".unrecorded", path);
+    path_of(identity, AR_NAME_UNRECORDED, path);
     if (!p->n_processes || lstat(path, &st) < 0)
         return AR_OK;
     return ar_profile_lose(p, 0, AR_LOST_PROCESSES, (uint64_t)st.st_size / AR_NOTE_MAGIC_BYTES);
@@ -316,15 +314,15 @@ static void remove_own(const char *path)
 
 void ar_family_leave(const struct ar_identity *identity)
 {
-    static const char *const endings[] = {".unrecorded", ".lock"};
+    static const enum ar_live_name_kind kinds[] = {AR_NAME_UNRECORDED, AR_NAME_LOCK};
     char path[AR_PATH_BYTES];
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        path_of(identity, endings[i], path);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        path_of(identity, kinds[i], path);
         remove_own(path);
     }
     if (ar_family_root_is_rank(identity)) {
-        path_of_ranks_lock(identity, path);
+        ar_live_name_ranks_lock(path, sizeof path, identity->job_dir);
         remove_own(path);
     }
 }
@@ -337,7 +335,7 @@ static bool is_not_alive(const char *path, void *context)
     const struct ar_identity *identity = context;
     struct ar_live_header h;
 
-    if (!ar_ends_with(path, ".live") || !read_header(path, &h) || h.state == AR_LIVE_FINISHED)
+    if (!ar_live_name_is_live(path) || !read_header(path, &h) || h.state == AR_LIVE_FINISHED)
         return true;
     return strncmp(h.host, identity->host, sizeof h.host) == 0 &&
            !ar_process_runs(h.pid, h.pid_start);
@@ -371,7 +369,7 @@ void ar_family_count_lost(const struct ar_identity *identity)
 
     struct stat st;
 
-    path_of(identity, ".unrecorded", path);
+    path_of(identity, AR_NAME_UNRECORDED, path);
     int fd = ar_file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &st);
 
     if (fd < 0)
@@ -388,7 +386,7 @@ bool ar_family_root_is_done(const struct ar_identity *identity)
     char path[AR_PATH_BYTES];
     struct ar_live_header h;
 
-    path_of(identity, ".live", path);
+    path_of(identity, AR_NAME_LIVE, path);
     return !read_header(path, &h) || h.state == AR_LIVE_FINISHED ||
            !ar_process_runs(identity->root_pid, identity->root_start);
 }
@@ -399,7 +397,7 @@ static bool is_not_root(const char *path, void *context)
     const struct ar_identity *identity = context;
     struct ar_live_header h;
 
-    return !ar_ends_with(path, ".live") || !read_header(path, &h) || h.state != AR_LIVE_RUNNING ||
+    return !ar_live_name_is_live(path) || !read_header(path, &h) || h.state != AR_LIVE_RUNNING ||
            h.pid != identity->root_pid || h.pid_start != identity->root_start;
 }
 
@@ -408,14 +406,16 @@ bool ar_family_root_is_lost(const struct ar_identity *identity)
     char path[AR_PATH_BYTES];
     struct ar_live_header h;
 
-    path_of(identity, ".live", path);
+    path_of(identity, AR_NAME_LIVE, path);
     return read_header(path, &h) && h.state == AR_LIVE_REPLACED &&
            each_file(identity, is_not_root, (void *)(uintptr_t)identity);
 }
 
 bool ar_family_root_is_rank(const struct ar_identity *identity)
 {
-    return strrchr(identity->stem, '/')[1] == 'r';
+    struct ar_live_name name;
+
+    return ar_live_name_parse_stem(identity->stem, &name) && name.rank != AR_RANK_NONE;
 }
 
 bool ar_family_wrote(const struct ar_identity *identity, const struct ar_profile *run)

@@ -4,6 +4,7 @@
 #include "base/idmap.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "format/live_names.h"
 #include "format/livefile.h"
 
 #include <ctype.h>
@@ -18,7 +19,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define LAUNCHER_JOB "launcher"
 #define LEAST_FREE_BYTES ((uint64_t)1 << 20)
 
 /*
@@ -155,17 +155,15 @@ static uint32_t launcher_above(uint32_t parent)
 
 static bool has_live_file(const char *job_dir, uint32_t pid)
 {
-    char mark[32];
     bool found = false;
     DIR *dir = opendir(job_dir);
 
     if (!dir)
         return false;
-    snprintf(mark, sizeof mark, "p%u-", pid);
     for (struct dirent *entry; !found && (entry = readdir(dir));) {
-        const char *at = strstr(entry->d_name, mark);
+        struct ar_live_name name;
 
-        found = at && (at == entry->d_name || at[-1] == '-');
+        found = ar_live_name_parse(entry->d_name, &name) && name.root_pid == pid;
     }
     closedir(dir);
     return found;
@@ -185,36 +183,24 @@ static bool is_below_recorded(const struct ar_identity *id)
     return false;
 }
 
-/* A file name: whatever else a job id may hold becomes '_'. */
-static void clean_name(char *name)
-{
-    for (; *name; name++)
-        if (!isalnum((unsigned char)*name) && *name != '-' && *name != '.')
-            *name = '_';
-}
-
 static void find_job(struct ar_identity *id)
 {
     const char *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
     const char *job = first_set(job_variables, N_OF(job_variables));
 
     if (id->world_rank == AR_RANK_NONE)
-        snprintf(id->job, sizeof id->job, "pid%u-%llu", id->pid, (unsigned long long)id->pid_start);
-    else if (job && strlen(job) <= 40)
-        snprintf(id->job, sizeof id->job, "job%s", job);
-    else if (job) /* what tells jobs apart may stand at the end */
-        snprintf(id->job, sizeof id->job, "job-%016llx",
-                 (unsigned long long)ar_hash_bytes(job, strlen(job)));
+        ar_live_name_job_of_process(id->job, sizeof id->job, id->pid, id->pid_start);
+    else if (job)
+        ar_live_name_job_called(id->job, sizeof id->job, job);
     else if (slurm && step)
-        snprintf(id->job, sizeof id->job, "slurm%.24s.%.24s", slurm, step);
+        ar_live_name_job_of_slurm(id->job, sizeof id->job, slurm, step);
     else {
         uint32_t launcher = launcher_above(id->parent_pid);
 
         /* hydra gives a world that was spawned no name of its own */
-        snprintf(id->job, sizeof id->job, LAUNCHER_JOB "%u-%llu%s", launcher,
-                 (unsigned long long)ar_process_start(launcher), is_spawned() ? "-spawned" : "");
+        ar_live_name_job_of_launcher(id->job, sizeof id->job, launcher, ar_process_start(launcher),
+                                     is_spawned());
     }
-    clean_name(id->job);
 }
 
 /* Is it a directory that only we can write to? */
@@ -275,18 +261,16 @@ static bool has_room(const char *place)
 
 static enum ar_status default_job_dir(struct ar_identity *id, struct ar_error *err)
 {
-    const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
     enum ar_status status = AR_IO;
 
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char parent[AR_PATH_BYTES];
+    for (unsigned i = 0; i < AR_N_LIVE_PLACES; i++) {
+        const char *place = ar_live_place(i);
+        char home[AR_PATH_BYTES];
 
-        /* a relative path would be another one after chdir, and in children */
-        if (!places[i] || places[i][0] != '/' || access(places[i], W_OK) != 0 ||
-            !has_room(places[i]))
+        if (!place || access(place, W_OK) != 0 || !has_room(place) ||
+            !ar_live_name_home(home, sizeof home, place))
             continue;
-        snprintf(parent, sizeof parent, "%s/allranks-%u", places[i], (unsigned)geteuid());
-        status = make_job_dir(id, parent, true, err);
+        status = make_job_dir(id, home, true, err);
         if (status == AR_OK)
             return AR_OK;
     }
@@ -318,17 +302,6 @@ static void find_self(struct ar_identity *out)
     find_job(out);
 }
 
-/* The name of a root's live file, without its ending. */
-static void stem_name(char *name, size_t n_bytes, const struct ar_identity *identity)
-{
-    int n = 0;
-
-    if (identity->root_rank != AR_RANK_NONE)
-        n = snprintf(name, n_bytes, "r%u-", identity->root_rank);
-    snprintf(name + n, n_bytes - (size_t)n, "p%u-%llu", identity->root_pid,
-             (unsigned long long)identity->root_start);
-}
-
 static void name_root(struct ar_identity *out)
 {
     char name[64];
@@ -336,16 +309,18 @@ static void name_root(struct ar_identity *out)
     out->root_pid = out->pid;
     out->root_rank = out->world_rank;
     out->root_start = out->pid_start;
-    stem_name(name, sizeof name, out);
+    ar_live_name_stem(name, sizeof name, out->root_rank, out->root_pid, out->root_start);
     snprintf(out->stem, sizeof out->stem, "%.4000s/%s", out->job_dir, name);
-    snprintf(out->live_path, sizeof out->live_path, "%.4000s.live", out->stem);
+    ar_live_name_file(out->live_path, sizeof out->live_path, out->stem, AR_NAME_LIVE);
 }
 
 static void name_child(struct ar_identity *out)
 {
+    char process[AR_PATH_BYTES];
+
     out->is_child = true;
-    snprintf(out->live_path, sizeof out->live_path, "%.4000s.c%u-%llu.live", out->stem, out->pid,
-             (unsigned long long)out->pid_start);
+    ar_live_name_child(process, sizeof process, out->stem, out->pid, out->pid_start);
+    ar_live_name_file(out->live_path, sizeof out->live_path, process, AR_NAME_LIVE);
 }
 
 enum ar_status ar_identity_find(struct ar_identity *out, const char *live_dir, struct ar_error *err)
@@ -393,28 +368,21 @@ enum ar_status ar_identity_fork(struct ar_identity *identity, struct ar_error *e
     return make_job_dir_again(identity, err);
 }
 
-/*
- * "/directory/r3-p1234-5678". It comes from the environment, where anything may stand: only a name
- * that we would write ourselves is taken.
- */
+/* It comes from the environment, where anything may stand. */
 static bool read_stem(struct ar_identity *out, const char *stem)
 {
     const char *slash = strrchr(stem, '/');
-    unsigned long long start;
-    char again[64];
+    struct ar_live_name name;
 
-    if (stem[0] != '/' || slash == stem || strlen(stem) >= sizeof out->stem - 64)
+    if (stem[0] != '/' || slash == stem || strlen(stem) >= sizeof out->stem - 64 ||
+        !ar_live_name_parse_stem(stem, &name))
         return false;
     snprintf(out->stem, sizeof out->stem, "%s", stem);
     snprintf(out->job_dir, sizeof out->job_dir, "%.*s", (int)(slash - stem), stem);
-    if (sscanf(slash, "/r%u-p%u-%llu", &out->root_rank, &out->root_pid, &start) != 3) {
-        out->root_rank = AR_RANK_NONE;
-        if (sscanf(slash, "/p%u-%llu", &out->root_pid, &start) != 2)
-            return false;
-    }
-    out->root_start = start;
-    stem_name(again, sizeof again, out);
-    return strcmp(again, slash + 1) == 0;
+    out->root_rank = name.rank;
+    out->root_pid = name.root_pid;
+    out->root_start = name.root_start;
+    return true;
 }
 
 /*
@@ -460,7 +428,7 @@ bool ar_identity_is_root(const struct ar_identity *identity)
 /* Without a name it is called after the launcher's process, which is another one on each node. */
 uint64_t ar_identity_common_job(const struct ar_identity *identity)
 {
-    if (ar_starts_with(identity->job, LAUNCHER_JOB))
+    if (ar_live_name_is_job_of_launcher(identity->job))
         return 0;
     return ar_hash_bytes(identity->job, strlen(identity->job));
 }
@@ -468,20 +436,16 @@ uint64_t ar_identity_common_job(const struct ar_identity *identity)
 /* The parent directory too, when it is the one we made: rmdir only removes what is empty. */
 void ar_identity_leave(const struct ar_identity *identity)
 {
-    char parent[AR_PATH_BYTES], own_name[64];
+    char parent[AR_PATH_BYTES];
 
     rmdir(identity->job_dir);
     snprintf(parent, sizeof parent, "%s", identity->job_dir);
-    snprintf(own_name, sizeof own_name, "/allranks-%u", (unsigned)geteuid());
 
     char *slash = strrchr(parent, '/');
 
     if (!slash)
         return;
     *slash = '\0';
-
-    size_t n = strlen(parent), n_own = strlen(own_name);
-
-    if (n >= n_own && strcmp(parent + n - n_own, own_name) == 0)
+    if (ar_live_name_is_home(parent))
         rmdir(parent);
 }

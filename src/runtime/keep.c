@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "format/live_names.h"
+#include "format/livefile.h"
 #include "runtime/output.h"
 #include "runtime/terminated.h"
 
@@ -65,7 +67,7 @@ static bool name_directories(const struct ar_identity *identity, const char *out
     const char *dot = strrchr(slash ? slash : output, '.');
     int n = dot && dot > slash + 1 ? (int)(dot - output) : (int)strlen(output);
 
-    return snprintf(keep.above, sizeof keep.above, "%.*s.live", n, output) <
+    return snprintf(keep.above, sizeof keep.above, "%.*s" AR_LIVE_ENDING, n, output) <
                (int)sizeof keep.above - 300 &&
            snprintf(keep.directory, sizeof keep.directory, "%.3900s/%s", keep.above,
                     identity->job) < (int)sizeof keep.directory;
@@ -165,7 +167,7 @@ static bool is_ours(const char *name)
 static bool copy_file(const char *name, bool is_durable)
 {
     if (!join(work.source, keep.from, name, "") || !join(work.target, keep.directory, name, "") ||
-        !join(work.part, keep.directory, name, ".part"))
+        !join(work.part, keep.directory, name, AR_PART_ENDING))
         return false;
 
     int from = ar_file_open(AT_FDCWD, work.source, O_RDONLY | O_NOFOLLOW, NULL);
@@ -189,38 +191,29 @@ static bool copy_file(const char *name, bool is_durable)
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-/* "r3-p100-7.live" is of process 100. */
-static pid_t root_in(const char *name)
-{
-    const char *at = strchr(name, 'p');
-    pid_t pid = 0;
-
-    if (name[0] != 'r' || !at)
-        return 0;
-    for (at++; *at >= '0' && *at <= '9'; at++)
-        pid = pid * 10 + (*at - '0');
-    return pid;
-}
-
 /*
  * Of another rank here: it is dead, or may be before it has done it itself, since some launchers kill all when the
  * first one has ended. Its own copy takes the place of ours.
  */
-static bool needs_us(const char *name, bool is_last_chance)
+static bool needs_us(const char *name, const struct ar_live_name *parsed, bool is_last_chance)
 {
-    pid_t pid = root_in(name);
+    pid_t pid = (pid_t)parsed->root_pid;
     struct stat st;
 
-    return pid > 1 && (is_last_chance || (kill(pid, 0) < 0 && errno == ESRCH)) &&
+    return parsed->rank != AR_RANK_NONE && pid > 1 &&
+           (is_last_chance || (kill(pid, 0) < 0 && errno == ESRCH)) &&
            join(work.target, keep.directory, name, "") && stat(work.target, &st) < 0;
 }
 
 /* What of others cannot be copied is still where it was. */
 static bool keep_one(const char *name, bool own, bool removes)
 {
-    if ((!ar_ends_with(name, ".live") && !ar_ends_with(name, ".allranks")) || own != is_ours(name))
+    struct ar_live_name parsed;
+
+    ar_live_name_parse(name, &parsed);
+    if ((parsed.kind != AR_NAME_LIVE && parsed.kind != AR_NAME_RUN) || own != is_ours(name))
         return true;
-    if (!own && !needs_us(name, !removes))
+    if (!own && !needs_us(name, &parsed, !removes))
         return true;
 
     bool is_kept = copy_file(name, removes);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "format/live_names.h"
 #include "runtime/identity.h"
 #include "runtime/spending.h"
 
@@ -186,13 +187,13 @@ static void fill_header(const struct ar_identity *identity, uint64_t n_bytes_use
 /* A program that starts another by exec keeps its pid and start: the name may be taken by itself. */
 static int create_file(const char *path)
 {
-    int stem = (int)strlen(path) - (int)strlen(".live"), fd = -1;
+    int fd = -1;
 
     for (int n = 1; n < 1000 && fd < 0; n++) {
         if (n == 1)
             snprintf(map.path, sizeof map.path, "%s", path);
         else
-            snprintf(map.path, sizeof map.path, "%.*s-%d.live", stem, path, n);
+            ar_live_name_again(map.path, sizeof map.path, path, n);
         fd = open(map.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0 && errno != EEXIST)
             break;

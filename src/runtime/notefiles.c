@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/idmap.h"
 #include "base/limits.h"
+#include "format/live_names.h"
 #include "format/note.h"
 #include "runtime/identity.h"
 
@@ -60,20 +61,15 @@ static int open_directory(void)
     return fd;
 }
 
-static void name_file(uint32_t rank, char *name)
-{
-    snprintf(name, NAME_BYTES, "leader-%u-%08x", rank, notes.kept_in);
-}
-
 /* Whose file is it, and does that one leave its live files where we do? */
 static bool read_name(const char *name, uint32_t *rank, bool *is_like_us)
 {
-    unsigned kept_in;
-    int n = 0;
+    struct ar_live_name parsed;
 
-    if (sscanf(name, "leader-%u-%8x%n", rank, &kept_in, &n) != 2 || name[n])
+    if (!ar_live_name_parse(name, &parsed) || parsed.kind != AR_NAME_LEADER)
         return false;
-    *is_like_us = kept_in && kept_in == notes.kept_in;
+    *rank = parsed.rank;
+    *is_like_us = parsed.kept_in && parsed.kept_in == notes.kept_in;
     return true;
 }
 
@@ -127,7 +123,7 @@ static bool begin_file(uint32_t rank, const char *line)
 {
     int fd = -1;
 
-    name_file(rank, notes.own);
+    ar_live_name_leader(notes.own, sizeof notes.own, rank, notes.kept_in);
     for (int i = 0; i < 4 && fd < 0; i++) {
         mkdir(notes.directory, 0700);
 
@@ -436,8 +432,8 @@ bool ar_notefiles_agree(const struct ar_site *site)
 {
     notes.first = site->ranks[0];
     if (!*site->beside || !site->job ||
-        snprintf(notes.directory, sizeof notes.directory, "%s/.allranks-%016llx", site->beside,
-                 (unsigned long long)name_of_job(site->job)) >= (int)sizeof notes.directory)
+        !ar_live_name_meeting(notes.directory, sizeof notes.directory, site->beside,
+                              name_of_job(site->job)))
         return false;
     notes.kept_in = site->kept_in;
     notes.token = make_token(site);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "format/live_names.h"
 #include "format/livefile.h"
 #include "format/note.h"
 #include "runtime/keep.h"
@@ -83,7 +84,7 @@ static bool all_present(const struct ar_identity *identity)
     if (!dir)
         return false;
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (strstr(entry->d_name, ".live"))
+        if (ar_live_name_is_live(entry->d_name))
             note_member(identity, entry->d_name);
     closedir(dir);
     for (uint32_t rank = 0; rank < roll.n_ranks; rank++)
@@ -146,7 +147,7 @@ static bool post_verdict(const struct ar_identity *identity, char word)
     bool posted = false;
 
     note[AR_NOTE_MAGIC_BYTES] = word;
-    snprintf(own, sizeof own, "%s.verdict", identity->live_path);
+    ar_live_name_beside(own, sizeof own, identity->live_path, AR_NAME_PROPOSAL);
     int fd = ar_file_may_have(sizeof note)
                  ? open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
                  : -1;
@@ -171,8 +172,8 @@ static bool agree(const struct ar_identity *identity, bool proposal)
     struct timespec short_while = {.tv_nsec = 500000};
     char verdict;
 
-    snprintf(roll.verdict, sizeof roll.verdict, "%s/verdict-%u-%llu", identity->job_dir,
-             roll.members[0].pid, (unsigned long long)roll.members[0].pid_start);
+    ar_live_name_verdict(roll.verdict, sizeof roll.verdict, identity->job_dir, roll.members[0].pid,
+                         roll.members[0].pid_start);
     bool posted = post_verdict(identity, proposal ? 'y' : 'n');
 
     while (!(verdict = read_verdict(roll.verdict)) && !posted &&
@@ -266,7 +267,7 @@ static uint64_t began_ns(const struct ar_identity *identity)
     char path[AR_PATH_BYTES];
     struct ar_live_header header;
 
-    snprintf(path, sizeof path, "%.4000s.live", identity->stem);
+    ar_live_name_file(path, sizeof path, identity->stem, AR_NAME_LIVE);
     return read_header(path, &header) ? header.start.real_ns : 0;
 }
 
@@ -348,23 +349,31 @@ static bool is_running(const struct member *member, const struct ar_live_header 
            (!member->same_host || ar_process_runs(header->pid, header->pid_start));
 }
 
+static bool is_of_what_it_became(const char *file, const char *own_file)
+{
+    struct ar_live_name name, own;
+
+    return ar_live_name_parse(file, &name) && ar_live_name_parse(own_file, &own) &&
+           name.kind == AR_NAME_LIVE && name.is_child && name.rank == own.rank &&
+           name.root_pid == own.root_pid && name.root_start == own.root_start &&
+           name.pid == own.pid && name.start == own.start;
+}
+
 /* By what it has become by exec, which has another file: "r3-p100-7.c100-7.live". */
 static bool is_continued(const struct member *member)
 {
     const char *name = strrchr(member->path, '/') + 1;
-    char directory[AR_PATH_BYTES], beginning[AR_PATH_BYTES + 64], path[AR_PATH_BYTES + 256];
+    char directory[AR_PATH_BYTES], path[AR_PATH_BYTES + 256];
     struct ar_live_header header;
     bool runs = false;
 
     snprintf(directory, sizeof directory, "%.*s", (int)(name - member->path), member->path);
-    snprintf(beginning, sizeof beginning, "%.*s.c%u-%llu", (int)(strlen(name) - strlen(".live")),
-             name, member->pid, (unsigned long long)member->pid_start);
 
     DIR *dir = opendir(directory);
 
     for (struct dirent *entry; dir && !runs && (entry = readdir(dir));) {
         snprintf(path, sizeof path, "%s%s", directory, entry->d_name);
-        runs = ar_starts_with(entry->d_name, beginning) && read_header(path, &header) &&
+        runs = is_of_what_it_became(entry->d_name, name) && read_header(path, &header) &&
                is_running(member, &header);
     }
     if (dir)

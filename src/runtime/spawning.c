@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "format/live_names.h"
 #include "format/note.h"
 
 #include <errno.h>
@@ -57,13 +58,13 @@ static void remove_note(void)
 
 static void leave_note(const struct ar_identity *identity, const char *passed_on)
 {
-    const char *name = strrchr(identity->live_path, '/');
+    char name[AR_PATH_BYTES];
 
     spawning.place = *identity;
     if (!passed_on || !ar_identity_default_place(&spawning.place))
         return;
-    snprintf(spawning.note, sizeof spawning.note, "%.3000s%.*s.spawns", spawning.place.job_dir,
-             (int)(strlen(name) - strlen(".live")), name);
+    ar_live_name_beside(name, sizeof name, strrchr(identity->live_path, '/'), AR_NAME_SPAWNS);
+    snprintf(spawning.note, sizeof spawning.note, "%.3000s%.1000s", spawning.place.job_dir, name);
     if (!write_note(passed_on))
         remove_note();
 }

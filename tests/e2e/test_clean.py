@@ -127,13 +127,14 @@ def test_verdicts_parts_and_empty_directories(python: Sandbox):
     (job / f"{next(job.glob('*.live')).name}.verdict").write_text("ALLRNOTEn")
     (job / "p1-1.c2-2.allranks.77-ab12.part").write_bytes(b"")
     (job / "r1-p1-1.live.part").write_bytes(b"ALLRLIVE half of it")
-    for note in ("lock", "written", "spawns", "unrecorded"):
+    for note in ("lock", "spawns", "unrecorded"):
         (job / f"p1-1.{note}").write_text("ALLRNOTE\nx")
         (job / f"p2-1.{note}").write_text("")
-    empty, fresh = python.live / "pid999999-1", python.live / "launcher999999-2"
-    for directory in (empty, fresh):
+    empty, spawned, fresh = (python.live / name for name in ("pid999999-1", "launcher999999-2-spawned", "launcher999999-2"))
+    for directory in (empty, spawned, fresh):
         directory.mkdir(mode=0o700)
-    make_old(empty, 3600)
+    for directory in (empty, spawned):
+        make_old(directory, 3600)
     old, young = python.cwd / "x.allranks.999999-1f.part", python.cwd / "y.allranks.999999-2f.part"
     own = python.cwd / f"z.allranks.{os.getpid()}-3f.part"
     for part in (old, young, own):
@@ -174,7 +175,7 @@ def planted(python: Sandbox, job: Path) -> list[Path]:
     return others
 
 
-NAMES_OF_NOTES = ("ranks.lock", "p1-2.lock", "r0-p1-2.written", "p1-2.spawns", "p1-2.unrecorded", "p1-2.live.verdict",
+NAMES_OF_NOTES = ("ranks.lock", "p1-2.lock", "p1-2.spawns", "p1-2.unrecorded", "p1-2.live.verdict",
                   "verdict-1-2", "leader-1-deadbeef", "p1-2.live", "p1-2.c3-4.allranks", "p1-2.allranks.77-ab.part")  # fmt: skip
 
 
