@@ -20,13 +20,13 @@ from check_includes import MAY_SEE
 # Each sees those before it.
 LAYERS = {
     "live": "elf_slots identity livemap spending started",
-    "tree": "blocking budget c_cheap node_table open_path threads tree",
-    "python": "c_function c_identity c_scan c_specials c_stubs engine_frame_eval engine_monitoring engine_trace filters functions "
+    "tree": "blocking budget c_cheap node_table open_path sources threads tree",
+    "python": "c_function c_identity c_scan c_source c_specials c_stubs engine engine_frame_eval engine_monitoring engine_trace filters functions "
     "monitoring pyframe pyread python_thread pyversion regions tasks",
     "mpi": "mpi4py_methods mpi_call mpi_comms mpi_hook mpi_libraries mpi_message mpi_mpich mpi_openmpi mpi_requests "
     "mpi_standard mpi_syncs mpi_traffic",
     "job": "clock_offsets closing_line endings family finalize_merge keep last_export mpi_events notefiles output own_files "
-    "process_hook recording recording_state rollcall sites spawning terminated",
+    "process_hook recording recording_state rollcall sites source_table spawning terminated",
     "top": "module pairs profile_object profile_results timer_result",
 }
 LAYER_OF = {unit: layer for layer, units in LAYERS.items() for unit in units.split()}

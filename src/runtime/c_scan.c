@@ -393,7 +393,7 @@ static void see_module(PyObject *module)
     PyObject *dict = PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
     const char *name = dict ? text_of(PyDict_GetItemString(dict, "__name__")) : NULL;
 
-    if (name)
+    if (name && scan.initialised)
         scan.initialised(module, name);
     if (name && sees_all())
         see_functions_in(module, name);
@@ -507,12 +507,16 @@ static void see_all_modules(void)
     PyErr_Clear();
 }
 
-void ar_c_scan_start(enum ar_builtins builtins, ar_module_fn *initialised)
+void ar_c_scan_tell(ar_module_fn *initialised)
+{
+    scan.initialised = initialised;
+}
+
+void ar_c_scan_start(enum ar_builtins builtins)
 {
     struct pause p = begin();
 
     scan.builtins = builtins;
-    scan.initialised = initialised;
     see_imports();
     if (sees_all()) {
         leave_objects_alone();

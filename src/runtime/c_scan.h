@@ -28,8 +28,7 @@
 /* A module of that name has been initialised. */
 typedef void ar_module_fn(PyObject *module, const char *name);
 
-/*
- * `initialised` is called for each module that is there now, and for each module in C when it has been
- * initialised; with AR_BUILTINS_NONE nothing else happens.
- */
-void ar_c_scan_start(enum ar_builtins builtins, ar_module_fn *initialised);
+/* With AR_BUILTINS_NONE only modules are found, for ar_c_scan_tell. */
+void ar_c_scan_start(enum ar_builtins builtins);
+/* Before that: which function is called for each module that is there then, and each one in C that follows. */
+void ar_c_scan_tell(ar_module_fn *initialised);

@@ -130,6 +130,11 @@ struct ar_c_record *ar_c_stub(void **slot, enum ar_c_kind kind, const char *owne
     return record;
 }
 
+void ar_c_stubs_forking(enum ar_fork_step step)
+{
+    ar_fork_lock(&stubs.lock, step);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* As cProfile gives them. */

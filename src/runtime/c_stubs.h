@@ -69,5 +69,6 @@ void ar_c_make_special(struct ar_c_record *record, ar_c_special_fn *called, void
 void *ar_c_call_recorded(void *a, void *b, void *c, void *d, void *e, struct ar_c_record *record);
 /* The definition of a function or method in C, whatever it is wrapped in; NULL: it is none. */
 PyMethodDef *ar_c_definition(PyObject *value);
+void ar_c_stubs_forking(enum ar_fork_step step);
 /* Calls are recorded from now on; with `only_from_python` not those that a function in C makes. */
 void ar_c_calls_start(bool exact, bool only_from_python);

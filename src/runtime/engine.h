@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include "runtime/sources.h"
+
 #include <stdbool.h>
 
 /* Which functions in C are recorded; how: c_stubs.h. */
@@ -24,6 +26,12 @@ struct ar_engine {
     const char *name;
     bool (*start)(void);
     void (*stop)(void);
+    void (*thread_starts)(struct ar_thread *t); /* NULL: it has no need of it */
 };
 
 extern const struct ar_engine ar_engine_native, ar_engine_trace;
+
+/* Python functions, by the native engine, or by the other one where that cannot be had. */
+extern const struct ar_source ar_source_python;
+/* The one that was started. */
+const char *ar_engine_name(void);

@@ -184,7 +184,6 @@ static bool start(void)
         PyErr_SetString(PyExc_RuntimeError, "another tool holds frame evaluation (PEP 523)");
         return false;
     }
-    ar_threads_guard_stacks();
     started = true;
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
     return true;
@@ -200,4 +199,9 @@ static void stop(void)
         _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluator);
 }
 
-const struct ar_engine ar_engine_native = {"frame evaluation (PEP 523)", start, stop};
+const struct ar_engine ar_engine_native = {
+    .name = "frame evaluation (PEP 523)",
+    .start = start,
+    .stop = stop,
+    .thread_starts = ar_thread_guard_stack,
+};

@@ -234,4 +234,8 @@ static void stop(void)
     ar_monitoring_free(&monitoring);
 }
 
-const struct ar_engine ar_engine_native = {"sys.monitoring (PEP 669)", start, stop};
+const struct ar_engine ar_engine_native = {
+    .name = "sys.monitoring (PEP 669)",
+    .start = start,
+    .stop = stop,
+};

@@ -149,4 +149,4 @@ static void stop(void)
         PyEval_SetProfile(NULL, NULL);
 }
 
-const struct ar_engine ar_engine_trace = {"trace API", start, stop};
+const struct ar_engine ar_engine_trace = {.name = "trace API", .start = start, .stop = stop};

@@ -4,9 +4,6 @@
 
 #include "runtime/budget.h"
 #include "runtime/c_cheap.h"
-#include "runtime/c_identity.h"
-#include "runtime/c_scan.h"
-#include "runtime/c_specials.h"
 #include "runtime/c_stubs.h"
 #include "runtime/closing_line.h"
 #include "runtime/elf_slots.h"
@@ -16,45 +13,13 @@
 #include "runtime/functions.h"
 #include "runtime/last_export.h"
 #include "runtime/livemap.h"
-#include "runtime/mpi4py_methods.h"
 #include "runtime/profile_object.h"
 #include "runtime/recording.h"
 #include "runtime/regions.h"
-#include "runtime/tasks.h"
+#include "runtime/sources.h"
 
 #include <string.h>
 #include <unistd.h>
-
-static const struct ar_engine *engine;
-
-/* The cheap hook, or the one that is left; says which, and why. Returns false with an exception. */
-static bool start_engine(void)
-{
-    engine = &ar_engine_native;
-    if (engine->start()) {
-        ar_livemap_fact("engine", engine->name);
-        return true;
-    }
-    if (!PyErr_ExceptionMatches(PyExc_RuntimeError))
-        return false;
-
-    PyObject *type, *why, *traceback;
-
-    PyErr_Fetch(&type, &why, &traceback);
-    engine = &ar_engine_trace;
-
-    bool started = engine->start();
-    PyObject *text = started ? PyUnicode_FromFormat("%s, since %S", engine->name, why) : NULL;
-    const char *fact = text ? PyUnicode_AsUTF8(text) : NULL;
-
-    if (fact)
-        ar_livemap_fact("engine", fact);
-    Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(why);
-    Py_XDECREF(traceback);
-    return started;
-}
 
 static bool add_filters(PyObject *globs, bool include)
 {
@@ -69,22 +34,6 @@ static bool add_filters(PyObject *globs, bool include)
         }
     }
     return true;
-}
-
-static void see_functions_in_c(enum ar_builtins builtins, bool exact)
-{
-    ar_c_identity_keep();
-    ar_c_calls_start(exact, builtins == AR_BUILTINS_ALL);
-    ar_c_scan_start(builtins, ar_mpi4py_see);
-    if (builtins == AR_BUILTINS_ALL)
-        ar_c_specials_begin();
-}
-
-static void set_builtins_fact(enum ar_builtins builtins)
-{
-    static const char *const names[] = {"none", "counted", "all"};
-
-    ar_livemap_fact("builtins", names[builtins]);
 }
 
 PyDoc_STRVAR(start_doc,
@@ -113,6 +62,8 @@ static PyObject *start(PyObject *self, PyObject *args)
     options.quiet = quiet;
     options.per_rank = per_rank;
     options.keeps = !merges;
+    options.builtins = (enum ar_builtins)builtins;
+    options.exact = exact;
     options.merge_timeout_s = merge_timeout_s;
     options.children = children == Py_None ? NULL : PyBytes_AsString(children);
     if (PyErr_Occurred())
@@ -123,17 +74,8 @@ static PyObject *start(PyObject *self, PyObject *args)
         !ar_functions_init(own_directory))
         return NULL;
     if (ar_recording_start(&options, &err) < 0)
-        return PyErr_Format(PyExc_RuntimeError, "%s", err.text);
-    set_builtins_fact((enum ar_builtins)builtins);
-    if (exact)
-        ar_livemap_fact("exact", "yes");
-    if (!start_engine()) {
-        ar_end_cancelled();
-        return NULL;
-    }
-    see_functions_in_c((enum ar_builtins)builtins, exact);
-    ar_tasks_start();
-    return PyUnicode_FromString(engine->name);
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_RuntimeError, "%s", err.text);
+    return PyUnicode_FromString(ar_engine_name());
 }
 
 /* ---- what it costs --------------------------------------------------------------------------- */
@@ -216,7 +158,7 @@ static PyObject *finish(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "p", &says_nothing))
         return NULL;
-    ar_c_specials_end();
+    ar_sources_stop(AR_SOURCE_PYTHON_ENDS);
     ar_end_at_python_exit(says_nothing);
     if (!*ar_recording_written())
         Py_RETURN_NONE;
@@ -280,6 +222,7 @@ static PyObject *cancel(PyObject *self, PyObject *args)
 {
     (void)self, (void)args;
     ar_end_cancelled();
+    ar_sources_stop(AR_SOURCE_CANCELLED);
     Py_RETURN_NONE;
 }
 

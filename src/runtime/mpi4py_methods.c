@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "runtime/c_scan.h"
 #include "runtime/c_stubs.h"
 #include "runtime/functions.h"
 #include "runtime/pyread.h"
@@ -267,13 +268,22 @@ static void see_pickling(void)
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-void ar_mpi4py_see(PyObject *module, const char *name)
+static void see_module(PyObject *module, const char *name)
 {
     if (strcmp(name, "mpi4py.MPI") != 0)
         return;
     add_all_methods(module);
     see_pickling();
 }
+
+static enum ar_status start(const struct ar_options *options, struct ar_error *err)
+{
+    (void)options, (void)err;
+    ar_c_scan_tell(see_module);
+    return AR_OK;
+}
+
+const struct ar_source ar_source_mpi4py = {.name = "mpi4py", .start = start};
 
 bool ar_is_mpi4py(const char *path)
 {

@@ -24,10 +24,10 @@
 #pragma once
 
 #include "runtime/pyframe.h"
+#include "runtime/sources.h"
 #include "runtime/tree.h"
 
-/* A module of that name has been initialised: mpi4py's, or another. */
-void ar_mpi4py_see(PyObject *module, const char *name);
+extern const struct ar_source ar_source_mpi4py; /* starts before ar_source_c */
 
 /* Is that file mpi4py's module? */
 bool ar_is_mpi4py(const char *path);

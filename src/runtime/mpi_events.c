@@ -9,6 +9,10 @@
 #include "runtime/finalize_merge.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi_abi.h"
+#include "runtime/mpi_comms.h"
+#include "runtime/mpi_hook.h"
+#include "runtime/mpi_requests.h"
+#include "runtime/mpi_traffic.h"
 #include "runtime/output.h"
 #include "runtime/own_files.h"
 #include "runtime/process_hook.h"
@@ -17,6 +21,7 @@
 #include "runtime/rollcall.h"
 #include "runtime/sites.h"
 #include "runtime/spawning.h"
+#include "runtime/tree.h"
 
 /* ---- MPI_Init -------------------------------------------------------------------------------- */
 
@@ -189,9 +194,39 @@ static void on_spawning(void)
     ar_spawning_begin(&ar_recording.identity, ar_process_passed_on());
 }
 
-const struct ar_mpi_events ar_recording_mpi_events = {
-    .initialized = on_initialized,
-    .finalizing = on_finalizing,
-    .spawning = on_spawning,
-    .spawned = ar_spawning_end,
+/* ---- the source -------------------------------------------------------------------------------- */
+
+static enum ar_status start(const struct ar_options *options, struct ar_error *err)
+{
+    static const struct ar_mpi_events events = {
+        .initialized = on_initialized,
+        .finalizing = on_finalizing,
+        .spawning = on_spawning,
+        .spawned = ar_spawning_end,
+    };
+
+    (void)options, (void)err;
+    ar_mpi_hook_start(&events, ar_process_wrapper);
+    return AR_OK;
+}
+
+/* In the child MPI is not there, nor are the blocks of the live file that the thread has counted in. */
+static void on_fork(enum ar_fork_step step)
+{
+    ar_spawning_forking(step);
+    ar_mpi_hook_forking(step);
+    ar_comms_forking(step);
+    ar_requests_forking(step);
+    if (step != AR_FORK_CHILD)
+        return;
+    ar_recording.linked = NULL;
+    if (ar_self)
+        ar_mpi_thread_end(ar_self);
+}
+
+const struct ar_source ar_source_mpi = {
+    .name = "mpi",
+    .start = start,
+    .thread_ends = ar_mpi_thread_end,
+    .fork = on_fork,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * mpi_events: what the recording does when MPI begins and ends, and when it starts processes.
+ * mpi_events: MPI as a source of events, and what the recording does when MPI begins and ends, and when it
+ * starts processes. What a call leaves is in mpi_call.h; how it is seen, in mpi_hook.h.
  *
  *     MPI_Init         the rank is known for sure; roll call; if all ranks are recorded, a communicator
  *     MPI_Finalize     ranks merge on it, rank 0 writes the run, live files are removed. If the program
@@ -12,6 +13,6 @@
  */
 #pragma once
 
-#include "runtime/mpi_call.h"
+#include "runtime/sources.h"
 
-extern const struct ar_mpi_events ar_recording_mpi_events; /* for ar_mpi_hook_start */
+extern const struct ar_source ar_source_mpi;

@@ -10,8 +10,10 @@
 
 static uint32_t n_cells;
 
-static void forget(struct ar_thread *t)
+void ar_mpi_thread_end(struct ar_thread *t)
 {
+    if (!t->mpi)
+        return;
     ar_syncs_end(t, &t->mpi->syncs);
     free(t->mpi->cells.slots);
     free(t->mpi);
@@ -20,7 +22,6 @@ static void forget(struct ar_thread *t)
 
 struct ar_mpi_thread *ar_mpi_thread_make(struct ar_thread *t)
 {
-    ar_thread_forgets_mpi = forget;
     t->mpi = calloc(1, sizeof *t->mpi);
     return t->mpi;
 }

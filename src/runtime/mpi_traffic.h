@@ -33,6 +33,8 @@ struct ar_mpi_thread {
 
 /* NULL without memory. */
 struct ar_mpi_thread *ar_mpi_thread_make(struct ar_thread *t);
+/* Frees it, if there is one. */
+void ar_mpi_thread_end(struct ar_thread *t);
 
 struct ar_message {
     struct ar_mpi_comm *comm;

@@ -17,7 +17,7 @@
  * is not read.
  */
 void ar_own_file_close(void);
-/* Notes the time, and the commands that were started. Part of closing; before a merge after which the program continues. */
+/* Notes the time, and the commands that were started: before a merge after which the program continues. */
 void ar_own_file_stamp(void);
 
 /* Of this process alone. */

@@ -5,17 +5,12 @@
 #include "runtime/closing_line.h"
 #include "runtime/endings.h"
 #include "runtime/family.h"
-#include "runtime/functions.h"
 #include "runtime/livemap.h"
-#include "runtime/mpi_comms.h"
-#include "runtime/mpi_events.h"
-#include "runtime/mpi_hook.h"
-#include "runtime/mpi_requests.h"
 #include "runtime/output.h"
 #include "runtime/own_files.h"
 #include "runtime/process_hook.h"
 #include "runtime/recording_state.h"
-#include "runtime/spawning.h"
+#include "runtime/source_table.h"
 #include "runtime/spending.h"
 #include "runtime/started.h"
 #include "runtime/tree.h"
@@ -43,35 +38,21 @@ const char *ar_recording_written(void)
 
 /* ---- fork -------------------------------------------------------------------------------------- */
 
-/* The locks in the order in which they are taken one inside the other. */
-static void forking(enum ar_fork_step step)
-{
-    ar_spawning_forking(step);
-    ar_mpi_hook_forking(step);
-    ar_comms_forking(step);
-    ar_requests_forking(step);
-    ar_functions_forking(step);
-    ar_threads_forking(step);
-    ar_tree_forking(step);
-    ar_livemap_forking(step);
-}
-
 static void before_fork(void)
 {
-    forking(AR_FORK_BEFORE);
+    ar_sources_fork(AR_FORK_BEFORE);
 }
 
 static void in_parent(void)
 {
-    forking(AR_FORK_PARENT);
+    ar_sources_fork(AR_FORK_PARENT);
     ar_family_expect();
 }
 
 /* It may be about to exec: a file of its own is made only when Python goes on in it. */
 static void in_child(void)
 {
-    forking(AR_FORK_CHILD);
-    ar_recording.linked = NULL;
+    ar_sources_fork(AR_FORK_CHILD);
     ar_recording.is_merged = ar_recording.is_given_up = false;
 }
 
@@ -163,6 +144,8 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
     pass_on(options->children);
     pthread_atfork(before_fork, in_parent, in_child);
     atexit(ar_end_at_exit);
-    ar_mpi_hook_start(&ar_recording_mpi_events, ar_process_wrapper);
-    return AR_OK;
+    status = ar_sources_start(ar_source_table, options, err);
+    if (status < 0)
+        ar_end_cancelled();
+    return status;
 }

@@ -7,13 +7,14 @@
  *                    └──> exit without MPI, or --per-rank: this process writes it
  *                    └──> killed, or MPI never finalized: the live file stays
  *
- * Life cycle: start once; the end is found by itself (endings.h, mpi_events.h). A forked child goes on in a file of its own,
- * once the interpreter is ready for it; see family.h. Threads: start under the GIL. The end may come
- * after the interpreter is gone.
+ * Life cycle: start once; the end is found by itself (endings.h, mpi_events.h). A forked child goes on
+ * in a file of its own, once the interpreter is ready for it; see family.h. Threads: start under the GIL.
+ * The end may come after the interpreter is gone.
  */
 #pragma once
 
 #include "base/status.h"
+#include "runtime/engine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,9 +28,12 @@ struct ar_options {
     const char *stem;         /* of the family that has started this process; empty: the user has */
     bool keeps;               /* live files, for `allranks merge`: ranks are not merged */
     uint64_t merge_timeout_s; /* how long ranks wait for each other in MPI_Finalize */
-    const char *children;     /* what Python children are to know; NULL: they are not recorded */
+    enum ar_builtins builtins;
+    bool exact;           /* every call of a function in C is timed */
+    const char *children; /* what Python children are to know; NULL: they are not recorded */
 };
 
+/* On failure nothing is left of it; a Python exception may be set. */
 AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,
                                                 struct ar_error *err);
 /* The run file that this process has written; empty: none. */

@@ -591,3 +591,5 @@ bool ar_regions_register(PyObject *module)
            PyModule_AddObject(module, "region", Py_NewRef((PyObject *)&region_type)) == 0 &&
            PyModule_AddObject(module, "paused", Py_NewRef((PyObject *)&paused_type)) == 0;
 }
+
+const struct ar_source ar_source_regions = {.name = "regions"};

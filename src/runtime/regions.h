@@ -15,8 +15,11 @@
 #pragma once
 
 #include "runtime/pyframe.h"
+#include "runtime/sources.h"
 
 #include <stdbool.h>
+
+extern const struct ar_source ar_source_regions; /* they begin when the program names one */
 
 /* Adds region, paused, pause, resume and is_recording. Returns false with an exception set. */
 bool ar_regions_register(PyObject *module);

@@ -262,8 +262,12 @@ static void on_left(struct ar_thread *t, uint64_t now)
     ar_tree_seen_again(t, AR_UNSEEN_RESUMING);
 }
 
-void ar_tasks_start(void)
+static enum ar_status start(const struct ar_options *options, struct ar_error *err)
 {
+    (void)options, (void)err;
     ar_tree_task = on_step;
     ar_tree_task_left = on_left;
+    return AR_OK;
 }
+
+const struct ar_source ar_source_tasks = {.name = "tasks", .start = start};

@@ -15,4 +15,6 @@
  */
 #pragma once
 
-void ar_tasks_start(void);
+#include "runtime/sources.h"
+
+extern const struct ar_source ar_source_tasks;

@@ -13,7 +13,7 @@
 
 #define THREADS_BYTES ((size_t)4000)
 
-void (*ar_thread_forgets_mpi)(struct ar_thread *t);
+void (*ar_thread_starts)(struct ar_thread *t), (*ar_thread_ends)(struct ar_thread *t);
 
 __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
 /* This thread found no room: it is not tried again at each event. */
@@ -30,7 +30,6 @@ static struct {
     uint32_t
         paused_function; /* its nodes hold the time in which nothing is recorded; 0: none yet */
     bool paused;
-    bool guards_stacks;
     bool has_left_first_stack; /* see is_on_first_stack */
     bool stopped;              /* no further thread is recorded */
     struct ar_thread *forked;  /* in the child of a fork: the thread that it was */
@@ -111,16 +110,11 @@ void ar_threads_pause(bool pause, uint32_t paused_function)
 
 /* ---- life of a thread ------------------------------------------------------------------------ */
 
-static void forget_mpi(struct ar_thread *t)
-{
-    if (t->mpi)
-        ar_thread_forgets_mpi(t);
-}
-
 static void free_thread(struct ar_thread *t)
 {
+    if (ar_thread_ends)
+        ar_thread_ends(t);
     ar_node_table_free(&t->children);
-    forget_mpi(t);
     ar_c_forget(t);
     free(t->suspended);
     free(t);
@@ -268,7 +262,7 @@ static char *half_of_own_stack(void)
  * Half of the stack. The other half is left to calls that we do not see: on it the program gets as
  * deep as it would without us.
  */
-static void guard_stack(struct ar_thread *t)
+void ar_thread_guard_stack(struct ar_thread *t)
 {
     if (!is_on_first_stack()) {
         t->stack_guard = half_of_own_stack();
@@ -316,8 +310,8 @@ struct ar_thread *ar_thread_attach(void)
         ar_livemap_lost(AR_LOST_THREADS, 1);
         return NULL;
     }
-    if (threads.guards_stacks)
-        guard_stack(t);
+    if (ar_thread_starts)
+        ar_thread_starts(t);
     enlist(t);
     pthread_setspecific(threads.key, t);
     ar_self = t;
@@ -354,13 +348,6 @@ void ar_thread_restart(struct ar_thread *t)
 void ar_thread_name(struct ar_thread *t, const char *name)
 {
     snprintf(t->slot->name, sizeof t->slot->name, "%s", name);
-}
-
-void ar_threads_guard_stacks(void)
-{
-    threads.guards_stacks = true;
-    if (ar_self)
-        guard_stack(ar_self);
 }
 
 /* The rest of the thread's own stays: frames that are still open have it in their hands. */
@@ -431,7 +418,6 @@ static bool open_path(struct ar_thread *t, uint64_t now)
 static void begin_again(struct ar_thread *t, uint64_t now)
 {
     ar_node_table_free(&t->children);
-    forget_mpi(t);
     t->nodes = t->values = NULL;
     t->n_suspended = 0;
     t->in_constructor = t->came_from = NULL;

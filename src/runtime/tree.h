@@ -116,8 +116,8 @@ struct ar_thread {
 extern AR_HIDDEN __thread struct ar_thread *ar_self __attribute__((tls_model("initial-exec")));
 
 struct ar_thread *ar_thread_attach(void);
-/* Frees `mpi`, if there is one. Set by mpi_traffic.c. */
-extern void (*ar_thread_forgets_mpi)(struct ar_thread *t);
+/* What sources do when a thread is attached, and before it is freed; set by sources.c. NULL: nothing. */
+extern void (*ar_thread_starts)(struct ar_thread *t), (*ar_thread_ends)(struct ar_thread *t);
 /* The slot of the first one; NULL: there is none. */
 const struct ar_live_thread *ar_threads_main(void);
 /* Ends this thread's record; called by the system when a thread ends. */
@@ -125,8 +125,8 @@ void ar_thread_detach(struct ar_thread *t);
 void ar_thread_name(struct ar_thread *t, const char *name);
 /* What was recorded so far was about ourselves: its time begins now. */
 void ar_thread_restart(struct ar_thread *t);
-/* For engines that take C stack from the program. */
-void ar_threads_guard_stacks(void);
+/* For engines that take C stack from the program; in the thread itself. */
+void ar_thread_guard_stack(struct ar_thread *t);
 /*
  * Of a call below the guard: is half of the stack used up, by the limit that holds now? If not, the
  * guard is lowered by a step for what this call calls. The caller puts it back when the call returns,

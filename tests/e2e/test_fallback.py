@@ -176,3 +176,29 @@ def test_without_any_hook_the_program_runs_unrecorded(any_python: Sandbox, held:
     assert done.out == "goes on\n"
     assert done.err.startswith("allranks: ") and "runs without being recorded" in done.err and done.err.count("\n") == 1
     assert any_python.files() == set() and not any_python.live_files()
+
+
+WHOSE_HOOK = """
+import ctypes
+import sys
+
+def evaluator():
+    api = ctypes.pythonapi
+    api.PyInterpreterState_Get.restype = api._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
+    return api._PyInterpreterState_GetEvalFrameFunc(ctypes.c_void_p(api.PyInterpreterState_Get()))
+
+if hasattr(sys, "monitoring"):
+    is_free = "allranks" not in [sys.monitoring.get_tool(number) for number in range(6)]
+else:
+    is_free = evaluator() == ctypes.cast(ctypes.pythonapi._PyEval_EvalFrameDefault, ctypes.c_void_p).value
+print("free" if is_free else "held")
+"""
+
+
+def test_a_recording_that_is_cancelled_gives_the_hook_back(any_python: Sandbox):
+    """With -i a prompt follows a program that cannot be compiled."""
+    for name, text in {"whose_hook": WHOSE_HOOK, "works": "pass\n", "fails": "def f(:\n"}.items():
+        (any_python.cwd / f"{name}.py").write_text(text)
+    for program, state in (("works.py", "held"), ("fails.py", "free")):
+        done = any_python.recorded(program, flags=("-i",), stdin=b"import whose_hook\n")
+        assert done.out.split() == [state], done
