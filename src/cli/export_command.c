@@ -3,7 +3,7 @@
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/selecting.h"
-#include "export/pstats.h"
+#include "export/exporters.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -11,18 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char usage[] =
+static const char usage_before_formats[] =
     "usage: allranks export [options] RUN -f FORMAT [-o FILE]\n"
     "\n"
     "Write a run in another tool's format. RUN may also be a file of cProfile, or a pattern\n"
     "for those of all ranks: 'cpu_*.prof'.\n"
     "\n"
-    "formats:\n"
-    "  pstats             for Python's pstats, snakeviz, gprof2dot; all ranks summed up,\n"
-    "                     or one of them\n"
+    "formats:\n";
+static const char usage_after_formats[] =
     "\n"
     "options:\n"
-    "  -f, --format NAME  the format\n"
+    "  -f, --format NAME  the format (default: by the ending of FILE)\n"
     "      --rank N       this rank only\n"
     "  -o, --output FILE  the file to write (default: RUN.pstats, or RUN.N.pstats for a\n"
     "                     rank; - is standard output); needed where RUN is a pattern\n"
@@ -31,21 +30,66 @@ static const char usage[] =
     "\n" AR_SELECTION_USAGE;
 
 struct request {
-    const char *run, *format, *output;
-    struct ar_pstats_choice choice;
+    const char *run, *output;
+    const struct ar_exporter *exporter;
+    struct ar_export_choice choice;
     struct ar_selection selection;
     bool quiet;
     char name[300]; /* where no other is given */
 };
 
-static bool parse_rank(const char *text, struct ar_pstats_choice *choice)
+/* "pstats", "pstats|…": the names of all formats. */
+static const char *list_formats(const char *separator)
+{
+    static char text[256];
+    size_t n = 0;
+
+    for (const struct ar_exporter *e = ar_exporters; e->name && n < sizeof text; e++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? separator : "", e->name);
+    return text;
+}
+
+static void put(struct ar_bytes *out, const char *text)
+{
+    ar_bytes_put(out, text, strlen(text));
+}
+
+/* The name stands before the first line of what the format is for, and nothing before the others. */
+static void put_format(struct ar_bytes *out, const struct ar_exporter *exporter)
+{
+    const char *name = exporter->name;
+    char line[128];
+
+    for (const char *at = exporter->help; at; name = "") {
+        const char *end = strchrnul(at, '\n');
+
+        snprintf(line, sizeof line, "  %-18s %.*s\n", name, (int)(end - at), at);
+        put(out, line);
+        at = *end ? end + 1 : NULL;
+    }
+}
+
+/* Empty where there is no memory. */
+static char *write_usage(void)
+{
+    struct ar_bytes out = {0};
+
+    put(&out, usage_before_formats);
+    for (const struct ar_exporter *e = ar_exporters; e->name; e++)
+        put_format(&out, e);
+    put(&out, usage_after_formats);
+    ar_bytes_u8(&out, '\0');
+    return out.bad ? NULL : (char *)out.data;
+}
+
+static bool parse_rank(const char *text, struct ar_export_choice *choice)
 {
     char *end;
     unsigned long rank = strtoul(text, &end, 10);
 
     if (end == text || *end || rank >= AR_RANK_NONE)
         return false;
-    *choice = (struct ar_pstats_choice){.one_rank = true, .world_rank = (uint32_t)rank};
+    *choice = (struct ar_export_choice){.one_rank = true, .world_rank = (uint32_t)rank};
     return true;
 }
 
@@ -65,39 +109,59 @@ static int name_output(struct request *request)
     ar_stem(request->run, stem, sizeof stem);
     if (request->choice.one_rank)
         snprintf(rank, sizeof rank, ".%u", request->choice.world_rank);
-    snprintf(request->name, sizeof request->name, "%s%s.pstats", stem, rank);
+    snprintf(request->name, sizeof request->name, "%s%s%s", stem, rank,
+             request->exporter->suffixes[0]);
     if ((access(request->run, F_OK) != 0 && strpbrk(request->run, "*?[")) ||
         are_one_file(request->run, request->name))
-        return ar_complain("into which file? (usage: allranks export %s -f pstats -o FILE)",
-                           ar_quote(request->run));
+        return ar_complain("into which file? (usage: allranks export %s -f %s -o FILE)",
+                           ar_quote(request->run), request->exporter->name);
     return -1;
+}
+
+/* The format that was named, or that the name of the output asks for. NULL: complains itself. */
+static const struct ar_exporter *choose_format(const struct request *request, const char *name)
+{
+    const struct ar_exporter *exporter = name              ? ar_exporter_named(name)
+                                         : request->output ? ar_exporter_of_file(request->output)
+                                                           : NULL;
+
+    if (name && !exporter)
+        ar_complain("%s: no such format (there is: %s)", name, list_formats(", "));
+    else if (!exporter)
+        ar_complain("which format? (usage: allranks export %s -f %s)", ar_quote(request->run),
+                    list_formats("|"));
+    return exporter;
 }
 
 /* Returns an exit status, or -1 to go on. */
 static int parse(int argc, char **argv, struct request *request)
 {
-    const char *rank = NULL;
+    const char *rank = NULL, *format = NULL;
     const struct ar_option options[] = {
-        {.name = "format", .letter = 'f', .kind = AR_OPTION_TEXT, .to = &request->format},
+        {.name = "format", .letter = 'f', .kind = AR_OPTION_TEXT, .to = &format},
         {.name = "rank", .kind = AR_OPTION_TEXT, .to = &rank},
         {.name = "output", .letter = 'o', .kind = AR_OPTION_TEXT, .to = &request->output},
         {.name = "quiet", .letter = 'q', .kind = AR_OPTION_FLAG, .to = &request->quiet},
         AR_SELECTION_OPTIONS(&request->selection),
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    char *usage = write_usage(), example[300];
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage ? usage : "");
 
+    free(usage);
     if (status >= 0)
         return status;
     if (rank && !parse_rank(rank, &request->choice))
         return ar_complain("--rank %s: not a rank", rank);
+    snprintf(example, sizeof example, "export RUN -f %s", list_formats("|"));
     if (argc - optind != 1)
-        return ar_complain_runs(argc - optind, "export RUN -f pstats");
-    if (!request->format)
-        return ar_complain("which format? (usage: allranks export %s -f pstats)",
-                           ar_quote(argv[optind]));
-    if (strcmp(request->format, "pstats") != 0)
-        return ar_complain("%s: no such format (there is: pstats)", request->format);
+        return ar_complain_runs(argc - optind, example);
     request->run = argv[optind];
+    request->exporter = choose_format(request, format);
+    if (!request->exporter)
+        return AR_EXIT_BAD;
+    if (request->choice.one_rank && !request->exporter->one_rank)
+        return ar_complain("--rank: %s is always of all ranks", request->exporter->name);
     return request->output ? -1 : name_output(request);
 }
 
@@ -127,8 +191,8 @@ int ar_command_export(int argc, char **argv)
             &run, &(struct ar_run_choice){.path = request.run, .selection = &request.selection});
     if (status >= 0)
         return status;
-    if (ar_pstats_encode(ar_run_profile(run, AR_FORM_RECORDED), &request.choice, &bytes,
-                         &n_estimated, &err) < 0)
+    if (request.exporter->write(ar_run_profile(run, AR_FORM_RECORDED), &request.choice, &bytes,
+                                &n_estimated, &err) < 0)
         status = ar_complain("%s: %s", request.run, err.text);
     else
         status = ar_write_output(request.output ? request.output : request.name, &bytes);

@@ -4,7 +4,7 @@
 #include "analysis/names.h"
 #include "base/text.h"
 #include "cli/progress.h"
-#include "export/pstats.h"
+#include "export/exporters.h"
 #include "format/runfile.h"
 
 #include <ctype.h>
@@ -325,24 +325,18 @@ void ar_stem(const char *path, char *stem, size_t n_stem)
     snprintf(stem, n_stem, "%.*s", n, name);
 }
 
-static bool wants_pstats(const char *output)
-{
-    const char *dot = strrchr(output, '.');
-
-    return dot && (strcmp(dot, ".prof") == 0 || strcmp(dot, ".pstats") == 0);
-}
-
 static enum ar_status encode(struct ar_profile *p, const char *output, struct ar_bytes *bytes,
                              size_t *n_estimated, struct ar_error *err)
 {
-    struct ar_pstats_choice all = {0};
+    const struct ar_exporter *exporter = ar_exporter_of_file(output);
+    const struct ar_export_choice all = {0};
 
-    if (wants_pstats(output))
-        return ar_pstats_encode(p, &all, bytes, n_estimated, err);
+    if (exporter)
+        return exporter->write(p, &all, bytes, n_estimated, err);
     return ar_run_encode(p, bytes) < 0 ? ar_fail(err, AR_NOMEM, "out of memory") : AR_OK;
 }
 
-/* A file of pstats has no place to say that times are estimated. */
+/* Of another format, which may have no place to say that times are estimated. */
 static void say_what_was_written(const struct ar_profile *p, const char *path, size_t n_estimated)
 {
     char estimated[128] = "";

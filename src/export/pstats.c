@@ -499,7 +499,7 @@ static enum ar_status fail_no_such_rank(const struct ar_profile *p, uint32_t wor
                    world_rank, n_ranks == 1 ? "only rank" : "ranks", text);
 }
 
-static enum ar_status choose_locations(struct work *w, const struct ar_pstats_choice *which,
+static enum ar_status choose_locations(struct work *w, const struct ar_export_choice *which,
                                        struct ar_error *err)
 {
     const struct ar_profile *p = w->p;
@@ -516,7 +516,7 @@ static enum ar_status choose_locations(struct work *w, const struct ar_pstats_ch
     return AR_OK;
 }
 
-static enum ar_status fail_empty(const struct ar_pstats_choice *which, struct ar_error *err)
+static enum ar_status fail_empty(const struct ar_export_choice *which, struct ar_error *err)
 {
     if (which->one_rank)
         return ar_fail(err, AR_BAD,
@@ -576,7 +576,7 @@ static enum ar_status prepare(struct work *w, struct ar_profile *p)
     return AR_OK;
 }
 
-enum ar_status ar_pstats_encode(struct ar_profile *p, const struct ar_pstats_choice *which,
+enum ar_status ar_pstats_encode(struct ar_profile *p, const struct ar_export_choice *which,
                                 struct ar_bytes *out, size_t *n_estimated, struct ar_error *err)
 {
     struct work w = {0};

@@ -33,26 +33,14 @@
  * that pstats would refuse, the empty dict, is not made: that is AR_BAD, as is a rank that the run
  * does not have.
  *
- * Threads: one owner. `p` is put in order, otherwise unchanged. `out` is appended to; after a
- * failure it is only fit to be freed.
- *
- *     struct ar_bytes out = {0};
- *     struct ar_pstats_choice rank_3 = {.one_rank = true, .world_rank = 3};
- *     if (ar_pstats_encode(&p, &rank_3, &out, NULL, &err) < 0) ...
- *     ar_bytes_free(&out);
+ * Threads: one owner.
  */
 #pragma once
 
-#include "format/profile.h"
+#include "export/exporters.h"
 
-/* Which ranks to sum up: all, or one. */
-struct ar_pstats_choice {
-    bool one_rank; /* false: every process of the run, with or without a rank */
-    uint32_t world_rank;
-};
-
-/* `n_estimated`: how many functions have an estimated time; NULL: it is not needed. */
+/* `write` of struct ar_exporter. */
 AR_MUST_CHECK enum ar_status ar_pstats_encode(struct ar_profile *p,
-                                              const struct ar_pstats_choice *which,
+                                              const struct ar_export_choice *which,
                                               struct ar_bytes *out, size_t *n_estimated,
                                               struct ar_error *err);

@@ -209,6 +209,32 @@ def test_pstats_loads_the_export(python: Sandbox, run_file: bytes):
     assert to_stdout == (python.cwd / "run.pstats").read_bytes()
 
 
+def test_the_format_is_known_by_the_name_of_the_file(python: Sandbox, run_file: bytes):
+    """The launcher asks for the same by the same endings."""
+    endings = python.plain("-c", "from allranks._launch import PSTATS_ENDINGS; print(*PSTATS_ENDINGS)").out.split()
+    assert len(endings) == 2
+    for ending in endings:
+        python.answer("export", "run.allranks", "--quiet", "-o", f"run{ending}")
+        assert pstats.Stats(str(python.cwd / f"run{ending}")).total_calls > 0  # type: ignore[attr-defined]
+        assert python.allranks("merge", "run.allranks", "-o", f"merged{ending}").code == 0
+        assert (python.cwd / f"merged{ending}").read_bytes() == (python.cwd / f"run{ending}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["-f", "csv"], "csv: no such format (there is: pstats)"),
+        (["-f", "csv", "-o", "run.prof"], "csv: no such format (there is: pstats)"),
+        ([], "which format? (usage: allranks export run.allranks -f pstats)"),
+        (["-o", "run.csv"], "which format? (usage: allranks export run.allranks -f pstats)"),
+        (["run.allranks"], "one run is needed, not 2 (usage: allranks export RUN -f pstats; a pattern for the files of all ranks goes in quotes)"),
+    ],
+)
+def test_a_format_is_needed(python: Sandbox, words: list[str], complaint: str):
+    done = python.allranks("export", "run.allranks", *words)
+    assert (done.code, done.out, done.err) == (2, "", f"allranks: error: {complaint}\n")
+
+
 def test_the_interpreters_own_pstats_loads_the_export(python: Sandbox, run_file: bytes):
     python.answer("export", "run.allranks", "-f", "pstats", "--quiet", "-o", "run.pstats")
     done = python.plain("-m", "pstats", "run.pstats", stdin=b"sort calls\nstats fib\ncallers fib\nquit\n")

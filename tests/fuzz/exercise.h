@@ -109,10 +109,10 @@ static inline void fold(const struct ar_profile *p)
 
 static inline void export(struct ar_profile *p)
 {
-    struct ar_pstats_choice all = {0};
+    struct ar_export_choice all = {0};
     struct ar_bytes out = {0};
     struct ar_error err;
-    enum ar_status status = ar_pstats_encode(p, &all, &out, &err);
+    enum ar_status status = ar_pstats_encode(p, &all, &out, NULL, &err);
 
     must(status != AR_NOMEM);
     ar_bytes_free(&out);

@@ -217,7 +217,7 @@ static void save_run(void)
 
 static void save_pstats(void)
 {
-    struct ar_pstats_choice all = {0};
+    struct ar_export_choice all = {0};
     struct ar_bytes bytes = {0};
     struct ar_profile p;
 

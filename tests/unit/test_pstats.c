@@ -225,7 +225,7 @@ static bool read_all(const struct ar_bytes *bytes)
     return !in.bad && ar_cursor_left(&in) == 0;
 }
 
-static enum ar_status encode(struct ar_pstats_choice which)
+static enum ar_status encode(struct ar_export_choice which)
 {
     struct ar_bytes bytes = {0};
     enum ar_status status = ar_pstats_encode(&profile, &which, &bytes, NULL, &error);
@@ -239,7 +239,7 @@ static enum ar_status encode(struct ar_pstats_choice which)
 
 static void encode_all_ranks(void)
 {
-    tap_ok(encode((struct ar_pstats_choice){0}) == AR_OK, "all ranks are encoded");
+    tap_ok(encode((struct ar_export_choice){0}) == AR_OK, "all ranks are encoded");
 }
 
 /* --- checking --- */
@@ -345,7 +345,7 @@ static void test_forked_child(void)
  */
 static void test_functions_in_c(void)
 {
-    const struct ar_pstats_choice all = {0}, first = {.one_rank = true, .world_rank = 0};
+    const struct ar_export_choice all = {0}, first = {.one_rank = true, .world_rank = 0};
     size_t n_estimated = 99;
     struct ar_bytes bytes = {0};
 
@@ -429,11 +429,11 @@ static void test_two_ranks(void)
     check("~:0(<MPI_Allreduce>)", 12, 12, 95, 95, 1);
     check_caller("~:0(<MPI_Allreduce>)", "a.py:1(step)", 12, 12, 95, 95);
 
-    tap_ok(encode((struct ar_pstats_choice){true, 0}) == AR_OK, "rank 0 alone");
+    tap_ok(encode((struct ar_export_choice){true, 0}) == AR_OK, "rank 0 alone");
     check("a.py:1(step)", 1, 1, 70, 100, 0);
     check("~:0(<MPI_Allreduce>)", 5, 5, 30, 30, 1);
 
-    tap_ok(encode((struct ar_pstats_choice){true, 4}) == AR_OK, "rank 4 alone");
+    tap_ok(encode((struct ar_export_choice){true, 4}) == AR_OK, "rank 4 alone");
     check("a.py:1(step)", 2, 2, 0, 60, 0);
     check("~:0(<MPI_Allreduce>)", 7, 7, 65, 65, 1);
     ar_profile_free(&profile);
@@ -444,12 +444,12 @@ static void test_rank_not_there(void)
     build_two_ranks();
     rank(3);
     spend(1, rank(AR_RANK_NONE), 1, 9);
-    tap_ok(encode((struct ar_pstats_choice){true, 1}) == AR_BAD, "rank 1 is not in the run");
+    tap_ok(encode((struct ar_export_choice){true, 1}) == AR_BAD, "rank 1 is not in the run");
     tap_ok(strstr(error.text, "rank 1 ") && strstr(error.text, "ranks 0, 3-4)"),
            "the text names the ranks: %s", error.text);
-    tap_ok(encode((struct ar_pstats_choice){true, 3}) == AR_BAD, "rank 3 has nothing");
+    tap_ok(encode((struct ar_export_choice){true, 3}) == AR_BAD, "rank 3 has nothing");
     tap_ok(strstr(error.text, "rank 3"), "the text says so: %s", error.text);
-    tap_ok(encode((struct ar_pstats_choice){true, AR_RANK_NONE}) == AR_BAD, "no rank is no rank");
+    tap_ok(encode((struct ar_export_choice){true, AR_RANK_NONE}) == AR_BAD, "no rank is no rank");
     ar_profile_free(&profile);
 }
 
@@ -458,7 +458,7 @@ static void test_nothing_recorded(void)
     start();
     rank(AR_RANK_NONE);
     spend(0, 0, 0, 1000);
-    tap_ok(encode((struct ar_pstats_choice){0}) == AR_BAD, "an empty dict is not made");
+    tap_ok(encode((struct ar_export_choice){0}) == AR_BAD, "an empty dict is not made");
     tap_ok(strstr(error.text, "no function calls"), "the text says why: %s", error.text);
     ar_profile_free(&profile);
 }

@@ -134,7 +134,7 @@ static void test_sums(void)
 static void test_back_again(void)
 {
     struct ar_bytes bytes = sample_dict(), out = {0};
-    struct ar_pstats_choice all = {0};
+    struct ar_export_choice all = {0};
 
     sample_must(decode(&bytes));
     sample_must(ar_pstats_encode(&profile, &all, &out, NULL, &err));
@@ -151,7 +151,7 @@ static void check_name(const char *file, uint32_t line, const char *name, uint32
                        const char *shown)
 {
     struct ar_bytes bytes = {0}, out = {0};
-    struct ar_pstats_choice all = {0};
+    struct ar_export_choice all = {0};
     const struct ar_function *f;
 
     ar_marshal_dict(&bytes);
@@ -314,7 +314,7 @@ static void test_counts_only(void)
 {
     static const char text[] = "{" KEY ")\5" INT("\3") INT("\3") ZERO ZERO "{" KEY INT("\3") "00";
     struct ar_bytes bytes = {0}, out = {0};
-    struct ar_pstats_choice all = {0};
+    struct ar_export_choice all = {0};
 
     ar_bytes_put(&bytes, BYTES(text));
     sample_must(decode(&bytes));
