@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-USAGE = """\
+USAGE_HEAD = """\
 usage: allranks run [options] [--] SCRIPT [arguments]      a file, or a command on PATH
        allranks run [options] -m MODULE [arguments]
        allranks run [options] -c CODE [arguments]
@@ -35,137 +35,81 @@ Record a Python program, alone or on every rank of an MPI job:
     allranks report heat.allranks
 
 options:
-  -o, --output FILE    the file to write (default: SCRIPT.allranks in the
-                       current directory); an existing one is not overwritten,
-                       FILE-2 is written instead. {rank}, {host}, {pid} and
-                       {job} in it are filled in; a brace is written twice
-      --per-rank       a file for each rank, SCRIPT.0.allranks and so on, which
-                       are not merged; {rank} in FILE asks for the same. If FILE
-                       ends in .pstats or .prof, that is what they are
-      --no-merge       do not merge the ranks in MPI_Finalize: their live files
-                       are left in the directory SCRIPT.live beside the output,
-                       for `allranks merge`
-      --merge-timeout SECONDS
-                       how long ranks wait in MPI_Finalize for one that does not
-                       come before they leave their live files unmerged (default:
-                       $ALLRANKS_MERGE_TIMEOUT, or 300)
-  -q, --quiet          no closing line on standard error
-      --live-dir DIR   where each process keeps its live file while it runs
-                       (default: $ALLRANKS_LIVE_DIR, or /dev/shm/allranks-UID,
-                       or the same below $TMPDIR or /tmp). Best in memory;
-                       what was recorded by a killed process stays there
-      --max-size SIZE  limit of a live file, such as 64M (default: 256M); when
-                       it is full, new call paths count for their caller
-      --builtins WHICH functions in C: `counted` counts every call, times what
-                       is not cheap exactly and the rest now and then, marked
-                       with ~ (default); `all` counts what cProfile counts,
-                       len, isinstance, append and the inside of the import
-                       system included; `none` leaves them out
-      --exact          time every call of a function in C, cheap or not
-      --budget SHARE   such as 2%: functions that prove cheap and frequent are
-                       timed no more when recording takes more than that
-      --include GLOB   record only functions whose module, file or qualified
-                       name matches; may be given several times
-      --exclude GLOB   do not record those that match; their time is their
-                       caller's
-      --no-import      with `--builtins all`: of imports record the modules, not
-                       the inside of the import system
-      --no-children    record this process only, not Pythons that it starts
-      --as NAME        let `import NAME` in the program find allranks in place of
-                       another profiler, whether that is installed or not:
-                       mpiprof. May be given several times
+"""
+USAGE_TAIL = """\
       --version        show the version
   -h, --help           show this help
 """
 
 # `install-shims` is done here, what is in C by the command.
 COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "export", "merge", "recover", "clean")
-BUILTINS = ("none", "counted", "all")  # in the order of enum ar_builtins
+BUILTINS = ("none", "counted", "all")
 FORMER_NAMES = {"costly": "counted"}
 CALIBRATION_CALLS = 200
 OUTPUT_WORDS = ("rank", "host", "pid", "job")
 PSTATS_ENDINGS = (".pstats", ".prof")
-WITH_VALUE = ("-o", "--output", "--live-dir", "--max-size", "--builtins", "--budget", "--include", "--exclude",
-              "--merge-timeout", "--as")  # fmt: skip
 
 
 class UsageError(Exception):
     """A command line that cannot be understood; the text says why."""
 
 
-class Options:
-    """What `allranks run` was asked to do."""
-
-    output = ""
-    per_rank = False
-    merges = True
-    merge_timeout_s = 300
-    quiet = False
-    live_dir = ""
-    max_bytes = 256 << 20
-    builtins = "counted"
-    exact = False
-    budget = 0.0  # a share of the time; 0: no limit
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    hide_imports = False
-    children = True
-    drop_ins: tuple[str, ...] = ()  # other profilers that allranks stands in for
-    pstats_file = ""  # what each process makes in place of a run file; one that is there is replaced
-    kind = "script"  # or "module", "code", "package": a directory or archive
-    target = ""
-    arguments: list[str]
-
-    def __init__(self) -> None:
-        self.live_dir = os.environ.get("ALLRANKS_LIVE_DIR", "")
+def read_text(name: str, text: str) -> str:
+    return text
 
 
-def parse_size(text: str) -> int:
+def read_directory(name: str, text: str) -> str:
+    if not text:
+        raise UsageError(f"{name} needs a directory")
+    return text
+
+
+def read_size(name: str, text: str) -> int:
     factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper(), 1)
     digits = text[:-1] if factor > 1 else text
     if not digits.isdigit() or not 1 << 20 <= int(digits) * factor <= 1 << 38:
-        raise UsageError(f"--max-size {text}: not a size from 1M to 256G, such as 64M")
+        raise UsageError(f"{name} {text}: not a size from 1M to 256G, such as 64M")
     return int(digits) * factor
 
 
-def parse_share(text: str) -> float:
+def read_share(name: str, text: str) -> float:
     try:
         share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
-        raise UsageError(f"--budget {text}: not a share of the time, such as 2% or 0.02")
+        raise UsageError(f"{name} {text}: not a share of the time, such as 2% or 0.02")
     return share
 
 
-def parse_timeout(name: str, text: str) -> int:
+def read_timeout(name: str, text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 86400:
         raise UsageError(f"{name} {text}: not a number of seconds from 1 to 86400")
     return int(text)
 
 
-def parse_builtins(text: str) -> str:
+def read_builtins(name: str, text: str) -> str:
     text = FORMER_NAMES.get(text, text)
     if text not in BUILTINS:
-        raise UsageError(f"--builtins {text}: not one of {', '.join(BUILTINS)}")
+        raise UsageError(f"{name} {text}: not one of {', '.join(BUILTINS)}")
     return text
 
 
-def parse_drop_in(name: str) -> str:
+def read_drop_in(name: str, text: str) -> str:
     from allranks.compat import DROP_INS
 
-    if name not in DROP_INS:
-        raise UsageError(f"--as {name}: not one of {', '.join(DROP_INS)}")
-    return name
+    if text not in DROP_INS:
+        raise UsageError(f"{name} {text}: not one of {', '.join(DROP_INS)}")
+    return text
 
 
-def parse_output(name: str) -> str:
-    for piece in name.replace("{{", "").replace("}}", "").split("{")[1:]:
+def read_output(name: str, text: str) -> str:
+    for piece in text.replace("{{", "").replace("}}", "").split("{")[1:]:
         word, closed, _ = piece.partition("}")
         if not closed or word not in OUTPUT_WORDS:
             known = ", ".join(f"{{{each}}}" for each in OUTPUT_WORDS)
-            raise UsageError(f"-o {name}: {{{word}{closed} is not one of {known} (a brace is written twice)")
-    return name
+            raise UsageError(f"-o {text}: {{{word}{closed} is not one of {known} (a brace is written twice)")
+    return text
 
 
 def with_braces(name: str) -> str:
@@ -173,70 +117,189 @@ def with_braces(name: str) -> str:
     return name.replace("{", "{{").replace("}", "}}")
 
 
-def set_option(options: Options, name: str, value: str) -> None:
-    if name in ("-o", "--output"):
-        options.output = parse_output(value)
-    elif name == "--live-dir":
-        if not value:
-            raise UsageError("--live-dir needs a directory")
-        options.live_dir = value
-    elif name == "--max-size":
-        options.max_bytes = parse_size(value)
-    elif name == "--builtins":
-        options.builtins = parse_builtins(value)
-    elif name == "--budget":
-        options.budget = parse_share(value)
-    elif name == "--merge-timeout":
-        options.merge_timeout_s = parse_timeout(name, value)
-    elif name == "--include":
-        options.include += (value,)
-    elif name == "--as":
-        options.drop_ins += (parse_drop_in(value),)
-    else:
-        options.exclude += (value,)
+# ---- options ----
+
+# Of `allranks run`. Parser, help, the lines for children and what the runtime is told all follow from this table. It is made
+# of constants alone, so that it costs nothing to build.
+#
+#   name      without dashes; in src/runtime/recording_options.c as well
+#   default   of False a flag is made; an option whose default is () may be given several times
+#   kind      how its text is read, see READERS
+#   reach     who is told: the runtime, children (Pythons that the program starts); else the launcher alone
+#   variable  of the environment, with another default
+#   letter, value, help: as the help shows them
+OPTIONS = (
+    ("output", "", "output", "runtime children", "", "-o", "FILE", """\
+the file to write (default: SCRIPT.allranks in the
+current directory); an existing one is not overwritten,
+FILE-2 is written instead. {rank}, {host}, {pid} and
+{job} in it are filled in; a brace is written twice"""),
+    ("per-rank", False, "flag", "runtime children", "", "", "", """\
+a file for each rank, SCRIPT.0.allranks and so on, which
+are not merged; {rank} in FILE asks for the same. If FILE
+ends in .pstats or .prof, that is what they are"""),
+    ("no-merge", False, "flag", "runtime children", "", "", "", """\
+do not merge the ranks in MPI_Finalize: their live files
+are left in the directory SCRIPT.live beside the output,
+for `allranks merge`"""),
+    ("merge-timeout", 300, "timeout", "runtime", "ALLRANKS_MERGE_TIMEOUT", "", "SECONDS", """\
+how long ranks wait in MPI_Finalize for one that does not
+come before they leave their live files unmerged (default:
+$ALLRANKS_MERGE_TIMEOUT, or 300)"""),
+    ("quiet", False, "flag", "runtime children", "", "-q", "", """\
+no closing line on standard error"""),
+    ("live-dir", "", "directory", "runtime", "ALLRANKS_LIVE_DIR", "", "DIR", """\
+where each process keeps its live file while it runs
+(default: $ALLRANKS_LIVE_DIR, or /dev/shm/allranks-UID,
+or the same below $TMPDIR or /tmp). Best in memory;
+what was recorded by a killed process stays there"""),
+    ("max-size", 256 << 20, "size", "runtime children", "", "", "SIZE", """\
+limit of a live file, such as 64M (default: 256M); when
+it is full, new call paths count for their caller"""),
+    ("builtins", "counted", "builtins", "runtime children", "", "", "WHICH", """\
+functions in C: `counted` counts every call, times what
+is not cheap exactly and the rest now and then, marked
+with ~ (default); `all` counts what cProfile counts,
+len, isinstance, append and the inside of the import
+system included; `none` leaves them out"""),
+    ("exact", False, "flag", "runtime children", "", "", "", """\
+time every call of a function in C, cheap or not"""),
+    ("budget", 0.0, "share", "runtime children", "", "", "SHARE", """\
+such as 2%: functions that prove cheap and frequent are
+timed no more when recording takes more than that"""),
+    ("include", (), "text", "runtime children", "", "", "GLOB", """\
+record only functions whose module, file or qualified
+name matches; may be given several times"""),
+    ("exclude", (), "text", "runtime children", "", "", "GLOB", """\
+do not record those that match; their time is their
+caller's"""),
+    ("no-import", False, "flag", "runtime children", "", "", "", """\
+with `--builtins all`: of imports record the modules, not
+the inside of the import system"""),
+    ("no-children", False, "flag", "", "", "", "", """\
+record this process only, not Pythons that it starts"""),
+    ("as", (), "drop-in", "children", "", "", "NAME", """\
+let `import NAME` in the program find allranks in place of
+another profiler, whether that is installed or not:
+mpiprof. May be given several times"""),
+)  # fmt: skip
+READERS = {
+    "output": read_output,
+    "directory": read_directory,
+    "text": read_text,
+    "size": read_size,
+    "share": read_share,
+    "timeout": read_timeout,
+    "builtins": read_builtins,
+    "drop-in": read_drop_in,
+}
+HELP_COLUMN = 23
 
 
-def parse(argv: list[str]) -> Options:
+class Options:
+    """What `allranks run` was asked to do."""
+
+    values: "dict[str, Any]"  # of OPTIONS, by name
+    pstats_file = ""  # what each process makes in place of a run file; one that is there is replaced
+    kind = "script"  # or "module", "code", "package": a directory or archive
+    target = ""
+    arguments: "list[str]"
+
+    def __init__(self) -> None:
+        self.values = {option[0]: option[1] for option in OPTIONS}
+
+
+def usage() -> str:
+    text = USAGE_HEAD
+    for name, _, _, _, _, letter, value, help in OPTIONS:
+        start = f"  {letter and letter + ',':3} --{name} {value}".rstrip().ljust(HELP_COLUMN)
+        text += start if start.endswith(" ") else f"{start}\n{'':{HELP_COLUMN}}"
+        text += help.replace("\n", f"\n{'':{HELP_COLUMN}}") + "\n"
+    return text + USAGE_TAIL
+
+
+def set_value(values: "dict[str, Any]", name: str, kind: str, said: str, text: str) -> None:
+    """As an option says, or a variable of the environment; `said` is what messages call it."""
+    if kind == "flag":
+        values[name] = True
+        return
+    value = READERS[kind](said, text)
+    values[name] = (*values[name], value) if isinstance(values[name], tuple) else value
+
+
+def set_from_environment(values: "dict[str, Any]") -> None:
+    for name, _, kind, _, variable, _, _, _ in OPTIONS:
+        if variable and os.environ.get(variable):
+            set_value(values, name, kind, variable, os.environ[variable])
+
+
+def parse_option(values: "dict[str, Any]", word: str, rest: "list[str]") -> None:
+    said, equals, text = word.partition("=")
+    found = [(name, kind) for name, _, kind, _, _, letter, _, _ in OPTIONS if said in (f"--{name}", letter)]
+    if not found:
+        raise UsageError(f"unknown option {said} (options of the program come after it)")
+    name, kind = found[0]
+    if kind != "flag" and not equals:
+        if not rest:
+            raise UsageError(f"{said} needs a value")
+        text = rest.pop(0)
+    set_value(values, name, kind, said, text)
+
+
+def parse(argv: "list[str]") -> Options:
     options = Options()
-    if os.environ.get("ALLRANKS_MERGE_TIMEOUT"):
-        options.merge_timeout_s = parse_timeout("ALLRANKS_MERGE_TIMEOUT", os.environ["ALLRANKS_MERGE_TIMEOUT"])
+    values = options.values
+    set_from_environment(values)
     rest = list(argv)
     while rest and rest[0].startswith("-") and rest[0] != "-":
-        name, equals, value = rest.pop(0).partition("=")
-        if name == "--":
+        word = rest.pop(0)
+        said = word.partition("=")[0]
+        if said == "--":
             break
-        if name in ("-m", "-c"):
+        if said in ("-m", "-c"):
             if not rest:
-                raise UsageError(f"{name} needs {'a module' if name == '-m' else 'code'}")
-            options.kind = "module" if name == "-m" else "code"
+                raise UsageError(f"{said} needs {'a module' if said == '-m' else 'code'}")
+            options.kind = "module" if said == "-m" else "code"
             break
-        if name in ("-q", "--quiet"):
-            options.quiet = True
-        elif name == "--per-rank":
-            options.per_rank = True
-        elif name == "--no-merge":
-            options.merges = False
-        elif name == "--no-import":
-            options.hide_imports = True
-        elif name == "--no-children":
-            options.children = False
-        elif name == "--exact":
-            options.exact = True
-        elif name in WITH_VALUE:
-            if not equals:
-                if not rest:
-                    raise UsageError(f"{name} needs a value")
-                value = rest.pop(0)
-            set_option(options, name, value)
-        else:
-            raise UsageError(f"unknown option {name} (options of the program come after it)")
-    if options.exact and options.budget:
+        parse_option(values, word, rest)
+    if values["exact"] and values["budget"]:
         raise UsageError("--exact times every call, --budget stops timing some: give one of the two")
     if not rest:
         raise UsageError("no program to run (try: allranks run --help)")
     options.target = rest[0]
     options.arguments = rest[1:]
     return options
+
+
+def lines_for_children(values: "dict[str, Any]") -> bytes:
+    """What `parse` makes the same values of, a line each."""
+    lines = []
+    for name, default, kind, reach, _, _, _, _ in OPTIONS:
+        value = values[name]
+        if value == default or "children" not in reach:
+            continue
+        if kind == "flag":
+            lines.append(f"--{name}")
+        else:
+            lines += [f"--{name}={each}" for each in (value if isinstance(value, tuple) else (value,))]
+    return os.fsencode("\n".join(lines))
+
+
+def settings_for_runtime(values: "dict[str, Any]") -> "dict[str, object]":
+    """Those that it is told, with bytes for every str."""
+    settings = {}
+    for name, _, _, reach, _, _, _, _ in OPTIONS:
+        value = values[name]
+        if isinstance(value, str):
+            value = os.fsencode(value)
+        elif isinstance(value, tuple):
+            value = tuple(map(os.fsencode, value))
+        if "runtime" in reach:
+            settings[name] = value
+    return settings
+
+
+# ---- the program ----
 
 
 def default_output(options: Options) -> str:
@@ -389,7 +452,7 @@ def processors() -> str:
     return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in ranges)
 
 
-def facts_about(options: Options) -> dict[str, str]:
+def facts_about(options: Options) -> "dict[str, str]":
     program = {"module": "-m ", "code": "-c "}.get(options.kind, "") + options.target
     return {
         "program": program,
@@ -427,78 +490,48 @@ def calibration_loops() -> "tuple[Callable[[], None], Callable[[], None]]":
     return names["loop"], names["loop_in_c"]
 
 
-def options_for_children(options: Options, output: str) -> bytes:
-    """What `parse` makes the same options of, a line each."""
-    words = [f"--output={output}", f"--max-size={options.max_bytes}", f"--builtins={options.builtins}"]
-    if options.quiet:
-        words.append("--quiet")
-    if options.per_rank:
-        words.append("--per-rank")
-    if not options.merges:
-        words.append("--no-merge")
-    if options.budget:
-        words.append(f"--budget={options.budget!r}")
-    if options.hide_imports:
-        words.append("--no-import")
-    if options.exact:
-        words.append("--exact")
-    words += [f"--as={name}" for name in options.drop_ins]
-    words += [f"--include={glob}" for glob in options.include]
-    words += [f"--exclude={glob}" for glob in options.exclude]
-    return os.fsencode("\n".join(words))
-
-
 def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> None:
     """With `stem` as a child of the process of that name."""
     import atexit
 
     directory = current_directory()
-    output = os.path.join(with_braces(directory), options.output or default_output(options))
+    values = options.values
+    output = os.path.join(with_braces(directory), values["output"] or default_output(options))
     ending = os.path.splitext(output)[1]
     if ending in PSTATS_ENDINGS:
-        options.per_rank = True
+        values["per-rank"] = True
         output = output[: -len(ending)] + ".allranks"
     else:
         ending = ""
-    live_dir = os.path.join(directory, options.live_dir) if options.live_dir else ""
-    encoded = [(key, os.fsencode(value)) for key, value in facts.items()]
+    values["output"] = output
+    if values["live-dir"]:
+        values["live-dir"] = os.path.join(directory, values["live-dir"])
+    facts_encoded = [(key, os.fsencode(value)) for key, value in facts.items()]
     loops = calibration_loops()
     try:
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
-        engine = _runtime.start(
-            os.fsencode(output),
-            options.per_rank or "{rank}" in output.replace("{{", ""),
-            os.fsencode(live_dir),
-            options.max_bytes,
-            options.quiet,
-            os.fsencode(os.path.dirname(os.path.abspath(__file__))),
-            BUILTINS.index(options.builtins),
-            options.exact,
-            options.budget,
-            tuple(os.fsencode(glob) for glob in options.include),
-            tuple(os.fsencode(glob) for glob in options.exclude),
-            options.hide_imports or options.builtins != "all",
-            os.fsencode(stem),
-            options_for_children(options, output) if options.children else None,
-            options.merges,
-            options.merge_timeout_s,
-        )
+        settings = settings_for_runtime(values)
+        settings["per-rank"] = values["per-rank"] or "{rank}" in output.replace("{{", "")
+        settings["own-directory"] = os.fsencode(os.path.dirname(os.path.abspath(__file__)))
+        settings["stem"] = os.fsencode(stem)
+        settings["children"] = None if values["no-children"] else lines_for_children(values)
+        engine = _runtime.start(settings)
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
     except Exception as error:  # whatever it is, the program is to run
         if not stem:
             complain(f"{error}; the program runs without being recorded")
         return
-    if engine == "trace API" and not options.quiet and not stem:
+    if engine == "trace API" and not values["quiet"] and not stem:
         note("another tool holds the interpreter's cheap hook; recording through the trace API, which costs more")
-    if not options.quiet and not stem:
+    if not values["quiet"] and not stem:
         warn_of_file_system()
-    for key, value in encoded:
+    for key, value in facts_encoded:
         _runtime.fact(key, value)
     os.register_at_fork(after_in_child=_runtime.forked)
     pstats_file = os.path.join(directory, options.pstats_file) if options.pstats_file else ""
     if pstats_file:
         _runtime.export_if_terminated(os.fsencode(command_path()), os.fsencode(pstats_file))
-    atexit.register(at_exit, "" if stem else ending, pstats_file, options.quiet)
+    atexit.register(at_exit, "" if stem else ending, pstats_file, values["quiet"])
 
 
 def warn_of_file_system() -> None:
@@ -510,10 +543,10 @@ def warn_of_file_system() -> None:
 
 
 def use_drop_ins(options: Options) -> None:
-    if options.drop_ins:
+    if options.values["as"]:
         from allranks.compat import use
 
-        use(options.drop_ins)
+        use(options.values["as"])
 
 
 def check_script(options: Options) -> None:
@@ -550,8 +583,8 @@ def use_command(options: Options) -> bool:
         # Another Python has other packages, maybe another MPI: not to be taken in silence.
         how = f"install allranks there and start {interpreter} -m allranks {path}"
         refuse_command(options, f"{path} belongs to another Python, {interpreter}", how)
-    if not options.output and not path.endswith(".py"):
-        options.output = with_braces(options.target) + ".allranks"  # the name may hold dots, such as pip3.11
+    if not options.values["output"] and not path.endswith(".py"):
+        options.values["output"] = with_braces(options.target) + ".allranks"  # the name may hold dots, such as pip3.11
     options.target = path
     return True
 
@@ -766,7 +799,7 @@ def end_in_failure(options: Options) -> None:
         raise KeyboardInterrupt
 
 
-def run(argv: list[str]) -> None:
+def run(argv: "list[str]") -> None:
     try:
         options = parse(argv)
     except UsageError as error:
@@ -788,7 +821,7 @@ def run_with(options: Options) -> None:
         end_in_failure(options)
 
 
-def exec_command(argv: list[str]) -> "NoReturn":
+def exec_command(argv: "list[str]") -> "NoReturn":
     program = command_path()
     if not os.access(program, os.X_OK):
         complain(f"{program} is missing (install allranks again)")
@@ -807,7 +840,7 @@ def main() -> None:
     elif argv and argv[0] in COMMANDS and not os.path.exists(argv[0]):
         exec_command(argv)
     if argv and argv[0] in ("-h", "--help"):
-        answer(USAGE)
+        answer(usage())
     elif argv and argv[0] == "--version":
         answer(f"allranks {__version__}\n")
     else:

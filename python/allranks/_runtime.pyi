@@ -5,25 +5,7 @@ from typing import Any, TypeVar, final, overload
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
-def start(
-    output: bytes,
-    per_rank: bool,
-    live_dir: bytes,
-    max_bytes: int,
-    quiet: bool,
-    own_directory: bytes,
-    builtins: int,
-    exact: bool,
-    budget: float,
-    include: tuple[bytes, ...],
-    exclude: tuple[bytes, ...],
-    hide_imports: bool,
-    stem: bytes,
-    children: bytes | None,
-    merges: bool,
-    merge_timeout: int,
-    /,
-) -> str: ...
+def start(options: dict[str, object], /) -> str: ...
 def calibrate(loop: Callable[[], None], loop_in_c: Callable[[], None], n_calls: int, /) -> None: ...
 def fact(key: str, value: bytes, /) -> None: ...
 def finish(says_nothing: bool, /) -> tuple[bytes, bool] | None: ...

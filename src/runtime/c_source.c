@@ -7,6 +7,8 @@
 #include "runtime/c_stubs.h"
 #include "runtime/recording.h"
 
+const char *const ar_builtins_names[AR_N_BUILTINS] = {"none", "counted", "all"};
+
 static struct {
     enum ar_builtins builtins;
     bool exact;
@@ -34,9 +36,7 @@ static void stop(enum ar_source_end why)
 
 static void describe(ar_fact_fn *fact)
 {
-    static const char *const names[] = {"none", "counted", "all"};
-
-    fact("builtins", names[chosen.builtins]);
+    fact("builtins", ar_builtins_names[chosen.builtins]);
     if (chosen.exact)
         fact("exact", "yes");
 }

@@ -20,7 +20,9 @@ enum ar_builtins {
     AR_BUILTINS_NONE,
     AR_BUILTINS_COUNTED, /* all that are called through a pointer */
     AR_BUILTINS_ALL,     /* all that cProfile sees, as often as it does */
+    AR_N_BUILTINS
 };
+extern const char *const ar_builtins_names[AR_N_BUILTINS]; /* as --builtins has them */
 
 struct ar_engine {
     const char *name;

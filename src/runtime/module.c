@@ -21,61 +21,50 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool add_filters(PyObject *globs, bool include)
+static bool add_filters(const struct ar_option_texts *globs, bool include)
 {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(globs); i++) {
-        const char *glob = PyBytes_AsString(PyTuple_GET_ITEM(globs, i));
-
-        if (!glob)
-            return false;
-        if (!ar_filters_add(include, glob)) {
+    for (size_t i = 0; i < globs->n; i++)
+        if (!ar_filters_add(include, globs->items[i])) {
             PyErr_NoMemory();
             return false;
         }
-    }
     return true;
 }
 
-PyDoc_STRVAR(start_doc,
-             "start(output, per_rank, live_dir, max_bytes, quiet, own_directory, builtins, exact, "
-             "budget, include,\n"
-             "      exclude, hide_imports, stem, children, merges, merge_timeout)\n--\n\n"
-             "Begin to record this process. RuntimeError: it cannot be recorded, and why.");
+/* Returns false with an exception. */
+static bool start_recording(const struct ar_options *options)
+{
+    struct ar_error err;
+
+    ar_filters_set_imports(options->no_import || options->builtins != AR_BUILTINS_ALL);
+    ar_budget_set(options->budget);
+    if (!add_filters(&options->include, true) || !add_filters(&options->exclude, false) ||
+        !ar_functions_init(options->own_directory))
+        return false;
+    if (ar_recording_start(options, &err) == AR_OK)
+        return true;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "%s", err.text);
+    return false;
+}
+
+PyDoc_STRVAR(start_doc, "start(options)\n--\n\n"
+                        "Begin to record this process; see src/runtime/recording_options.h.\n"
+                        "RuntimeError: it cannot be recorded, and why.");
 
 static PyObject *start(PyObject *self, PyObject *args)
 {
-    struct ar_options options = {0};
-    unsigned long long n_bytes_max, merge_timeout_s;
-    int per_rank, quiet, builtins, exact, hide_imports, merges;
-    double budget;
-    const char *own_directory;
-    PyObject *include, *exclude, *children;
-    struct ar_error err;
+    struct ar_options options;
+    PyObject *dict;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "ypyKpyipdO!O!pyOpK", &options.output, &per_rank, &options.live_dir,
-                          &n_bytes_max, &quiet, &own_directory, &builtins, &exact, &budget,
-                          &PyTuple_Type, &include, &PyTuple_Type, &exclude, &hide_imports,
-                          &options.stem, &children, &merges, &merge_timeout_s))
+    if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
         return NULL;
-    options.n_bytes_max = n_bytes_max;
-    options.quiet = quiet;
-    options.per_rank = per_rank;
-    options.keeps = !merges;
-    options.builtins = (enum ar_builtins)builtins;
-    options.exact = exact;
-    options.merge_timeout_s = merge_timeout_s;
-    options.children = children == Py_None ? NULL : PyBytes_AsString(children);
-    if (PyErr_Occurred())
-        return NULL;
-    ar_filters_set_imports(hide_imports);
-    ar_budget_set(budget);
-    if (!add_filters(include, true) || !add_filters(exclude, false) ||
-        !ar_functions_init(own_directory))
-        return NULL;
-    if (ar_recording_start(&options, &err) < 0)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_RuntimeError, "%s", err.text);
-    return PyUnicode_FromString(ar_engine_name());
+
+    bool started = ar_recording_options_read(&options, dict) && start_recording(&options);
+
+    ar_recording_options_free(&options);
+    return started ? PyUnicode_FromString(ar_engine_name()) : NULL;
 }
 
 /* ---- what it costs --------------------------------------------------------------------------- */

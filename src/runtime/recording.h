@@ -15,23 +15,10 @@
 
 #include "base/status.h"
 #include "runtime/engine.h"
+#include "runtime/recording_options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct ar_options {
-    const char *output;       /* run file, see output.h; an existing one is not overwritten */
-    bool per_rank;            /* a run file for each rank */
-    const char *live_dir;     /* empty: the default */
-    uint64_t n_bytes_max;     /* of the live file */
-    bool quiet;               /* no closing line */
-    const char *stem;         /* of the family that has started this process; empty: the user has */
-    bool keeps;               /* live files, for `allranks merge`: ranks are not merged */
-    uint64_t merge_timeout_s; /* how long ranks wait for each other in MPI_Finalize */
-    enum ar_builtins builtins;
-    bool exact;           /* every call of a function in C is timed */
-    const char *children; /* what Python children are to know; NULL: they are not recorded */
-};
 
 /* On failure nothing is left of it; a Python exception may be set. */
 AR_MUST_CHECK enum ar_status ar_recording_start(const struct ar_options *options,

@@ -437,21 +437,18 @@ def main() -> None:
         sys.exit(2)
     try:
         output, program = parse(sys.argv[1:])
+        # What it is made of, for a moment: under another name, and other braces stand for themselves.
+        run_file = _launch.with_braces(output).replace("{{rank}}", "{rank}") + ".allranks"
+        # Quiet as mpiprof is, and with the functions that cProfile counts.
+        recording = [f"--output={run_file}", "--per-rank", "--quiet", "--builtins=all", "--as=mpiprof"]
+        options = _launch.parse([*recording, "--", *program])
     except _launch.UsageError as error:
         _launch.complain(str(error))
         sys.exit(2)
     except Help:
         _launch.answer(USAGE)
         return
-    options = _launch.Options()
     options.pstats_file = output.replace("{rank}", rank_of_this_process())
-    # What it is made of, for a moment: under another name, and other braces stand for themselves.
-    options.output = _launch.with_braces(output).replace("{{rank}}", "{rank}") + ".allranks"
-    options.per_rank = True
-    options.quiet = True  # as mpiprof is
-    options.builtins = "all"  # as cProfile does
-    options.drop_ins = ("mpiprof",)
-    options.target, *options.arguments = program
     _launch.run_with(options)
 
 
