@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "format/columns.h"
+#include "format/column.h"
 
 struct ar_field {
     struct ar_column column;

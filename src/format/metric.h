@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "format/columns.h"
+#include "format/column.h"
 #include "format/packed.h"
 
 enum ar_scope {

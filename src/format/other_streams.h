@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "format/columns.h"
+#include "format/column.h"
 
 #define AR_MAX_STREAM_TABLES 8
 

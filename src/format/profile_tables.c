@@ -14,7 +14,9 @@ const struct ar_metric_kind ar_metric_kinds[AR_N_METRICS] = {AR_METRIC_LIST(X)};
 
 const struct ar_metric_kind *ar_profile_metric(const struct ar_profile *p, unsigned metric)
 {
-    return metric < AR_N_METRICS ? &ar_metric_kinds[metric] : p->metrics[metric].own;
+    const struct ar_metric *one = p->metrics + metric;
+
+    return metric < AR_N_METRICS ? &ar_metric_kinds[metric] : one->own;
 }
 
 struct ar_metric_kind *ar_metric_kind_copy(const struct ar_metric_kind *kind)
@@ -27,10 +29,12 @@ struct ar_metric_kind *ar_metric_kind_copy(const struct ar_metric_kind *kind)
         n_bytes += strlen(texts[i]) + 1;
 
     struct ar_metric_kind *copy = malloc(n_bytes);
-    char *at = (char *)(copy + 1);
 
     if (!copy)
         return NULL;
+
+    char *at = (char *)(copy + 1);
+
     for (int i = 0; i < 3; i++) {
         copies[i] = at;
         at = stpcpy(at, texts[i]) + 1;
@@ -48,9 +52,12 @@ enum ar_status ar_profile_find_metric(struct ar_profile *p, const struct ar_metr
 {
     unsigned n = ar_profile_n_metrics(p);
 
-    for (*metric = 0; *metric < n; ++*metric)
-        if (strcmp(ar_profile_metric(p, *metric)->name, kind->name) == 0)
+    for (unsigned m = 0; m < n; m++)
+        if (strcmp(ar_profile_metric(p, m)->name, kind->name) == 0) {
+            *metric = m;
             return AR_OK;
+        }
+    *metric = n;
     if (n == AR_MAX_METRICS)
         return AR_BAD;
     p->metrics[n] = (struct ar_metric){.own = ar_metric_kind_copy(kind)};
@@ -157,11 +164,11 @@ static const size_t row_bytes[AR_N_TABLES] = {
     [AR_TABLE_LOSSES] = sizeof(struct ar_loss),
 };
 
-_Static_assert(sizeof(struct ar_traffic) == 6 * 4 + 5 * 8, "as its columns");
-_Static_assert(sizeof(struct ar_completed) == 4 * 4 + 4 * 8, "as its columns");
-_Static_assert(sizeof(struct ar_open_call) == 8 * 4, "as its columns");
-_Static_assert(sizeof(struct ar_member) == 4 * 4 + 8, "as its columns");
-_Static_assert(sizeof(struct ar_loss) == 2 * 4 + 8, "as its columns");
+_Static_assert(sizeof(struct ar_traffic) == 24 + 40, "as its columns");
+_Static_assert(sizeof(struct ar_completed) == 16 + 32, "as its columns");
+_Static_assert(sizeof(struct ar_open_call) == 32, "as its columns");
+_Static_assert(sizeof(struct ar_member) == 16 + 8, "as its columns");
+_Static_assert(sizeof(struct ar_loss) == 8 + 8, "as its columns");
 _Static_assert(offsetof(struct ar_profile, losses_kind) ==
                    offsetof(struct ar_profile, tables[AR_TABLE_LOSSES]),
                "two names for one table");

@@ -281,7 +281,7 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
 
     if (status == AR_OK)
         status = leave_room_for_head(&e);
-    if (status < 0)
+    if (status < 0 || !e.sections)
         return status;
     encode_strings(&e);
     encode_dimension(&e, AR_SECTION_FACTS, &ar_facts_dimension, p->facts, p->n_facts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "format/streams.h"
 
-#include "format/columns.h"
+#include "format/column.h"
 
 #include "base/arena.h"
 #include "format/livefile.h"

@@ -28,7 +28,7 @@
 
 #include "base/bytes.h"
 #include "base/idmap.h"
-#include "format/columns.h"
+#include "format/column.h"
 
 #include <stdbool.h>
 

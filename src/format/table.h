@@ -16,7 +16,7 @@
 #pragma once
 
 #include "base/strtab.h"
-#include "format/columns.h"
+#include "format/column.h"
 
 #define AR_MAX_TABLE_COLUMNS 32
 

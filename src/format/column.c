@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "format/columns.h"
+#include "format/column.h"
 
 #include "base/idmap.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * columns: what the numbers of a column mean, how they are stored, and what becomes of them when runs are merged.
+ * column: what the numbers of a column mean, how they are stored, and what becomes of them when runs are merged.
  *
  * Functions, processes, messages … are arrays of structs in memory and columns in a run file. A column is described once, by
  * what its numbers refer to (its role), how two values become one, and how they are stored; reading, writing and
