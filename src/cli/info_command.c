@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -350,6 +351,7 @@ int ar_command_info(int argc, char **argv)
         return ar_check(argv[optind]);
     if (ar_load_packed(&p, argv[optind], &err) < 0)
         return ar_complain("%s", err.text);
+    ar_note_newer_parts(&p, argv[optind], "left out here");
     status = AR_EXIT_OK;
     if (ar_totals_build(&t, &p) < 0)
         status = ar_complain("out of memory");

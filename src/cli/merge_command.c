@@ -2,6 +2,7 @@
 #include "analysis/load.h"
 #include "cli/commands.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
 
 #include <getopt.h>
 
@@ -44,6 +45,8 @@ int ar_command_merge(int argc, char **argv)
         return ar_complain("%s", err.text);
     if (*ar_load_remark())
         ar_note("allranks: %s\n", ar_load_remark());
+    ar_note_newer_parts(&p, argc - optind == 1 ? argv[optind] : "what is merged",
+                        "they are not in the result");
 
     int status = ar_write_run(&p, output);
 

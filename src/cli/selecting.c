@@ -6,11 +6,21 @@
 
 #include <string.h>
 
+void ar_note_newer_parts(const struct ar_profile *p, const char *path, const char *what_then)
+{
+    if (p->n_unknown_sections)
+        ar_note("allranks: note: %s has %s that only a newer allranks can read: %s\n", path,
+                ar_show_items(p->n_unknown_sections, "part", "parts"), what_then);
+}
+
 int ar_open_run(struct ar_run **out, const struct ar_run_choice *choice)
 {
     struct ar_error err;
 
-    return ar_run_open(out, choice, &err) < 0 ? ar_complain("%s", err.text) : -1;
+    if (ar_run_open(out, choice, &err) < 0)
+        return ar_complain("%s", err.text);
+    ar_note_newer_parts(ar_run_profile(*out, AR_FORM_RECORDED), choice->path, "left out here");
+    return -1;
 }
 
 static void put(struct ar_bytes *out, const char *text)

@@ -37,6 +37,8 @@
     "                     pattern ('*/numpy/*'). No time is lost, as with pprof's -show and\n"     \
     "                     -hide; these and --region can be given several times\n"
 
+/* Where there are any: what becomes of parts of a file that are of no known kind. */
+void ar_note_newer_parts(const struct ar_profile *p, const char *path, const char *what_then);
 /* Returns an exit status, or -1 to go on; complains itself. */
 int ar_open_run(struct ar_run **out, const struct ar_run_choice *choice);
 
