@@ -333,6 +333,14 @@ bool ar_live_name_parse_part(const char *name, uint32_t *pid, bool *is_certain)
     return false;
 }
 
+bool ar_live_name_is_of_rank(const char *process)
+{
+    const char *at = ar_base_name(process);
+    struct ar_live_name name = {.rank = AR_RANK_NONE};
+
+    return read_process(&at, &name) && name.rank != AR_RANK_NONE;
+}
+
 /* ---- questions --------------------------------------------------------------------------------- */
 
 bool ar_live_name_is_home(const char *path)

@@ -114,6 +114,8 @@ bool ar_live_name_part(char *part, size_t n_part, const char *path, uint32_t pid
 bool ar_live_name_parse(const char *name, struct ar_live_name *out);
 /* "/directory/r3-p1234-5678", exactly as it is printed. */
 bool ar_live_name_parse_stem(const char *path, struct ar_live_name *out);
+/* Has the root of this process a rank? "/directory/r3-p1234-5678-2" has. */
+bool ar_live_name_is_of_rank(const char *process);
 /*
  * Of a run file that is being written, and by which process. `is_certain`: with the nanosecond it was begun
  * in, so that no other program gives such a name.

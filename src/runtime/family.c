@@ -413,9 +413,7 @@ bool ar_family_root_is_lost(const struct ar_identity *identity)
 
 bool ar_family_root_is_rank(const struct ar_identity *identity)
 {
-    struct ar_live_name name;
-
-    return ar_live_name_parse_stem(identity->stem, &name) && name.rank != AR_RANK_NONE;
+    return ar_live_name_is_of_rank(identity->stem);
 }
 
 bool ar_family_wrote(const struct ar_identity *identity, const struct ar_profile *run)

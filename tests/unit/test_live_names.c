@@ -113,6 +113,10 @@ static void test_stems(void)
                "%s is the name of a recording", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         tap_ok(!ar_live_name_parse_stem(bad[i], &name), "%s is none", bad[i]);
+    tap_ok(ar_live_name_is_of_rank("/a/r3-p100-7") && ar_live_name_is_of_rank("/a/r3-p100-7-2"),
+           "it tells a rank's, also where the name was taken");
+    tap_ok(!ar_live_name_is_of_rank("/r3/p100-7") && !ar_live_name_is_of_rank("/a/results"),
+           "from others");
 }
 
 static void test_parts(void)
