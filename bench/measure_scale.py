@@ -2,7 +2,8 @@
 """What many ranks cost: merging their files, the file that is made of them, and looking at it.
 
 Files are synthetic (synthetic.c): no machine here records ten thousand ranks. Merging live files of 128 ranks runs beside
-`pstats.Stats.add` over the pstats files of the same ranks; the run file is weighed against those of 64. Of 10,240 ranks of 5,000
+`pstats.Stats.add` over the pstats files of the same ranks; the run file is weighed against those of 64. Files of cProfile
+(pstats_files.py) are merged beside Stats.add over the very same files. Of 10,240 ranks of 5,000
 nodes, of which each has a third, `merge` and `report` are held to seconds and memory, and to a fifth of the ranks: five times the
 values may not cost more than five times as much, and a tenth more.
 
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
+import pstats_files
 from rounds import (
     BENCH,
     BUILD,
@@ -44,6 +46,7 @@ print(time.perf_counter() - start[0], time.process_time() - start[1])
 MIB = 1 << 20
 PEER = {"ranks": 128, "nodes": 3000}
 WEIGHED = {"ranks": 64, "nodes": 2000}
+FILES = 64  # of 3,000 functions with three callers each
 LARGE = {"ranks": 10240, "nodes": 5000, "share": 1 / 3}
 
 
@@ -85,10 +88,10 @@ def used_s(usage: resource.struct_rusage) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def merging(allranks: str, source: Path, target: Path, options: Options) -> Callable[[], Figures]:
+def merging(allranks: str, sources: list[str], target: Path, options: Options) -> Callable[[], Figures]:
     def measure() -> Figures:
         target.unlink(missing_ok=True)
-        figures = figures_of([allranks, "merge", str(source), "-o", str(target)], options)
+        figures = figures_of([allranks, "merge", *sources, "-o", str(target)], options)
         return {**figures, "file": float(target.stat().st_size)}
 
     return measure
@@ -128,13 +131,16 @@ def measure_in(
     peer, weighed = generate("live", at / "peer", PEER), generate("live", at / "weighed", WEIGHED)
     whole = generate("live", at / "large", large)
     fifth = generate("live", at / "fifth", {**large, "ranks": large["ranks"] // 5})
+    files_of_cprofile = pstats_files.write(at, FILES)
     run_file = at / "large.allranks"
     modes = {
-        "merge 128": merging(allranks, peer, at / "merged.allranks", options),
+        "merge 128": merging(allranks, [str(peer)], at / "merged.allranks", options),
         "Stats.add 128": adding(interpreter, pstats_of(allranks, peer, PEER, at), options),
-        "merge 64": merging(allranks, weighed, at / "merged.allranks", options),
-        "merge, a fifth": merging(allranks, fifth, at / "merged.allranks", options),
-        "merge, large": merging(allranks, whole, run_file, options),
+        "merge 64": merging(allranks, [str(weighed)], at / "merged.allranks", options),
+        "merge pstats 64": merging(allranks, files_of_cprofile, at / "merged.allranks", options),
+        "Stats.add 64": adding(interpreter, files_of_cprofile, options),
+        "merge, a fifth": merging(allranks, [str(fifth)], at / "merged.allranks", options),
+        "merge, large": merging(allranks, [str(whole)], run_file, options),
         "report, large": lambda: figures_of([allranks, "report", str(run_file)], options),
     }
     best = best_of(modes, options.n_rounds(3), f"{interpreter.name} many ranks")
@@ -147,6 +153,7 @@ def checks(best: dict[str, Figures], options: Options) -> list[Check]:
     merge, report = best["merge, large"], best["report, large"]
     found = [
         Check("merge of 128, of Stats.add", best["merge 128"]["s"] / best["Stats.add 128"]["s"], 0.01, ".4f"),
+        Check("merge of pstats, of Stats.add", best["merge pstats 64"]["s"] / best["Stats.add 64"]["s"], 1 / 30, ".4f"),
         Check("run file of 64, of pstats", best["merge 64"]["file"] / best["pstats 64"]["file"], 0.03, ".4f"),
     ]
     if options.quick:  # of fewer ranks, which no limit is for

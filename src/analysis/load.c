@@ -366,8 +366,10 @@ static enum ar_status load_all_pstats(struct ar_profile *p, char *const *paths, 
         qsort(files, n, sizeof *files, by_rank);
         for (size_t i = 0; i < n && status == AR_OK; i++) {
             tell(i, n);
+            p->n_to_come = n - i;
             status = load_pstats(p, files[i].path, files[i].rank, (uint32_t)n, err);
         }
+        p->n_to_come = 0;
         tell(n, n);
     } else {
         status = ar_fail(err, AR_NOMEM, "out of memory");

@@ -240,13 +240,23 @@ static bool is_after(const struct ar_value *a, const struct ar_value *b)
     return a->node < b->node || (a->node == b->node && a->location < b->location);
 }
 
+/* Where there is no room: apart, so that what happens nearly always makes no call. */
+static __attribute__((noinline)) enum ar_status grow_and_add(struct ar_profile *p, unsigned metric,
+                                                             struct ar_value value)
+{
+    struct ar_metric *m = &p->metrics[metric];
+
+    if (ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
+        return AR_NOMEM;
+    return ar_profile_value(p, metric, value);
+}
+
 enum ar_status ar_profile_value(struct ar_profile *p, unsigned metric, struct ar_value value)
 {
     struct ar_metric *m = &p->metrics[metric];
 
-    if (m->n_values == m->cap &&
-        ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
-        return AR_NOMEM;
+    if (m->n_values == m->cap)
+        return grow_and_add(p, metric, value);
 
     const struct ar_value *last = m->n_values ? &m->values[m->n_values - 1] : NULL;
 

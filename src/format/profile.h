@@ -249,7 +249,7 @@ struct ar_profile {
     struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;
     size_t n_indexed;          /* processes, the first so many of which `process_ids` has */
     size_t n_unknown_sections; /* of its file, which nothing can be done with */
-    size_t n_to_come;          /* live files, this one included, as far as that is known */
+    size_t n_to_come;          /* files, this one included, as far as that is known */
     struct ar_known *known;    /* functions of live files; NULL: there was one of these at most */
     uint32_t next_node;        /* the one after that which was found last */
     uint32_t *node_slots;      /* ids of nodes plus one, see node_slot, at most half full */

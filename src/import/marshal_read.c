@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "import/marshal_read.h"
 
+#include <endian.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,16 +89,23 @@ static struct ar_marshal_shared *shared_item(const struct ar_marshal_reader *r, 
 }
 
 void ar_marshal_remember(struct ar_marshal_reader *r, const struct ar_marshal_object *object,
-                         uint32_t number)
+                         uint32_t tag, uint32_t number)
 {
-    if (object->shared != AR_NO_ID)
-        shared_item(r, object->shared)->known = number;
+    if (object->shared == AR_NO_ID)
+        return;
+    shared_item(r, object->shared)->known = number;
+    shared_item(r, object->shared)->tag = tag;
 }
 
 uint32_t ar_marshal_recall(const struct ar_marshal_reader *r,
-                           const struct ar_marshal_object *object)
+                           const struct ar_marshal_object *object, uint32_t tag)
 {
-    return object->shared == AR_NO_ID ? AR_NO_ID : shared_item(r, object->shared)->known;
+    const struct ar_marshal_shared *item;
+
+    if (object->shared == AR_NO_ID)
+        return AR_NO_ID;
+    item = shared_item(r, object->shared);
+    return item->tag == tag ? item->known : AR_NO_ID;
 }
 
 /* What is read again has its number already. */
@@ -126,9 +134,10 @@ static bool add_shared(struct ar_marshal_reader *r, struct ar_marshal_table *tab
         return true;
     if (r->n_entered || *number >= INTERNED_BIT - 1)
         return FAIL(r, "it refers to what is not there, byte %zu", offset);
-    if (ar_grow((void **)&table->items, &table->cap, table->n + 1, sizeof *table->items) < 0)
+    if (table->n == table->cap &&
+        ar_grow((void **)&table->items, &table->cap, table->n + 1, sizeof *table->items) < 0)
         return fail_memory(r);
-    table->items[table->n++] = (struct ar_marshal_shared){offset, AR_NO_ID};
+    table->items[table->n++] = (struct ar_marshal_shared){.offset = offset, .known = AR_NO_ID};
     return true;
 }
 
@@ -146,6 +155,52 @@ static bool share(struct ar_marshal_reader *r, struct ar_marshal_object *object,
 
 /* ---- what objects hold ----------------------------------------------------------------------- */
 
+/* Files are made of these by the million: without a call, and in one load. */
+static inline uint32_t load_u32(const unsigned char *at)
+{
+    uint32_t value;
+
+    memcpy(&value, at, sizeof value);
+    return le32toh(value);
+}
+
+static inline uint64_t load_u64(const unsigned char *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof value);
+    return le64toh(value);
+}
+
+static inline uint64_t take_u64(struct ar_marshal_reader *r)
+{
+    if (r->in.end - r->in.at < (ptrdiff_t)sizeof(uint64_t)) {
+        r->in.bad = true;
+        return 0;
+    }
+    r->in.at += sizeof(uint64_t);
+    return load_u64(r->in.at - sizeof(uint64_t));
+}
+
+static inline uint32_t take_u32(struct ar_marshal_reader *r)
+{
+    if (r->in.end - r->in.at < (ptrdiff_t)sizeof(uint32_t)) {
+        r->in.bad = true;
+        return 0;
+    }
+    r->in.at += sizeof(uint32_t);
+    return load_u32(r->in.at - sizeof(uint32_t));
+}
+
+static inline uint8_t take_u8(struct ar_marshal_reader *r)
+{
+    if (r->in.at == r->in.end) {
+        r->in.bad = true;
+        return 0;
+    }
+    return *r->in.at++;
+}
+
 static bool read_text(struct ar_marshal_reader *r, struct ar_marshal_object *out, size_t n_bytes)
 {
     const char *text = ar_cursor_take(&r->in, n_bytes);
@@ -157,7 +212,7 @@ static bool read_text(struct ar_marshal_reader *r, struct ar_marshal_object *out
 
 static bool read_real(struct ar_marshal_reader *r, struct ar_marshal_object *out)
 {
-    uint64_t bits = ar_cursor_u64(&r->in);
+    uint64_t bits = take_u64(r);
 
     out->kind = AR_MARSHAL_REAL;
     memcpy(&out->real, &bits, sizeof bits);
@@ -167,7 +222,7 @@ static bool read_real(struct ar_marshal_reader *r, struct ar_marshal_object *out
 /* As versions 0 and 1 have it. */
 static bool read_real_as_text(struct ar_marshal_reader *r, struct ar_marshal_object *out)
 {
-    size_t n_bytes = ar_cursor_u8(&r->in);
+    size_t n_bytes = take_u8(r);
     const char *digits = ar_cursor_take(&r->in, n_bytes);
     char text[UINT8_MAX + 1] = "", *end;
 
@@ -193,7 +248,7 @@ static bool read_integer(struct ar_marshal_reader *r, struct ar_marshal_object *
 /* Digits of 15 bits, the lowest first; their number has the sign. */
 static bool read_long(struct ar_marshal_reader *r, struct ar_marshal_object *out)
 {
-    int32_t n_signed = (int32_t)ar_cursor_u32(&r->in);
+    int32_t n_signed = (int32_t)take_u32(r);
     uint64_t value = 0;
     bool fits = n_signed >= -MOST_DIGITS && n_signed <= MOST_DIGITS;
     int n_digits = fits ? abs(n_signed) : 0;
@@ -220,9 +275,9 @@ static bool read_contents(struct ar_marshal_reader *r, struct ar_marshal_object 
 {
     switch (letter) {
     case 'i':
-        return read_integer(r, out, (int32_t)ar_cursor_u32(&r->in));
+        return read_integer(r, out, (int32_t)take_u32(r));
     case 'I':
-        return read_integer(r, out, (int64_t)ar_cursor_u64(&r->in));
+        return read_integer(r, out, (int64_t)take_u64(r));
     case 'l':
         return read_long(r, out);
     case 'g':
@@ -234,14 +289,14 @@ static bool read_contents(struct ar_marshal_reader *r, struct ar_marshal_object 
     case 'u':
     case 'a':
     case 'A':
-        return read_text(r, out, ar_cursor_u32(&r->in));
+        return read_text(r, out, take_u32(r));
     case 'z':
     case 'Z':
-        return read_text(r, out, ar_cursor_u8(&r->in));
+        return read_text(r, out, take_u8(r));
     case '(':
-        return read_tuple(r, out, ar_cursor_u32(&r->in));
+        return read_tuple(r, out, take_u32(r));
     case ')':
-        return read_tuple(r, out, ar_cursor_u8(&r->in));
+        return read_tuple(r, out, take_u8(r));
     case '{':
         out->kind = AR_MARSHAL_DICT;
         return true;
@@ -256,18 +311,14 @@ static bool read_contents(struct ar_marshal_reader *r, struct ar_marshal_object 
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static bool read_here(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+static bool read_here(struct ar_marshal_reader *r, struct ar_marshal_object *out, int letter)
 {
-    *out = (struct ar_marshal_object){
-        .offset = (size_t)(r->in.at - r->bytes),
-        .shared = AR_NO_ID,
-    };
-
-    int letter = ar_cursor_u8(&r->in);
-
-    if (r->in.bad)
-        return fail_short(r);
-    return share(r, out, letter) && read_contents(r, out, letter & 0x7f);
+    out->offset = (size_t)(r->in.at++ - r->bytes);
+    out->next = 0;
+    out->shared = AR_NO_ID;
+    if ((letter & FLAG_SHARED || letter == 't') && !share(r, out, letter))
+        return false;
+    return read_contents(r, out, letter & 0x7f);
 }
 
 /* A tuple or a dict is entered there; all else is read, and this is the place again. */
@@ -288,22 +339,12 @@ static bool read_shared(struct ar_marshal_reader *r, struct ar_marshal_object *o
     return true;
 }
 
-bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+static bool read_reference(struct ar_marshal_reader *r, struct ar_marshal_object *out,
+                           bool interned)
 {
-    size_t offset = (size_t)(r->in.at - r->bytes);
-    int letter = ar_cursor_left(&r->in) ? *r->in.at & 0x7f : 0;
-    bool interned = letter == 'R';
     const struct ar_marshal_table *table = interned ? &r->interned : &r->flagged;
-
-    if (r->n_entered == 0)
-        r->frontier = offset;
-    else if (offset >= r->frontier)
-        return FAIL(r, "something in it refers to itself, byte %zu", r->frontier);
-    if (letter != 'r' && letter != 'R')
-        return read_here(r, out);
-    ar_cursor_u8(&r->in);
-
-    uint32_t number = ar_cursor_u32(&r->in);
+    size_t offset = (size_t)(r->in.at++ - r->bytes);
+    uint32_t number = take_u32(r);
 
     if (r->in.bad)
         return fail_short(r);
@@ -312,10 +353,128 @@ bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
     return read_shared(r, out, interned ? number | INTERNED_BIT : number);
 }
 
+bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
+{
+    size_t offset = (size_t)(r->in.at - r->bytes);
+
+    if (r->n_entered == 0)
+        r->frontier = offset;
+    else if (offset >= r->frontier)
+        return FAIL(r, "something in it refers to itself, byte %zu", r->frontier);
+    if (r->in.at == r->in.end || r->in.bad)
+        return fail_short(r);
+
+    int letter = *r->in.at;
+
+    if ((letter & 0x7f) == 'r' || (letter & 0x7f) == 'R')
+        return read_reference(r, out, (letter & 0x7f) == 'R');
+    return read_here(r, out, letter);
+}
+
 void ar_marshal_leave(struct ar_marshal_reader *r, const struct ar_marshal_object *container)
 {
     if (!container->next)
         return;
     r->in.at = r->bytes + container->next;
     r->n_entered--;
+}
+
+/* ---- shortcuts ------------------------------------------------------------------------------- */
+
+#define REFERENCE_BYTES ((size_t)5) /* a letter and a number; of an integer as well */
+#define REAL_BYTES ((size_t)9)
+#define FIGURES_BYTES (2 * REFERENCE_BYTES + 2 * REAL_BYTES)
+
+/* Within what was referred to all is read one by one, since that may refer to itself. */
+static bool has_plain(const struct ar_marshal_reader *r, size_t n_bytes)
+{
+    return r->n_entered == 0 && (size_t)(r->in.end - r->in.at) >= n_bytes;
+}
+
+/* NULL: there is none of that number. */
+static const struct ar_marshal_shared *shared_at(const struct ar_marshal_reader *r,
+                                                 const unsigned char *reference)
+{
+    uint32_t number = load_u32(reference + 1);
+
+    return number < r->flagged.n ? &r->flagged.items[number] : NULL;
+}
+
+uint32_t ar_marshal_next_known(struct ar_marshal_reader *r, uint32_t tag)
+{
+    const struct ar_marshal_shared *item;
+
+    if (!has_plain(r, REFERENCE_BYTES) || *r->in.at != 'r')
+        return AR_NO_ID;
+    item = shared_at(r, r->in.at);
+    if (!item || item->known == AR_NO_ID || item->tag != tag)
+        return AR_NO_ID;
+    r->in.at += REFERENCE_BYTES;
+    return item->known;
+}
+
+/* Small integers are one object each in Python, and are referred to. */
+static bool load_integer(const struct ar_marshal_reader *r, const unsigned char *at, int64_t *value)
+{
+    const struct ar_marshal_shared *item = *at == 'r' ? shared_at(r, at) : NULL;
+
+    if (item)
+        at = r->bytes + item->offset;
+    if (*at != 'i' && (!item || *at != ('i' | FLAG_SHARED)))
+        return false;
+    *value = (int32_t)load_u32(at + 1);
+    return true;
+}
+
+bool ar_marshal_next_tuple(struct ar_marshal_reader *r, uint8_t n_items)
+{
+    const unsigned char *at = r->in.at;
+
+    if (!has_plain(r, 2) || at[0] != ')' || at[1] != n_items)
+        return false;
+    r->in.at += 2;
+    return true;
+}
+
+bool ar_marshal_next_count(struct ar_marshal_reader *r, uint32_t *count)
+{
+    int64_t integer;
+
+    if (!has_plain(r, REFERENCE_BYTES) || !load_integer(r, r->in.at, &integer) || integer < 0)
+        return false;
+    *count = (uint32_t)integer;
+    r->in.at += REFERENCE_BYTES;
+    return true;
+}
+
+static double load_real(const unsigned char *at)
+{
+    uint64_t bits = load_u64(at + 1);
+    double real;
+
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+bool ar_marshal_peek_figures(const struct ar_marshal_reader *r, int64_t integers[2],
+                             double reals[2])
+{
+    const unsigned char *at = r->in.at;
+
+    if (!has_plain(r, FIGURES_BYTES))
+        return false;
+
+    const unsigned char *first = at + 2 * REFERENCE_BYTES, *second = first + REAL_BYTES;
+
+    if (*first != 'g' || *second != 'g' || !load_integer(r, at, &integers[0]) ||
+        !load_integer(r, at + REFERENCE_BYTES, &integers[1]))
+        return false;
+    reals[0] = load_real(first);
+    reals[1] = load_real(second);
+    return true;
+}
+
+void ar_marshal_pass_figures(struct ar_marshal_reader *r)
+{
+    r->in.at += FIGURES_BYTES;
 }

@@ -52,6 +52,7 @@ struct ar_marshal_object {
 struct ar_marshal_shared {
     size_t offset;
     uint32_t known; /* the caller's, AR_NO_ID: nothing yet */
+    uint32_t tag;   /* the caller's as well: what that is a number of */
 };
 
 struct ar_marshal_table {
@@ -78,11 +79,29 @@ bool ar_marshal_next(struct ar_marshal_reader *r, struct ar_marshal_object *out)
 /* After the last item of a tuple, or the end of a dict; also of one that need not be looked at. */
 void ar_marshal_leave(struct ar_marshal_reader *r, const struct ar_marshal_object *container);
 
-/* Has an object that is shared remembered; its number, or AR_NO_ID. */
+/*
+ * Has an object that is shared remembered, by a number among those of one tag; its number, or
+ * AR_NO_ID.
+ */
 void ar_marshal_remember(struct ar_marshal_reader *r, const struct ar_marshal_object *object,
-                         uint32_t number);
+                         uint32_t tag, uint32_t number);
 uint32_t ar_marshal_recall(const struct ar_marshal_reader *r,
-                           const struct ar_marshal_object *object);
+                           const struct ar_marshal_object *object, uint32_t tag);
+
+/*
+ * Shortcuts, for what most of a file consists of. Where the next object is another, is written in
+ * another way, or is wrong, they do nothing, and ar_marshal_next tells.
+ */
+/* Passes a reference to an object that is remembered by this tag; its number, or AR_NO_ID. */
+uint32_t ar_marshal_next_known(struct ar_marshal_reader *r, uint32_t tag);
+/* Passes the head of a tuple of so many items, which need not be left. */
+bool ar_marshal_next_tuple(struct ar_marshal_reader *r, uint8_t n_items);
+/* Passes an integer of 32 bits that is not negative. */
+bool ar_marshal_next_count(struct ar_marshal_reader *r, uint32_t *count);
+/* Whether two integers and two reals come next, and which. They are still to be passed. */
+bool ar_marshal_peek_figures(const struct ar_marshal_reader *r, int64_t integers[2],
+                             double reals[2]);
+void ar_marshal_pass_figures(struct ar_marshal_reader *r);
 
 /* "a list", "None": for messages. */
 const char *ar_marshal_kind_name(const struct ar_marshal_reader *r,

@@ -7,22 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct figures {
+    uint64_t n_calls, n_primitive;
+    uint64_t self_ns, total_ns;
+};
+
+/* The function that a name was last seen with: most names are those of one. */
+struct named {
+    uint32_t file, first_line;
+    uint32_t function; /* 0, which is none of a file's: not seen yet */
+};
+
+/* What objects that occur again are remembered as. */
+enum { A_STRING, A_FUNCTION, A_PAIR };
+
 struct reading {
     struct ar_marshal_reader in;
     struct ar_profile *p;
     uint32_t process, location;
+    uint32_t next_function;   /* behind the one that was found last */
+    uint32_t next_string;     /* behind all that were found */
     uint32_t *function_nodes; /* by function: its node below the root, 0: not known yet */
     size_t cap_function_nodes;
+    struct named *named; /* by the number of the name */
+    size_t cap_named;
+    struct figures *figures; /* of tuples that may be referred to */
+    size_t n_figures, cap_figures;
     size_t n_left; /* that may be read by going back, so that a small file is no endless one */
     uint64_t total_ns;
     struct ar_bytes text; /* a name with its surrogates taken out */
     enum ar_status status;
     struct ar_error problem;
-};
-
-struct figures {
-    uint64_t n_calls, n_primitive;
-    uint64_t self_ns, total_ns;
 };
 
 bool ar_pstats_is(const void *bytes, size_t n_bytes)
@@ -88,6 +103,16 @@ static bool next_count(struct reading *r, uint64_t *count)
 
 #define MOST_SECONDS 1e9
 
+static bool is_time(double seconds)
+{
+    return seconds > -0.5e-9 && seconds < MOST_SECONDS;
+}
+
+static uint64_t ns_of(double seconds)
+{
+    return seconds > 0 ? (uint64_t)(seconds * 1e9 + 0.5) : 0;
+}
+
 static bool next_ns(struct reading *r, uint64_t *ns)
 {
     struct ar_marshal_object o;
@@ -98,10 +123,31 @@ static bool next_ns(struct reading *r, uint64_t *ns)
     if (o.kind != AR_MARSHAL_REAL && o.kind != AR_MARSHAL_INTEGER)
         return fail_kind(r, &o, "a time");
     seconds = o.kind == AR_MARSHAL_REAL ? o.real : (double)o.integer;
-    if (!(seconds > -0.5e-9 && seconds < MOST_SECONDS))
+    if (!is_time(seconds))
         return FAIL(r, "a time of %g s, byte %zu, which no clock in seconds can give", seconds,
                     o.offset);
-    *ns = seconds > 0 ? (uint64_t)(seconds * 1e9 + 0.5) : 0;
+    *ns = ns_of(seconds);
+    return true;
+}
+
+/* Two counts and two times. Of a function the primitive calls come first, of a caller last. */
+static bool next_figures(struct reading *r, bool is_function, struct figures *f)
+{
+    int64_t counts[2];
+    double seconds[2];
+    uint64_t *first = is_function ? &f->n_primitive : &f->n_calls;
+    uint64_t *second = is_function ? &f->n_calls : &f->n_primitive;
+
+    *f = (struct figures){0};
+    if (!ar_marshal_peek_figures(&r->in, counts, seconds) || counts[0] < 0 || counts[1] < 0 ||
+        !is_time(seconds[0]) || !is_time(seconds[1]))
+        return next_count(r, first) && next_count(r, second) && next_ns(r, &f->self_ns) &&
+               next_ns(r, &f->total_ns);
+    ar_marshal_pass_figures(&r->in);
+    *first = (uint64_t)counts[0];
+    *second = (uint64_t)counts[1];
+    f->self_ns = ns_of(seconds[0]);
+    f->total_ns = ns_of(seconds[1]);
     return true;
 }
 
@@ -135,22 +181,53 @@ static struct ar_str unescaped(struct reading *r, struct ar_str text)
     return (struct ar_str){(const char *)r->text.data, r->text.n};
 }
 
+#define GUESSES 4
+
+/* Ranks have the same names in the same order, but for some: looking ahead saves the hash. */
+static bool guess_string(struct reading *r, struct ar_str text, uint32_t *id)
+{
+    for (uint32_t i = r->next_string; i < r->next_string + GUESSES; i++) {
+        struct ar_str guess = ar_strtab_get(&r->p->strings, i);
+
+        if (guess.n_bytes == text.n_bytes && text.n_bytes &&
+            memcmp(guess.text, text.text, text.n_bytes) == 0) {
+            *id = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_string(struct reading *r, struct ar_str text, uint32_t *id)
+{
+    if (!guess_string(r, text, id) && ar_profile_string(r->p, text, id) < 0)
+        return fail_memory(r);
+    if (*id >= r->next_string)
+        r->next_string = *id + 1;
+    return true;
+}
+
 static bool next_text(struct reading *r, uint32_t *id)
 {
     struct ar_marshal_object o;
 
+    *id = ar_marshal_next_known(&r->in, A_STRING);
+    if (*id != AR_NO_ID)
+        return true;
     if (!next(r, &o))
         return false;
     if (o.kind != AR_MARSHAL_TEXT)
         return fail_kind(r, &o, "a name");
-    *id = ar_marshal_recall(&r->in, &o);
+    *id = ar_marshal_recall(&r->in, &o, A_STRING);
     if (*id != AR_NO_ID)
         return true;
     if (!charge(r, o.text.n_bytes))
         return false;
-    if (ar_profile_string(r->p, unescaped(r, o.text), id) < 0 || r->text.bad)
+    if (!find_string(r, unescaped(r, o.text), id))
+        return false;
+    if (r->text.bad)
         return fail_memory(r);
-    ar_marshal_remember(&r->in, &o, *id);
+    ar_marshal_remember(&r->in, &o, A_STRING, *id);
     return true;
 }
 
@@ -158,6 +235,8 @@ static bool next_line(struct reading *r, uint32_t *line)
 {
     struct ar_marshal_object o;
 
+    if (ar_marshal_next_count(&r->in, line))
+        return true;
     if (!next(r, &o))
         return false;
     if (o.kind != AR_MARSHAL_INTEGER)
@@ -220,23 +299,94 @@ static bool fail_key(struct reading *r, const struct ar_marshal_object *key)
                 key->offset);
 }
 
-static bool read_function(struct reading *r, const struct ar_marshal_object *key, uint32_t *id)
+/* A table by number that is as long as the number needs, new items zeroed. */
+static bool make_room(struct reading *r, void **items, size_t *cap, uint32_t number, size_t n_bytes)
+{
+    size_t before = *cap;
+
+    if (number < before)
+        return true;
+    if (ar_grow(items, cap, (size_t)number + 1, n_bytes) < 0)
+        return fail_memory(r);
+    memset((char *)*items + before * n_bytes, 0, (*cap - before) * n_bytes);
+    return true;
+}
+
+static bool guess_function(struct reading *r, const struct ar_function *f, uint32_t *id)
+{
+    for (size_t i = r->next_function; i < r->p->n_functions && i < r->next_function + GUESSES;
+         i++) {
+        const struct ar_function *guess = &r->p->functions[i];
+
+        if (guess->name == f->name && guess->file == f->file &&
+            guess->first_line == f->first_line && guess->kind == f->kind) {
+            *id = (uint32_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Keys are written out wherever they stand: the same one again is not looked for. */
+static bool find_function(struct reading *r, struct ar_function f, uint32_t *id)
+{
+    struct named seen = {.file = f.file, .first_line = f.first_line};
+    uint32_t name = f.name;
+
+    if (!make_room(r, (void **)&r->named, &r->cap_named, name, sizeof *r->named))
+        return false;
+
+    const struct named *last = &r->named[name];
+
+    if (last->function && last->file == f.file && last->first_line == f.first_line) {
+        *id = last->function;
+        return true;
+    }
+    if (!tell_kind(r, &f))
+        return false;
+    if (!guess_function(r, &f, id) && ar_profile_function(r->p, f, id) < 0)
+        return fail_memory(r);
+    r->next_function = *id + 1;
+    seen.function = *id;
+    r->named[name] = seen;
+    return true;
+}
+
+static bool read_key(struct reading *r, uint32_t *id)
 {
     struct ar_function f = {0};
 
+    return next_text(r, &f.file) && next_line(r, &f.first_line) && next_text(r, &f.name) &&
+           find_function(r, f, id);
+}
+
+static bool read_function(struct reading *r, const struct ar_marshal_object *key, uint32_t *id)
+{
     if (key->kind != AR_MARSHAL_TUPLE || key->n_items != 3)
         return fail_key(r, key);
-    *id = ar_marshal_recall(&r->in, key);
+    *id = ar_marshal_recall(&r->in, key, A_FUNCTION);
     if (*id == AR_NO_ID || !key->next) {
-        if (!next_text(r, &f.file) || !next_line(r, &f.first_line) || !next_text(r, &f.name) ||
-            !tell_kind(r, &f))
+        if (!read_key(r, id))
             return false;
-        if (ar_profile_function(r->p, f, id) < 0)
-            return fail_memory(r);
-        ar_marshal_remember(&r->in, key, *id);
+        ar_marshal_remember(&r->in, key, A_FUNCTION, *id);
     }
     ar_marshal_leave(&r->in, key);
     return true;
+}
+
+/* The next key of a dict. AR_NO_ID: there are no more. */
+static bool next_function(struct reading *r, uint32_t *id)
+{
+    struct ar_marshal_object key;
+
+    *id = ar_marshal_next_known(&r->in, A_FUNCTION);
+    if (*id != AR_NO_ID)
+        return true;
+    if (ar_marshal_next_tuple(&r->in, 3))
+        return read_key(r, id);
+    if (!next(r, &key))
+        return false;
+    return key.kind == AR_MARSHAL_END || read_function(r, &key, id);
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -251,15 +401,9 @@ static bool add_node(struct reading *r, uint32_t parent, uint32_t function, uint
 /* Most callers are the caller of others, too: a table is quicker than a search. */
 static bool add_function_node(struct reading *r, uint32_t function, uint32_t *id)
 {
-    size_t cap = r->cap_function_nodes;
-
-    if (function >= cap) {
-        if (ar_grow((void **)&r->function_nodes, &r->cap_function_nodes, (size_t)function + 1,
-                    sizeof *r->function_nodes) < 0)
-            return fail_memory(r);
-        memset(r->function_nodes + cap, 0,
-               (r->cap_function_nodes - cap) * sizeof *r->function_nodes);
-    }
+    if (!make_room(r, (void **)&r->function_nodes, &r->cap_function_nodes, function,
+                   sizeof *r->function_nodes))
+        return false;
     *id = r->function_nodes[function];
     if (*id == 0 && !add_node(r, 0, function, id))
         return false;
@@ -282,28 +426,53 @@ static bool add_figures(struct reading *r, uint32_t node, const struct figures *
            add_value(r, node, AR_METRIC_TIME, f->total_ns);
 }
 
-/* The two counts are the other way round than a function's. `profile` has only the first. */
+/* A tuple that is referred to is read once. */
+static bool read_four(struct reading *r, const struct ar_marshal_object *tuple, struct figures *f)
+{
+    uint32_t known = ar_marshal_recall(&r->in, tuple, A_PAIR);
+
+    if (known != AR_NO_ID && tuple->next) {
+        *f = r->figures[known];
+    } else if (!next_figures(r, false, f)) {
+        return false;
+    } else if (tuple->shared != AR_NO_ID && known == AR_NO_ID) {
+        if (ar_grow((void **)&r->figures, &r->cap_figures, r->n_figures + 1, sizeof *r->figures) <
+            0)
+            return fail_memory(r);
+        ar_marshal_remember(&r->in, tuple, A_PAIR, (uint32_t)r->n_figures);
+        r->figures[r->n_figures++] = *f;
+    }
+    ar_marshal_leave(&r->in, tuple);
+    return true;
+}
+
+/* `profile` has only the number of calls. */
 static bool read_pair(struct reading *r, uint32_t node)
 {
     struct ar_marshal_object o;
     struct figures f;
 
-    if (!charge(r, PAIR_BYTES) || !next(r, &o))
+    if (!charge(r, PAIR_BYTES))
+        return false;
+
+    uint32_t known = ar_marshal_next_known(&r->in, A_PAIR);
+
+    if (known != AR_NO_ID)
+        return add_figures(r, node, &r->figures[known]);
+    if (ar_marshal_next_tuple(&r->in, 4))
+        return next_figures(r, false, &f) && add_figures(r, node, &f);
+    if (!next(r, &o))
         return false;
     if (o.kind == AR_MARSHAL_INTEGER && o.integer >= 0)
         return add_value(r, node, AR_METRIC_CALLS, (uint64_t)o.integer);
     if (o.kind != AR_MARSHAL_TUPLE || o.n_items != 4)
         return fail_kind(r, &o, "a caller's four figures");
-    if (!next_count(r, &f.n_calls) || !next_count(r, &f.n_primitive) || !next_ns(r, &f.self_ns) ||
-        !next_ns(r, &f.total_ns))
-        return false;
-    ar_marshal_leave(&r->in, &o);
-    return add_figures(r, node, &f);
+    return read_four(r, &o, &f) && add_figures(r, node, &f);
 }
 
 static bool read_callers(struct reading *r, uint32_t function)
 {
-    struct ar_marshal_object dict, key;
+    struct ar_marshal_object dict;
     uint32_t caller, node;
 
     if (!next(r, &dict))
@@ -311,30 +480,31 @@ static bool read_callers(struct reading *r, uint32_t function)
     if (dict.kind != AR_MARSHAL_DICT)
         return fail_kind(r, &dict, "a dict of callers");
     for (;;) {
-        if (!next(r, &key))
+        if (!next_function(r, &caller))
             return false;
-        if (key.kind == AR_MARSHAL_END)
+        if (caller == AR_NO_ID)
             break;
-        if (!read_function(r, &key, &caller) || !add_function_node(r, caller, &node) ||
-            !add_node(r, node, function, &node) || !read_pair(r, node))
+        if (!add_function_node(r, caller, &node) || !add_node(r, node, function, &node) ||
+            !read_pair(r, node))
             return false;
     }
     ar_marshal_leave(&r->in, &dict);
     return true;
 }
 
-static bool read_entry(struct reading *r, const struct ar_marshal_object *key)
+static bool read_entry(struct reading *r, uint32_t function)
 {
-    struct ar_marshal_object o;
+    struct ar_marshal_object o = {0};
     struct figures f;
-    uint32_t function, node;
+    uint32_t node;
 
-    if (!read_function(r, key, &function) || !next(r, &o))
-        return false;
-    if (o.kind != AR_MARSHAL_TUPLE || o.n_items != 5)
-        return fail_kind(r, &o, "a function's five figures");
-    if (!next_count(r, &f.n_primitive) || !next_count(r, &f.n_calls) || !next_ns(r, &f.self_ns) ||
-        !next_ns(r, &f.total_ns) || !add_function_node(r, function, &node) ||
+    if (!ar_marshal_next_tuple(&r->in, 5)) {
+        if (!next(r, &o))
+            return false;
+        if (o.kind != AR_MARSHAL_TUPLE || o.n_items != 5)
+            return fail_kind(r, &o, "a function's five figures");
+    }
+    if (!next_figures(r, true, &f) || !add_function_node(r, function, &node) ||
         !add_figures(r, node, &f) || !read_callers(r, function))
         return false;
     r->total_ns += f.self_ns;
@@ -344,23 +514,37 @@ static bool read_entry(struct reading *r, const struct ar_marshal_object *key)
 
 static bool read_entries(struct reading *r)
 {
-    struct ar_marshal_object dict, key;
+    struct ar_marshal_object dict;
+    uint32_t function;
 
     if (!next(r, &dict))
         return false;
     if (dict.kind != AR_MARSHAL_DICT)
         return fail_kind(r, &dict, "a dict of functions");
     for (;;) {
-        if (!next(r, &key))
+        if (!next_function(r, &function))
             return false;
-        if (key.kind == AR_MARSHAL_END)
+        if (function == AR_NO_ID)
             return true;
-        if (!read_entry(r, &key))
+        if (!read_entry(r, function))
             return false;
     }
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
+
+/* For as much as files had so far, on average: those of ranks are much alike. */
+static bool make_room_for_values(struct reading *r)
+{
+    static const enum ar_metric_id metrics[] = {AR_METRIC_CALLS, AR_METRIC_PRIMITIVE,
+                                                AR_METRIC_SELF, AR_METRIC_TIME};
+
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics && r->p->n_locations; i++)
+        if (ar_profile_room(r->p, metrics[i],
+                            r->p->metrics[metrics[i]].n_values / r->p->n_locations) < 0)
+            return fail_memory(r);
+    return true;
+}
 
 /* A file says nothing about where it comes from; that it is complete is certain. */
 static bool begin(struct reading *r)
@@ -388,11 +572,13 @@ enum ar_status ar_pstats_add(struct ar_profile *p, const void *bytes, size_t n_b
         .p = p,
         .n_left = 16 * n_bytes + 4096,
     };
-    bool done = begin(&r) && read_entries(&r) && finish(&r);
+    bool done = make_room_for_values(&r) && begin(&r) && read_entries(&r) && finish(&r);
 
     ar_marshal_free(&r.in);
     ar_bytes_free(&r.text);
     free(r.function_nodes);
+    free(r.named);
+    free(r.figures);
     if (done)
         return AR_OK;
     if (r.status == AR_NOMEM)

@@ -17,6 +17,8 @@ static unsigned char *copy; /* of exactly that size, so that a sanitizer sees th
 
 #define BYTES(text) (text), sizeof(text) - 1
 
+enum { TAG = 3, OTHER_TAG };
+
 static void start(const char *bytes, size_t n_bytes)
 {
     ar_marshal_free(&reader);
@@ -110,13 +112,14 @@ static void test_references(void)
 
     start(BYTES("\xa9\x02\xda\x01xi\x05\0\0\0r\x01\0\0\0r\0\0\0\0i\x09\0\0\0"));
     tuple = next();
-    ar_marshal_remember(&reader, &tuple, 77);
+    ar_marshal_remember(&reader, &tuple, TAG, 77);
     tap_ok(is_text(next(), "x") && is_integer(next(), 5), "a tuple of two");
     ar_marshal_leave(&reader, &tuple);
     tap_ok(is_text(next(), "x"), "a text by its number");
     again = next();
     tap_ok(again.kind == AR_MARSHAL_TUPLE && again.n_items == 2, "a tuple by its number");
-    tap_ok(ar_marshal_recall(&reader, &again) == 77, "what was remembered of it");
+    tap_ok(ar_marshal_recall(&reader, &again, TAG) == 77, "what was remembered of it");
+    tap_ok(ar_marshal_recall(&reader, &again, OTHER_TAG) == AR_NO_ID, "and as what");
     tap_ok(is_text(next(), "x") && is_integer(next(), 5), "its items, again");
     ar_marshal_leave(&reader, &again);
     tap_ok(is_integer(next(), 9), "and on behind the reference");
@@ -135,8 +138,91 @@ static void test_references(void)
 
     struct ar_marshal_object plain = {.shared = AR_NO_ID};
 
-    ar_marshal_remember(&reader, &plain, 5);
-    tap_ok(ar_marshal_recall(&reader, &plain) == AR_NO_ID, "what is not shared is not remembered");
+    ar_marshal_remember(&reader, &plain, TAG, 5);
+    tap_ok(ar_marshal_recall(&reader, &plain, TAG) == AR_NO_ID,
+           "what is not shared is not remembered");
+}
+
+static void test_known(void)
+{
+    struct ar_marshal_object text;
+
+    start(BYTES("\xda\x01xr\0\0\0\0r\0\0\0\0r\x01\0\0\0r\0"));
+    tap_ok(ar_marshal_next_known(&reader, TAG) == AR_NO_ID, "no reference is not passed");
+    text = next();
+    tap_ok(ar_marshal_next_known(&reader, TAG) == AR_NO_ID, "nor is one to what is not remembered");
+    ar_marshal_remember(&reader, &text, TAG, 7);
+    tap_ok(ar_marshal_next_known(&reader, OTHER_TAG) == AR_NO_ID, "as that");
+    tap_ok(ar_marshal_next_known(&reader, TAG) == 7, "one that is remembered is passed");
+    tap_ok(is_text(next(), "x"), "and the next is read");
+    tap_ok(ar_marshal_next_known(&reader, TAG) == AR_NO_ID && !ar_marshal_next(&reader, &text),
+           "one to nothing is left to be refused");
+    start(BYTES("\xda\x01xr\0\0\0"));
+    text = next();
+    ar_marshal_remember(&reader, &text, TAG, 7);
+    tap_ok(ar_marshal_next_known(&reader, TAG) == AR_NO_ID, "nor is half of one passed");
+}
+
+static void test_tuples_and_counts(void)
+{
+    uint32_t count;
+
+    start(BYTES(")\x02i\x05\0\0\0i\xff\xff\xff\xff"));
+    tap_ok(!ar_marshal_next_tuple(&reader, 3), "a tuple of another size is not passed");
+    tap_ok(ar_marshal_next_tuple(&reader, 2), "a tuple of two is");
+    tap_ok(ar_marshal_next_count(&reader, &count) && count == 5, "a count");
+    tap_ok(!ar_marshal_next_count(&reader, &count) && is_integer(next(), -1),
+           "what is negative is no count");
+    start(BYTES("\xa9\x01\xe9\x07\0\0\0r\x01\0\0\0r\0\0\0\0"));
+    tap_ok(!ar_marshal_next_tuple(&reader, 1) && next().kind == AR_MARSHAL_TUPLE,
+           "one that may be referred to is not passed");
+    tap_ok(!ar_marshal_next_count(&reader, &count) && is_integer(next(), 7),
+           "nor is such an integer");
+    tap_ok(ar_marshal_next_count(&reader, &count) && count == 7, "a reference to it is a count");
+    tap_ok(!ar_marshal_next_count(&reader, &count), "a reference to something else is none");
+    start(BYTES(")"));
+    tap_ok(!ar_marshal_next_tuple(&reader, 1) && !ar_marshal_next_count(&reader, &count),
+           "where the bytes end there is neither");
+}
+
+#define TWO_INTEGERS "i\x05\0\0\0i\xfe\xff\xff\xff"
+#define TWO_REALS "g\0\0\0\0\0\0\xf8?g\0\0\0\0\0\0\xe0\xbf"
+
+static void test_figures(void)
+{
+    int64_t integers[2];
+    double reals[2];
+
+    start(BYTES(TWO_INTEGERS TWO_REALS "i\x09\0\0\0"));
+    tap_ok(ar_marshal_peek_figures(&reader, integers, reals) && integers[0] == 5 &&
+               integers[1] == -2 && reals[0] == 1.5 && reals[1] == -.5,
+           "four figures");
+    tap_ok(is_integer(next(), 5), "are not passed yet");
+    tap_ok(!ar_marshal_peek_figures(&reader, integers, reals), "three are not four");
+    start(BYTES(TWO_INTEGERS TWO_REALS "i\x09\0\0\0"));
+    ar_marshal_pass_figures(&reader);
+    tap_ok(is_integer(next(), 9), "they are passed");
+    start(TWO_INTEGERS TWO_REALS, sizeof TWO_INTEGERS TWO_REALS - 2);
+    tap_ok(!ar_marshal_peek_figures(&reader, integers, reals), "those that end too early are none");
+    start(BYTES(TWO_INTEGERS TWO_INTEGERS TWO_REALS));
+    tap_ok(!ar_marshal_peek_figures(&reader, integers, reals), "nor are four integers");
+}
+
+/* Within what was referred to nothing is passed unseen. */
+static void test_no_shortcut_back_there(void)
+{
+    int64_t integers[2];
+    double reals[2];
+
+    start(BYTES("\xa9\x04" TWO_INTEGERS TWO_REALS "r\0\0\0\0"));
+    next();
+    ar_marshal_pass_figures(&reader);
+
+    struct ar_marshal_object again = next();
+
+    tap_ok(again.next && !ar_marshal_peek_figures(&reader, integers, reals) &&
+               is_integer(next(), 5),
+           "a tuple that was referred to is read one by one");
 }
 
 /* Items of something that is read again have the numbers that they have. */
@@ -275,6 +361,10 @@ int main(void)
     test_numbers();
     test_containers();
     test_references();
+    test_known();
+    test_tuples_and_counts();
+    test_figures();
+    test_no_shortcut_back_there();
     test_reference_in_reference();
     test_refused();
     test_names();

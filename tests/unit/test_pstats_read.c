@@ -309,6 +309,63 @@ static void test_shared_callers(void)
     ar_bytes_free(&bytes);
 }
 
+/* What is written once, and read once, counts wherever it is referred to. */
+static void test_shared_figures(void)
+{
+    struct ar_bytes bytes = {0};
+
+    ar_bytes_put(&bytes, BYTES("{" KEY ")\5" INT("\1") INT("\1") ZERO ZERO "{" KEY "\xa9\4"));
+    ar_bytes_put(&bytes, BYTES(INT("\3") INT("\2") ZERO ZERO "0"));
+    ar_bytes_put(&bytes, BYTES(")\3z\1a" INT("\2") "z\1g)\5" INT("\1") INT("\1") ZERO ZERO));
+    ar_bytes_put(&bytes, BYTES("{" KEY "r\0\0\0\0"
+                               "0"
+                               "0"));
+    tap_ok(decode(&bytes) == AR_OK, "callers of two functions have one tuple of figures");
+    for (int i = 0; i < 2; i++) {
+        uint32_t node = sample_node_at(&profile, i ? "/f:0/g:0" : "/f:0/f:0");
+
+        tap_ok(sample_find(&profile, AR_METRIC_CALLS, node, 0) == 3 &&
+                   sample_find(&profile, AR_METRIC_PRIMITIVE, node, 0) == 2,
+               "which counts for %s", i ? "the other" : "one");
+    }
+    ar_profile_free(&profile);
+    ar_bytes_free(&bytes);
+}
+
+/* As two functions that are defined at two places, or in two files. */
+static void test_one_name(void)
+{
+    struct ar_bytes bytes = {0};
+    static const struct {
+        const char *file;
+        uint32_t line;
+    } places[] = {{"a.py", 1}, {"a.py", 2}, {"b.py", 2}, {"a.py", 1}};
+
+    ar_marshal_dict(&bytes);
+    for (size_t i = 0; i < 3; i++) {
+        put_key(&bytes, places[i].file, places[i].line, "f");
+        put_figures(&bytes, 5, i + 1, i + 1, 0, 0);
+        ar_marshal_dict(&bytes);
+        put_key(&bytes, places[i + 1].file, places[i + 1].line, "f");
+        put_figures(&bytes, 4, 10 + i, 10 + i, 0, 0);
+        ar_marshal_dict_end(&bytes);
+    }
+    ar_marshal_dict_end(&bytes);
+    tap_ok(decode(&bytes) == AR_OK && profile.n_functions == 4, "three functions of one name");
+    tap_ok(profile.n_nodes == 7, "and three pairs of them");
+    for (uint32_t node = 1; node < profile.n_nodes; node++) {
+        const struct ar_function *f = &profile.functions[profile.nodes[node].function];
+        bool is_pair = profile.nodes[node].parent != 0;
+        uint64_t which =
+            strcmp(ar_strtab_text(&profile.strings, f->file), "b.py") == 0 ? 3 : f->first_line;
+
+        tap_ok(sample_find(&profile, AR_METRIC_CALLS, node, 0) == (is_pair ? which + 9 : which),
+               "node %u has its own figures", node);
+    }
+    ar_profile_free(&profile);
+    ar_bytes_free(&bytes);
+}
+
 /* As the module `profile` has callers: how often, and no more. */
 static void test_counts_only(void)
 {
@@ -398,6 +455,8 @@ int main(void)
     test_deep();
     test_again_and_again();
     test_shared_callers();
+    test_shared_figures();
+    test_one_name();
     test_counts_only();
     test_empty();
     test_damaged();
