@@ -25,17 +25,7 @@ static const char usage[] =
     "\n"
     "DIR is a directory of jobs, of a single job, or of run files (default: those where\n"
     "allranks run puts live files, which are $ALLRANKS_LIVE_DIR and allranks-UID below\n"
-    "/dev/shm, $TMPDIR and /tmp, and the current directory).\n"
-    "\n"
-    "options:\n"
-    "      --remove          remove the dead jobs that are listed\n"
-    "      --other-hosts     ... those of other hosts too, whose processes cannot be seen\n"
-    "                        from here\n"
-    "      --older-than AGE  only what has not been written to for so long: 90s, 30m, 12h,\n"
-    "                        2d, 4w\n"
-    "      --json            the same, for programs\n"
-    "  -n, --dry-run         remove nothing, whatever else is said\n"
-    "  -h, --help            show this help\n";
+    "/dev/shm, $TMPDIR and /tmp, and the current directory).\n";
 
 /* Run files that may have been made of a job are looked into, but not without end. */
 #define MOST_CANDIDATES 16
@@ -366,13 +356,32 @@ static int parse(int argc, char **argv, struct request *request)
 {
     const char *older_than = NULL;
     const struct ar_option options[] = {
-        {.name = "remove", .kind = AR_OPTION_FLAG, .to = &request->removes},
-        {.name = "other-hosts", .kind = AR_OPTION_FLAG, .to = &request->other_hosts},
-        {.name = "older-than", .kind = AR_OPTION_TEXT, .to = &older_than},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &request->json},
-        {.name = "dry-run", .letter = 'n', .kind = AR_OPTION_FLAG, .to = &request->is_dry},
+        AR_HEADING("options"),
+        {.name = "remove",
+         .kind = AR_OPTION_FLAG,
+         .to = &request->removes,
+         .help = "remove the dead jobs that are listed"},
+        {.name = "other-hosts",
+         .kind = AR_OPTION_FLAG,
+         .to = &request->other_hosts,
+         .help = "... those of other hosts too, whose processes cannot be seen\n"
+                 "from here"},
+        {.name = "older-than",
+         .kind = AR_OPTION_TEXT,
+         .to = &older_than,
+         .value = "AGE",
+         .help = "only what has not been written to for so long: 90s, 30m, 12h,\n"
+                 "2d, 4w"},
+        AR_JSON_OPTION(&request->json, "the same"),
+        {.name = "dry-run",
+         .letter = 'n',
+         .kind = AR_OPTION_FLAG,
+         .to = &request->is_dry,
+         .help = "remove nothing, whatever else is said"},
+        AR_HELP_OPTION,
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
 
     if (status < 0 && older_than && !parse_age(older_than, &request->older_than_ns))
         return ar_complain("--older-than %s: not an age, such as 12h or 2d", older_than);

@@ -24,21 +24,8 @@ static const char usage[] =
     "Show what got slower or faster, by function or by call path: times and calls are means\n"
     "over ranks. With -- there are several runs a side, which tell noise best. A run is a\n"
     "run file, a live file or directory, or what cProfile has written ('cpu_*.prof', in\n"
-    "quotes, is one run). Functions that have moved are found by name and file name.\n"
-    "\n"
-    "options:\n"
-    "      --paths        by call path, not by function\n"
-    "      --inclusive    time with what is called (default: without, which is where it is)\n"
-    "      --fail-if 'WHAT > AMOUNT'   exit with status 1 if WHAT has grown by more; may be\n"
-    "                     given again. WHAT is total, mpi, a function (with what it calls),\n"
-    "                     'self of FUNCTION' or 'region NAME'. FUNCTION is a name, the end\n"
-    "                     of one, a pattern or FILE:LINE, where it begins. AMOUNT is in %\n"
-    "                     of the base, s, ms or us.\n"
-    "  -n, --rows N       rows (default: one screen; 0: all of them, also within noise)\n"
-    "      --csv          for spreadsheets\n"
-    "      --json         everything, for programs\n"
-    "  -h, --help         show this help\n"
-    "\n"
+    "quotes, is one run). Functions that have moved are found by name and file name.\n";
+static const char usage_end[] =
     "A change counts if it is more than noise: of several runs by Student's t (95 %), of one\n"
     "a side by how unlike the changes of its ranks are, and then 2 % at least; always 0.1 %\n"
     "of the run. What does not count makes no condition hold. Fewer than three runs per side,\n"
@@ -594,18 +581,35 @@ static int parse_conditions(struct command *c)
 static int parse(int argc, char **argv, struct command *c)
 {
     const struct ar_option options[] = {
-        {.name = "paths", .kind = AR_OPTION_FLAG, .to = &c->paths},
-        {.name = "inclusive", .kind = AR_OPTION_FLAG, .to = &c->inclusive},
-        {.name = "fail-if", .kind = AR_OPTION_LIST, .to = &c->fail_if},
-        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
-        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+        AR_HEADING("options"),
+        {.name = "paths",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->paths,
+         .help = "by call path, not by function"},
+        {.name = "inclusive",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->inclusive,
+         .help = "time with what is called (default: without, which is where it is)"},
+        {.name = "fail-if",
+         .kind = AR_OPTION_LIST,
+         .to = &c->fail_if,
+         .value = "'WHAT > AMOUNT'",
+         .help = "exit with status 1 if WHAT has grown by more; may be\n"
+                 "given again. WHAT is total, mpi, a function (with what it calls),\n"
+                 "'self of FUNCTION' or 'region NAME'. FUNCTION is a name, the end\n"
+                 "of one, a pattern or FILE:LINE, where it begins. AMOUNT is in %\n"
+                 "of the base, s, ms or us."},
+        AR_ROWS_OPTION(&c->n_rows, "rows (default: one screen; 0: all of them, also within noise)"),
+        AR_CSV_OPTION(&c->csv, "for spreadsheets"),
+        AR_JSON_OPTION(&c->json, "everything"),
+        AR_HELP_OPTION,
     };
     int separator = 1, n_now = 1, n_paths, status;
 
     while (separator < argc && strcmp(argv[separator], "--") != 0)
         separator++;
-    status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, usage_end);
     if (status >= 0)
         return status;
     n_paths = argc - optind;

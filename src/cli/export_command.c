@@ -11,23 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char usage_before_formats[] =
+static const char usage_start[] =
     "usage: allranks export [options] RUN -f FORMAT [-o FILE]\n"
     "\n"
     "Write a run in another tool's format. RUN may also be a file of cProfile, or a pattern\n"
     "for those of all ranks: 'cpu_*.prof'.\n"
     "\n"
     "formats:\n";
-static const char usage_after_formats[] =
-    "\n"
-    "options:\n"
-    "  -f, --format NAME  the format (default: by the ending of FILE)\n"
-    "      --rank N       this rank only\n"
-    "  -o, --output FILE  the file to write (default: RUN.pstats, or RUN.N.pstats for a\n"
-    "                     rank; - is standard output); needed where RUN is a pattern\n"
-    "  -q, --quiet        do not say what was written, and how many times are estimated\n"
-    "  -h, --help         show this help\n"
-    "\n" AR_SELECTION_USAGE;
 
 struct request {
     const char *run, *output;
@@ -69,15 +59,14 @@ static void put_format(struct ar_bytes *out, const struct ar_exporter *exporter)
     }
 }
 
-/* Empty where there is no memory. */
+/* What stands before the options. NULL: no memory. */
 static char *write_usage(void)
 {
     struct ar_bytes out = {0};
 
-    put(&out, usage_before_formats);
+    put(&out, usage_start);
     for (const struct ar_exporter *e = ar_exporters; e->name; e++)
         put_format(&out, e);
-    put(&out, usage_after_formats);
     ar_bytes_u8(&out, '\0');
     return out.bad ? NULL : (char *)out.data;
 }
@@ -138,15 +127,32 @@ static int parse(int argc, char **argv, struct request *request)
 {
     const char *rank = NULL, *format = NULL;
     const struct ar_option options[] = {
-        {.name = "format", .letter = 'f', .kind = AR_OPTION_TEXT, .to = &format},
-        {.name = "rank", .kind = AR_OPTION_TEXT, .to = &rank},
-        {.name = "output", .letter = 'o', .kind = AR_OPTION_TEXT, .to = &request->output},
-        {.name = "quiet", .letter = 'q', .kind = AR_OPTION_FLAG, .to = &request->quiet},
+        AR_HEADING("options"),
+        {.name = "format",
+         .letter = 'f',
+         .kind = AR_OPTION_TEXT,
+         .to = &format,
+         .value = "NAME",
+         .help = "the format (default: by the ending of FILE)"},
+        {.name = "rank",
+         .kind = AR_OPTION_TEXT,
+         .to = &rank,
+         .value = "N",
+         .help = "this rank only"},
+        AR_OUTPUT_OPTION(&request->output,
+                         "the file to write (default: RUN.pstats, or RUN.N.pstats for a\n"
+                         "rank; - is standard output); needed where RUN is a pattern"),
+        {.name = "quiet",
+         .letter = 'q',
+         .kind = AR_OPTION_FLAG,
+         .to = &request->quiet,
+         .help = "do not say what was written, and how many times are estimated"},
+        AR_HELP_OPTION,
         AR_SELECTION_OPTIONS(&request->selection),
     };
     char *usage = write_usage(), example[300];
-    int status =
-        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage ? usage : "");
+    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options,
+                                  usage ? usage : "", NULL);
 
     free(usage);
     if (status >= 0)

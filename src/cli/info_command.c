@@ -17,13 +17,7 @@ static const char usage[] =
     "\n"
     "Show what a run file, a live file, a directory of live files, or files of cProfile\n"
     "('cpu_*.prof') hold: how it was made, by which processes, and what could not be\n"
-    "recorded.\n"
-    "\n"
-    "options:\n"
-    "      --json         the same, for programs\n"
-    "      --check        only whether every file holds together, also while it is being\n"
-    "                     written: one line, and status 2 if one does not\n"
-    "  -h, --help         show this help\n";
+    "recorded.\n";
 
 static const char *const loss_texts[AR_N_LOSSES] = {
     [AR_LOST_NODES] = "calls without room of their own (their time is their caller's)",
@@ -338,10 +332,17 @@ int ar_command_info(int argc, char **argv)
     struct ar_totals t;
     struct ar_error err;
     const struct ar_option options[] = {
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &json},
-        {.name = "check", .kind = AR_OPTION_FLAG, .to = &only_check},
+        AR_HEADING("options"),
+        AR_JSON_OPTION(&json, "the same"),
+        {.name = "check",
+         .kind = AR_OPTION_FLAG,
+         .to = &only_check,
+         .help = "only whether every file holds together, also while it is being\n"
+                 "written: one line, and status 2 if one does not"},
+        AR_HELP_OPTION,
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
 
     if (status >= 0)
         return status;

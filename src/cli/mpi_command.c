@@ -24,20 +24,8 @@ static const char usage[] =
     "Show what MPI costs, and where. A line of the program is a method of mpi4py with all\n"
     "that it does (pickling, waiting, transferring and unpickling apart), or an MPI call.\n"
     "With FILE:LINE or the name of a function, of MPI, mpi4py or the program, only what is\n"
-    "called there: allranks mpi heat.allranks halo.py:51\n"
-    "\n"
-    "options:\n"
-    "      --by WHAT      rows are: path (default), function, class, communicator, peer, size\n"
-    "      --matrix[=OF]  who sends how much to whom: bytes (default), messages or time; of\n"
-    "                     point-to-point and one-sided calls\n"
-    "      --requests     where requests were posted and completed; how long one was in\n"
-    "                     flight, and how much of that in the completing call, on average\n"
-    "      --sort WHAT    time (default), calls, bytes, size, spread or name\n"
-    "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
-    "      --csv          the table for spreadsheets, all rows\n"
-    "      --json         everything, for programs\n"
-    "  -h, --help         show this help\n"
-    "\n" AR_SELECTION_USAGE "\n"
+    "called there: allranks mpi heat.allranks halo.py:51\n";
+static const char usage_end[] =
     "Times are means over ranks, % is of their time; out and in are bytes of all ranks, size\n"
     "is that of a message. Sizes by decimal units: 1k is 1000 bytes.\n";
 
@@ -748,16 +736,39 @@ static int parse(int argc, char **argv, struct command *c)
     static const char *const matrices[] = {"bytes", "messages", "time", NULL};
     static const char *const sorts[] = {"time", "calls", "bytes", "size", "spread", "name", NULL};
     const struct ar_option options[] = {
-        {.name = "by", .kind = AR_OPTION_CHOICE, .to = &c->by, .choices = bys},
-        {.name = "matrix", .kind = AR_OPTION_MAYBE, .to = &c->matrix, .choices = matrices},
-        {.name = "requests", .kind = AR_OPTION_FLAG, .to = &c->requests},
-        {.name = "sort", .kind = AR_OPTION_CHOICE, .to = &c->sort, .choices = sorts},
-        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
-        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+        AR_HEADING("options"),
+        {.name = "by",
+         .kind = AR_OPTION_CHOICE,
+         .to = &c->by,
+         .choices = bys,
+         .value = "WHAT",
+         .help = "rows are: path (default), function, class, communicator, peer, size"},
+        {.name = "matrix",
+         .kind = AR_OPTION_MAYBE,
+         .to = &c->matrix,
+         .choices = matrices,
+         .value = "OF",
+         .help = "who sends how much to whom: bytes (default), messages or time; of\n"
+                 "point-to-point and one-sided calls"},
+        {.name = "requests",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->requests,
+         .help = "where requests were posted and completed; how long one was in\n"
+                 "flight, and how much of that in the completing call, on average"},
+        {.name = "sort",
+         .kind = AR_OPTION_CHOICE,
+         .to = &c->sort,
+         .choices = sorts,
+         .value = "WHAT",
+         .help = "time (default), calls, bytes, size, spread or name"},
+        AR_ROWS_OPTION(&c->n_rows, AR_ROWS_HELP),
+        AR_CSV_OPTION(&c->csv, "the table for spreadsheets, all rows"),
+        AR_JSON_OPTION(&c->json, "everything"),
+        AR_HELP_OPTION,
         AR_SELECTION_OPTIONS(&c->selection),
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, usage_end);
 
     if (status >= 0)
         return status;

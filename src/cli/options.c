@@ -73,20 +73,23 @@ static int set(const struct ar_option *o)
         return set_count(o);
     case AR_OPTION_CHOICE:
     case AR_OPTION_MAYBE:
+        return set_choice(o);
+    case AR_OPTION_HELP:
+    case AR_OPTION_HEADING:
         break;
     }
-    return set_choice(o);
+    return -1;
 }
 
 /* As getopt wants it: words, and letters. */
 static void describe(const struct ar_option *options, size_t n, struct option *words, char *letters)
 {
-    strcpy(letters, ":h");
+    strcpy(letters, ":");
     for (size_t i = 0; i < n; i++) {
         const struct ar_option *o = &options[i];
-        int takes = o->kind == AR_OPTION_FLAG    ? no_argument
-                    : o->kind == AR_OPTION_MAYBE ? optional_argument
-                                                 : required_argument;
+        int takes = o->kind == AR_OPTION_FLAG || o->kind == AR_OPTION_HELP ? no_argument
+                    : o->kind == AR_OPTION_MAYBE                           ? optional_argument
+                                                                           : required_argument;
 
         if (o->name)
             *words++ = (struct option){o->name, takes, NULL, FIRST_CODE + (int)i};
@@ -95,8 +98,7 @@ static void describe(const struct ar_option *options, size_t n, struct option *w
             strcat(letters, takes == required_argument ? ":" : "");
         }
     }
-    words[0] = (struct option){"help", no_argument, NULL, 'h'};
-    words[1] = (struct option){NULL, 0, NULL, 0};
+    words[0] = (struct option){NULL, 0, NULL, 0};
 }
 
 static const struct ar_option *option_of(const struct ar_option *options, size_t n, int c)
@@ -107,11 +109,85 @@ static const struct ar_option *option_of(const struct ar_option *options, size_t
     return NULL;
 }
 
-int ar_options_parse(int argc, char **argv, const struct ar_option *options, size_t n,
-                     const char *usage)
+/* ---- help ------------------------------------------------------------------------------------ */
+
+#define HELP_COLUMN 21  /* of what an option does, at least */
+#define MOST_COLUMNS 22 /* of an option that has the first line of that beside it */
+
+/* "  -n, --rows N", "      --matrix[=OF]", "  -d SECONDS" */
+static size_t put_entry(const struct ar_option *o, char *text, size_t n_text)
 {
-    struct option words[MOST_OPTIONS + 2];
-    char letters[2 * MOST_OPTIONS + 3];
+    char letter[5] = "    ", name[64] = "", value[64] = "";
+
+    if (o->letter)
+        snprintf(letter, sizeof letter, "-%c%s", o->letter, o->name ? ", " : "");
+    if (o->name)
+        snprintf(name, sizeof name, "--%s", o->name);
+    if (o->value)
+        snprintf(value, sizeof value, o->kind == AR_OPTION_MAYBE ? "[=%s]" : " %s", o->value);
+    return (size_t)snprintf(text, n_text, "  %s%s%s", letter, name, value);
+}
+
+static size_t find_column(const struct ar_option *options, size_t n)
+{
+    size_t column = HELP_COLUMN;
+    char entry[160];
+
+    for (size_t i = 0; i < n; i++) {
+        size_t n_columns =
+            options[i].kind == AR_OPTION_HEADING ? 0 : put_entry(&options[i], entry, sizeof entry);
+
+        if (n_columns <= MOST_COLUMNS && n_columns + 2 > column)
+            column = n_columns + 2;
+    }
+    return column;
+}
+
+static void print_option(const struct ar_option *o, size_t column)
+{
+    char entry[160], line[256];
+
+    if (put_entry(o, entry, sizeof entry) > MOST_COLUMNS) {
+        snprintf(line, sizeof line, "%s\n", entry);
+        ar_print_own(stdout, line);
+        *entry = '\0';
+    }
+    for (const char *at = o->help; at; *entry = '\0') {
+        const char *end = strchrnul(at, '\n');
+
+        snprintf(line, sizeof line, "%-*s%.*s\n", (int)column, entry, (int)(end - at), at);
+        ar_print_own(stdout, line);
+        at = *end ? end + 1 : NULL;
+    }
+}
+
+static int print_help(const struct ar_option *options, size_t n, const char *usage, const char *end)
+{
+    size_t column = find_column(options, n);
+    char line[256];
+
+    ar_print_own(stdout, usage);
+    for (size_t i = 0; i < n; i++)
+        if (options[i].kind == AR_OPTION_HEADING) {
+            snprintf(line, sizeof line, "\n%s:\n", options[i].help);
+            ar_print_own(stdout, line);
+        } else {
+            print_option(&options[i], column);
+        }
+    if (end) {
+        ar_print_own(stdout, "\n");
+        ar_print_own(stdout, end);
+    }
+    return AR_EXIT_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+int ar_options_parse(int argc, char **argv, const struct ar_option *options, size_t n,
+                     const char *usage, const char *end)
+{
+    struct option words[MOST_OPTIONS + 1];
+    char letters[2 * MOST_OPTIONS + 2];
     int status = -1;
 
     if (n > MOST_OPTIONS)
@@ -120,14 +196,12 @@ int ar_options_parse(int argc, char **argv, const struct ar_option *options, siz
     for (int c; status < 0 && (c = getopt_long(argc, argv, letters, words, NULL)) != -1;) {
         const struct ar_option *o = option_of(options, n, c);
 
-        if (o) {
-            status = set(o);
-        } else if (c == 'h') {
-            ar_print_own(stdout, usage);
-            status = AR_EXIT_OK;
-        } else {
+        if (!o)
             status = ar_complain_option(c, argv);
-        }
+        else if (o->kind == AR_OPTION_HELP)
+            status = print_help(options, n, usage, end);
+        else
+            status = set(o);
     }
     return status;
 }

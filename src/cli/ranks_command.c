@@ -27,20 +27,8 @@ static const char usage[] =
     "Show how functions differ between ranks: least, most, mean and standard deviation of\n"
     "their time, and which rank has them. FUNCTION is any that was recorded, of Python, MPI,\n"
     "mpi4py, C, or a region: a name (Solver.step), the end of one (step), a pattern ('*step*'),\n"
-    "or FILE:LINE, where it begins or, of MPI, is called. Then each rank is shown, too.\n"
-    "\n"
-    "options:\n"
-    "      --self         time without what it calls (default); ranks of one function are\n"
-    "                     compared by its time with what it calls in C, unless this is given\n"
-    "      --inclusive    time with what it calls\n"
-    "      --sort WHAT    spread (most less least; default), sd, time, calls or name\n"
-    "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
-    "      --all          every rank, and every function\n"
-    "      --csv          for spreadsheets: with FUNCTION a row a rank\n"
-    "      --json         everything, for programs\n"
-    "  -h, --help         show this help\n"
-    "\n" AR_SELECTION_USAGE "\n"
-    "A rank that never was there counts as 0.\n";
+    "or FILE:LINE, where it begins or, of MPI, is called. Then each rank is shown, too.\n";
+static const char usage_end[] = "A rank that never was there counts as 0.\n";
 
 #define SCREEN_ROWS 24
 #define DEFAULT_ROWS SIZE_MAX
@@ -734,16 +722,34 @@ static int parse(int argc, char **argv, struct command *c)
 {
     static const char *const sorts[] = {"spread", "sd", "time", "calls", "name", NULL};
     const struct ar_option options[] = {
-        {.name = "self", .kind = AR_OPTION_FLAG, .to = &c->self},
-        {.name = "inclusive", .kind = AR_OPTION_FLAG, .to = &c->inclusive},
-        {.name = "sort", .kind = AR_OPTION_CHOICE, .to = &c->sort, .choices = sorts},
-        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
-        {.name = "all", .kind = AR_OPTION_FLAG, .to = &c->all},
-        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+        AR_HEADING("options"),
+        {.name = "self",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->self,
+         .help = "time without what it calls (default); ranks of one function are\n"
+                 "compared by its time with what it calls in C, unless this is given"},
+        {.name = "inclusive",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->inclusive,
+         .help = "time with what it calls"},
+        {.name = "sort",
+         .kind = AR_OPTION_CHOICE,
+         .to = &c->sort,
+         .choices = sorts,
+         .value = "WHAT",
+         .help = "spread (most less least; default), sd, time, calls or name"},
+        AR_ROWS_OPTION(&c->n_rows, AR_ROWS_HELP),
+        {.name = "all",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->all,
+         .help = "every rank, and every function"},
+        AR_CSV_OPTION(&c->csv, "for spreadsheets: with FUNCTION a row a rank"),
+        AR_JSON_OPTION(&c->json, "everything"),
+        AR_HELP_OPTION,
         AR_SELECTION_OPTIONS(&c->selection),
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, usage_end);
 
     if (status >= 0)
         return status;

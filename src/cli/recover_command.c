@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/load.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/screen.h"
 
 #include <getopt.h>
@@ -13,16 +14,8 @@ static const char usage[] =
     "Make a run file of whatever is left of a job: live files of processes that finished,\n"
     "were killed or still run, in directories of jobs or single ones. What a process was\n"
     "in is taken to have lasted until its last event. Of a damaged file the part that can\n"
-    "be read is taken. What is missing is said on standard error.\n"
-    "\n"
-    "options:\n"
-    "  -o, --output FILE  the run file to write (default: named after the program, in the\n"
-    "                     current directory); an existing one is not overwritten, FILE-2\n"
-    "                     is written instead\n"
-    "      --remove       then remove the live files that are wholly in it, but for those\n"
-    "                     of processes that still run\n"
-    "  -h, --help         show this help\n"
-    "\n"
+    "be read is taken. What is missing is said on standard error.\n";
+static const char usage_end[] =
     "exit status: 0, 1 if a rank or a part of a file is missing, 2 if nothing was recovered\n";
 
 /* A file that says more is damaged. */
@@ -299,23 +292,24 @@ static int recover(struct ar_profile *p, const struct ar_finds *finds,
 
 static int parse(int argc, char **argv, struct request *request)
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"remove", no_argument, NULL, 'r'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    const struct ar_option options[] = {
+        AR_HEADING("options"),
+        AR_OUTPUT_OPTION(&request->output,
+                         "the run file to write (default: named after the program, in the\n"
+                         "current directory); an existing one is not overwritten, FILE-2\n"
+                         "is written instead"),
+        {.name = "remove",
+         .kind = AR_OPTION_FLAG,
+         .to = &request->removes,
+         .help = "then remove the live files that are wholly in it, but for those\n"
+                 "of processes that still run"},
+        AR_HELP_OPTION,
+    };
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, usage_end);
 
-    for (int c; (c = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;) {
-        if (c == 'o') {
-            request->output = optarg;
-        } else if (c == 'r') {
-            request->removes = true;
-        } else if (c == 'h') {
-            ar_print_own(stdout, usage);
-            return AR_EXIT_OK;
-        } else {
-            return ar_complain_option(c, argv);
-        }
-    }
+    if (status >= 0)
+        return status;
     if (optind == argc)
         return ar_complain(
             "what? (usage: allranks recover DIR; allranks clean lists what there is)");

@@ -23,31 +23,7 @@ static const char usage[] =
     "\n"
     "RUN is a run file, a live file, or a file that cProfile has written, whatever its\n"
     "name; 'cpu_*.prof', in quotes, is a run of one rank a file. Files of cProfile have no\n"
-    "call paths: their functions are shown instead of the tree.\n"
-    "\n"
-    "what to show:\n"
-    "      --tree WAY     top-down (default), or bottom-up: functions by self time, and\n"
-    "                     below each who called it\n"
-    "      --functions    functions in a list, with all of their callers\n"
-    "      --callers F    who calls function F, and with which share of its time\n"
-    "      --callees F    what function F calls, and does itself\n"
-    "                     F is a name (Solver.step), the end of one, a pattern or FILE:LINE\n"
-    "      --per-rank-text NAME\n"
-    "                     write a text file for each rank, NAME with {rank} in it, as\n"
-    "                     pstats.Stats(...).sort_stats('cumulative').print_stats() has it:\n"
-    "                     --per-rank-text 'cpu_{rank}.txt'; --sort self or calls instead\n"
-    "\n"
-    "how much of it:\n"
-    "      --sort WHAT    total (default for trees), self (default for lists), calls, max,\n"
-    "                     imbalance (max-mean), both of what min-max shows, or name\n"
-    "      --depth N      levels of the tree (0: all of them; default: all, from the bottom\n"
-    "                     up 2 if it is to be one screen)\n"
-    "  -n, --rows N       rows (default: one screen; 0: all of them)\n"
-    "      --min PERCENT  leave out calls with less of the run's time (default: 1)\n"
-    "      --csv          what is shown, for spreadsheets; all rows unless --rows says else\n"
-    "      --json         everything, for programs\n"
-    "  -h, --help         show this help\n"
-    "\n" AR_SELECTION_USAGE;
+    "call paths: their functions are shown instead of the tree.\n";
 
 #define DEFAULT_ROWS 10
 
@@ -69,20 +45,63 @@ static int parse(int argc, char **argv, struct ar_report *r)
     static const char *const sorts[] = {"total", "self", "calls", "max", "imbalance", "name", NULL};
     const char *min = NULL;
     const struct ar_option options[] = {
-        {.name = "tree", .kind = AR_OPTION_CHOICE, .to = &r->tree, .choices = trees},
-        {.name = "functions", .kind = AR_OPTION_FLAG, .to = &r->functions},
-        {.name = "callers", .kind = AR_OPTION_TEXT, .to = &r->callers},
-        {.name = "callees", .kind = AR_OPTION_TEXT, .to = &r->callees},
-        {.name = "per-rank-text", .kind = AR_OPTION_TEXT, .to = &r->text},
-        {.name = "sort", .kind = AR_OPTION_CHOICE, .to = &r->sort, .choices = sorts},
-        {.name = "depth", .kind = AR_OPTION_COUNT, .to = &r->n_levels},
-        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &r->n_rows},
-        {.name = "min", .kind = AR_OPTION_TEXT, .to = &min},
-        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &r->csv},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &r->json},
+        AR_HEADING("what to show"),
+        {.name = "tree",
+         .kind = AR_OPTION_CHOICE,
+         .to = &r->tree,
+         .choices = trees,
+         .value = "WAY",
+         .help = "top-down (default), or bottom-up: functions by self time, and\n"
+                 "below each who called it"},
+        {.name = "functions",
+         .kind = AR_OPTION_FLAG,
+         .to = &r->functions,
+         .help = "functions in a list, with all of their callers"},
+        {.name = "callers",
+         .kind = AR_OPTION_TEXT,
+         .to = &r->callers,
+         .value = "F",
+         .help = "who calls function F, and with which share of its time"},
+        {.name = "callees",
+         .kind = AR_OPTION_TEXT,
+         .to = &r->callees,
+         .value = "F",
+         .help = "what function F calls, and does itself\n"
+                 "F is a name (Solver.step), the end of one, a pattern or FILE:LINE"},
+        {.name = "per-rank-text",
+         .kind = AR_OPTION_TEXT,
+         .to = &r->text,
+         .value = "NAME",
+         .help = "write a text file for each rank, NAME with {rank} in it, as\n"
+                 "pstats.Stats(...).sort_stats('cumulative').print_stats() has it:\n"
+                 "--per-rank-text 'cpu_{rank}.txt'; --sort self or calls instead"},
+        AR_HEADING("how much of it"),
+        {.name = "sort",
+         .kind = AR_OPTION_CHOICE,
+         .to = &r->sort,
+         .choices = sorts,
+         .value = "WHAT",
+         .help = "total (default for trees), self (default for lists), calls, max,\n"
+                 "imbalance (max-mean), both of what min-max shows, or name"},
+        {.name = "depth",
+         .kind = AR_OPTION_COUNT,
+         .to = &r->n_levels,
+         .value = "N",
+         .help = "levels of the tree (0: all of them; default: all, from the bottom\n"
+                 "up 2 if it is to be one screen)"},
+        AR_ROWS_OPTION(&r->n_rows, AR_ROWS_HELP),
+        {.name = "min",
+         .kind = AR_OPTION_TEXT,
+         .to = &min,
+         .value = "PERCENT",
+         .help = "leave out calls with less of the run's time (default: 1)"},
+        AR_CSV_OPTION(&r->csv, "what is shown, for spreadsheets; all rows unless --rows says else"),
+        AR_JSON_OPTION(&r->json, "everything"),
+        AR_HELP_OPTION,
         AR_SELECTION_OPTIONS(&r->selection),
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
 
     if (status < 0)
         status = parse_share(min, &r->min_share);

@@ -28,17 +28,8 @@ static const char usage[] =
     "less all ranks computed in the smallest run; global is parallel times that.\n"
     "\n"
     "Then functions, worst first: what one costs in the largest run beyond what it should,\n"
-    "by its self time on the rank that has most of it, and whether it scales.\n"
-    "\n"
-    "options:\n"
-    "      --weak         the problem grows with the ranks (default: it stays the same)\n"
-    "  -n, --rows N       functions (default: one screen; 0: all of them)\n"
-    "      --functions    with --csv: a row for each function and run, not for each run\n"
-    "      --csv          for spreadsheets\n"
-    "      --json         everything, for programs\n"
-    "  -h, --help         show this help\n"
-    "\n"
-    "Of several runs on as many ranks the fastest counts.\n";
+    "by its self time on the rank that has most of it, and whether it scales.\n";
+static const char usage_end[] = "Of several runs on as many ranks the fastest counts.\n";
 
 #define SCREEN_ROWS 24
 #define DEFAULT_ROWS SIZE_MAX
@@ -434,13 +425,22 @@ static int build_and_show(struct command *c)
 static int parse(int argc, char **argv, struct command *c)
 {
     const struct ar_option options[] = {
-        {.name = "weak", .kind = AR_OPTION_FLAG, .to = &c->weak},
-        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c->n_rows},
-        {.name = "functions", .kind = AR_OPTION_FLAG, .to = &c->functions},
-        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c->csv},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c->json},
+        AR_HEADING("options"),
+        {.name = "weak",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->weak,
+         .help = "the problem grows with the ranks (default: it stays the same)"},
+        AR_ROWS_OPTION(&c->n_rows, "functions (default: one screen; 0: all of them)"),
+        {.name = "functions",
+         .kind = AR_OPTION_FLAG,
+         .to = &c->functions,
+         .help = "with --csv: a row for each function and run, not for each run"},
+        AR_CSV_OPTION(&c->csv, "for spreadsheets"),
+        AR_JSON_OPTION(&c->json, "everything"),
+        AR_HELP_OPTION,
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, usage_end);
 
     if (status >= 0)
         return status;

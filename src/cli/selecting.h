@@ -4,7 +4,6 @@
  * run that is left; see analysis/select.h.
  *
  *     const struct ar_option options[] = {…, AR_SELECTION_OPTIONS(&selection)};
- *     static const char usage[] = "… \n" AR_SELECTION_USAGE;
  *     struct ar_run *run;
  *     int status = ar_open_run(&run, &(struct ar_run_choice){.path = path, .selection = &selection});
  *     if (status >= 0)
@@ -14,28 +13,41 @@
  */
 #pragma once
 
+#include "cli/options.h"
 #include "export/json.h"
 #include "run/run.h"
 
-#define AR_SELECTION_OPTIONS(selection)                                                            \
-    {.name = "ranks", .kind = AR_OPTION_TEXT, .to = &(selection)->ranks},                          \
-        {.name = "thread", .kind = AR_OPTION_TEXT, .to = &(selection)->thread},                    \
-        {.name = "region", .kind = AR_OPTION_LIST, .to = &(selection)->regions},                   \
-        {.name = "include", .kind = AR_OPTION_LIST, .to = &(selection)->include},                  \
+#define AR_RANKS_OPTION(target, what)                                                              \
     {                                                                                              \
-        .name = "exclude", .kind = AR_OPTION_LIST, .to = &(selection)->exclude                     \
+        .name = "ranks", .kind = AR_OPTION_TEXT, .to = (target), .value = "LIST",                  \
+        .help = "only " what "these ranks: 0-3,8"                                                  \
     }
 
-#define AR_SELECTION_USAGE                                                                         \
-    "a part of the run, of which all figures then are:\n"                                          \
-    "      --ranks LIST   only these ranks: 0-3,8\n"                                               \
-    "      --thread T     only threads of that name, or number: 0 is the main thread\n"            \
-    "      --region NAME  only what is done in regions of that name\n"                             \
-    "      --include X    of functions of Python and C show only X; others are their callers'\n"   \
-    "      --exclude X    do not show functions X; their time is their callers'\n"                 \
-    "                     X is a name, a file (solver.py), FILE:LINE where it begins, or a\n"      \
-    "                     pattern ('*/numpy/*'). No time is lost, as with pprof's -show and\n"     \
-    "                     -hide; these and --region can be given several times\n"
+#define AR_SELECTION_OPTIONS(selection)                                                            \
+    AR_HEADING("a part of the run, of which all figures then are"),                                \
+        AR_RANKS_OPTION(&(selection)->ranks, ""),                                                  \
+        {.name = "thread",                                                                         \
+         .kind = AR_OPTION_TEXT,                                                                   \
+         .to = &(selection)->thread,                                                               \
+         .value = "T",                                                                             \
+         .help = "only threads of that name, or number: 0 is the main thread"},                    \
+        {.name = "region",                                                                         \
+         .kind = AR_OPTION_LIST,                                                                   \
+         .to = &(selection)->regions,                                                              \
+         .value = "NAME",                                                                          \
+         .help = "only what is done in regions of that name"},                                     \
+        {.name = "include",                                                                        \
+         .kind = AR_OPTION_LIST,                                                                   \
+         .to = &(selection)->include,                                                              \
+         .value = "X",                                                                             \
+         .help = "of functions of Python and C show only X; others are their callers'"},           \
+    {                                                                                              \
+        .name = "exclude", .kind = AR_OPTION_LIST, .to = &(selection)->exclude, .value = "X",      \
+        .help = "do not show functions X; their time is their callers'\n"                          \
+                "X is a name, a file (solver.py), FILE:LINE where it begins, or a\n"               \
+                "pattern ('*/numpy/*'). No time is lost, as with pprof's -show and\n"              \
+                "-hide; these and --region can be given several times"                             \
+    }
 
 /* Where there are any: what becomes of parts of a file that are of no known kind. */
 void ar_note_newer_parts(const struct ar_profile *p, const char *path, const char *what_then);

@@ -27,15 +27,7 @@ static const char usage[] =
     "the last look and since the start. Only files are read, so the job is not disturbed. DIR is\n"
     "its directory of live files; without one it is your only job that runs on this host.\n"
     "\n"
-    "keys: s sort, / filter, p one process, space freeze, arrows scroll, ? help, q quit\n"
-    "\n"
-    "options:\n"
-    "  -d SECONDS         how long between two looks (default: 2)\n"
-    "      --once         print one screen as plain text, of the time since the start; with -d\n"
-    "                     also of the time between two looks. The same if the output is no\n"
-    "                     terminal\n"
-    "      --json         the same, for programs\n"
-    "  -h, --help         show this help\n";
+    "keys: s sort, / filter, p one process, space freeze, arrows scroll, ? help, q quit\n";
 
 #define REST_FACTOR 4 /* a look that takes long is not repeated immediately */
 
@@ -310,11 +302,23 @@ static int parse(int argc, char **argv, struct top *t)
 {
     const char *interval = NULL;
     const struct ar_option options[] = {
-        {.name = "once", .kind = AR_OPTION_FLAG, .to = &t->once},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &t->json},
-        {.letter = 'd', .kind = AR_OPTION_TEXT, .to = &interval},
+        AR_HEADING("options"),
+        {.letter = 'd',
+         .kind = AR_OPTION_TEXT,
+         .to = &interval,
+         .value = "SECONDS",
+         .help = "how long between two looks (default: 2)"},
+        {.name = "once",
+         .kind = AR_OPTION_FLAG,
+         .to = &t->once,
+         .help = "print one screen as plain text, of the time since the start; with -d\n"
+                 "also of the time between two looks. The same if the output is no\n"
+                 "terminal"},
+        AR_JSON_OPTION(&t->json, "the same"),
+        AR_HELP_OPTION,
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
 
     if (status >= 0)
         return status;

@@ -28,16 +28,7 @@ static const char usage[] =
     "A rank waits in a call until the one that it needs has come: the last one in barriers\n"
     "and where all get from all, the root of a broadcast, a sender, a receiver. It is charged\n"
     "to what had to be done for that one to come, and not for the one who waited: its own\n"
-    "work, and where it had waited itself, that of those it had waited for.\n"
-    "\n"
-    "options:\n"
-    "      --ranks LIST   only waits of these ranks: 0-3,8\n"
-    "  -n, --rows N       waits on the first screen, or rows of each list of one (default:\n"
-    "                     one screen; 0: all of them)\n"
-    "      --csv          for spreadsheets: a row for each rank that waited, was late, or is\n"
-    "                     to blame\n"
-    "      --json         everything, for programs\n"
-    "  -h, --help         show this help\n";
+    "work, and where it had waited itself, that of those it had waited for.\n";
 
 #define SCREEN_LINES 24
 #define DEFAULT_ROWS SIZE_MAX
@@ -283,12 +274,18 @@ int ar_command_waits(int argc, char **argv)
 {
     struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
     const struct ar_option options[] = {
-        {.name = "ranks", .kind = AR_OPTION_TEXT, .to = &c.ranks},
-        {.name = "rows", .letter = 'n', .kind = AR_OPTION_COUNT, .to = &c.n_rows},
-        {.name = "csv", .kind = AR_OPTION_FLAG, .to = &c.csv},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &c.json},
+        AR_HEADING("options"),
+        AR_RANKS_OPTION(&c.ranks, "waits of "),
+        AR_ROWS_OPTION(&c.n_rows,
+                       "waits on the first screen, or rows of each list of one (default:\n"
+                       "one screen; 0: all of them)"),
+        AR_CSV_OPTION(&c.csv, "for spreadsheets: a row for each rank that waited, was late, or is\n"
+                              "to blame"),
+        AR_JSON_OPTION(&c.json, "everything"),
+        AR_HELP_OPTION,
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
 
     if (status >= 0)
         return status;

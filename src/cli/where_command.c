@@ -29,14 +29,7 @@ static const char usage[] =
     "file made of it. Without either it is your only job that runs on this host.\n"
     "\n"
     "A line is where a function made the call that is open in it. \"still\" is how long no call\n"
-    "has begun or ended there.\n"
-    "\n"
-    "options:\n"
-    "      --tree         all stacks as one tree, too (by default if there is room)\n"
-    "      --main         main threads only\n"
-    "      --rows N       rows of groups (default: one screen; 0: all of them)\n"
-    "      --json         everything, for programs\n"
-    "  -h, --help         show this help\n";
+    "has begun or ended there.\n";
 
 #define SCREEN_ROWS 24
 #define MOVING_NS 1000000000u /* whoever has moved within a second does not hang */
@@ -441,12 +434,22 @@ static int print_where(struct where *w)
 static int parse(int argc, char **argv, struct where *w)
 {
     const struct ar_option options[] = {
-        {.name = "tree", .kind = AR_OPTION_FLAG, .to = &w->wants_tree},
-        {.name = "main", .kind = AR_OPTION_FLAG, .to = &w->main_only},
-        {.name = "rows", .kind = AR_OPTION_COUNT, .to = &w->n_rows},
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &w->json},
+        AR_HEADING("options"),
+        {.name = "tree",
+         .kind = AR_OPTION_FLAG,
+         .to = &w->wants_tree,
+         .help = "all stacks as one tree, too (by default if there is room)"},
+        {.name = "main", .kind = AR_OPTION_FLAG, .to = &w->main_only, .help = "main threads only"},
+        {.name = "rows",
+         .kind = AR_OPTION_COUNT,
+         .to = &w->n_rows,
+         .value = "N",
+         .help = "rows of groups (default: one screen; 0: all of them)"},
+        AR_JSON_OPTION(&w->json, "everything"),
+        AR_HELP_OPTION,
     };
-    int status = ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage);
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
 
     if (status >= 0)
         return status;

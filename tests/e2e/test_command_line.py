@@ -184,6 +184,47 @@ def test_run_through_the_command_is_the_same(python: Sandbox):
     assert python.report("endings.allranks").calls("exit_3") == 1
 
 
+TABLES = ["report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "export", "merge", "recover", "clean"]
+ENTRY = re.compile(r"^ {2}(?:-(\w)(?:, )?| {4})(?:--([a-z-]+))?(\[=[A-Z]+\]| [A-Z]+\b| '.*')?", re.MULTILINE)
+
+
+def options_in(text: str) -> list[tuple[str, str]]:
+    """Words that the help shows as options, and how it calls their values."""
+    found = []
+    for letter, name, value in ENTRY.findall(text):
+        found += [(f"-{letter}", value)] * bool(letter) + [(f"--{name}", value)] * bool(name)
+    return found
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_every_option_that_the_help_shows_is_known(python: Sandbox, command: str):
+    text = python.answer(command, "--help").decode()
+    options = options_in(text)
+    assert ("-h", "") in options and ("--help", "") in options
+    assert len(set(options)) == len(options)
+    for word, value in options:
+        if word in ("-h", "--help"):
+            assert python.answer(command, word, "missing").decode() == text
+            continue
+        done = python.allranks(command, word, *(["1"] if value and "=" not in value else []), "missing")
+        assert done.code == 2 and "unknown option" not in done.err and "needs a value" not in done.err, done
+    done = python.allranks(command, "--colour", "missing")
+    assert (done.code, done.err) == (2, f"allranks: error: unknown option --colour (try: allranks {command} --help)\n")
+
+
+def test_options_of_several_commands_are_the_same(python: Sandbox):
+    texts: dict[str, set[str]] = {}
+    for command in TABLES:
+        for line in python.answer(command, "--help").decode().splitlines():
+            match = re.match(r"  (?:-\w, |    )--(json|ranks|thread|region|include|exclude|help)\b.*?  +(.*)", line)
+            if match:
+                texts.setdefault(match[1], set()).add(match[2])
+    assert texts.pop("json") == {"everything, for programs", "the same, for programs"}
+    assert texts.pop("ranks") == {"only these ranks: 0-3,8", "only waits of these ranks: 0-3,8"}
+    assert {name: len(found) for name, found in texts.items()} == dict.fromkeys(texts, 1)
+    assert len(texts) == 5
+
+
 def test_the_report_is_plain_text_unless_on_a_terminal(python: Sandbox, run_file: bytes):
     assert b"\x1b" not in python.answer("report", "run.allranks")
 
