@@ -17,6 +17,7 @@
  */
 #include "base/bytes.h"
 #include "base/idmap.h"
+#include "format/live_profile.h"
 #include "format/livefile.h"
 #include "format/profile.h"
 #include "format/runfile.h"

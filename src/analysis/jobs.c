@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "format/live_names.h"
+#include "format/livefile.h"
 
 #include <dirent.h>
 #include <stdio.h>

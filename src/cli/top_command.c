@@ -4,6 +4,7 @@
  * has happened since the last look.
  */
 #include "analysis/look.h"
+#include "base/clock.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/options.h"

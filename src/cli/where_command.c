@@ -14,6 +14,7 @@
 #include "cli/where_json.h"
 #include "cli/who.h"
 #include "format/import_system.h"
+#include "format/livefile.h"
 
 #include <getopt.h>
 #include <stdlib.h>

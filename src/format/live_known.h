@@ -8,7 +8,7 @@
  * what reading a file costs. The first file is not kept: a process that reads its own at the end has
  * no use for it, and little memory to spare.
  *
- * Life cycle: a profile has one from its second live file on, and frees it. Threads: one owner.
+ * Life cycle: a profile has one from its second live file on, as its memory, and frees it. Threads: one owner.
  */
 #pragma once
 

@@ -8,10 +8,11 @@
  * as lost: in a running process that is the node being made at this instant, in a damaged file it
  * is the damage.
  */
+#include "format/live_profile.h"
 #include "format/linetable.h"
 #include "format/live_estimates.h"
+#include "format/live_known.h"
 #include "format/live_values.h"
-#include "format/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ struct source_comm {
 
 struct reading {
     struct ar_profile *p;
+    struct ar_known *known; /* of files before; NULL: there was none */
     const struct ar_live *live;
     struct source_function *functions; /* from 1 */
     size_t n_functions, cap_functions;
@@ -116,7 +118,7 @@ static enum ar_status note_comm(struct reading *r, const struct ar_record *recor
 /* To what other files had, in one step. */
 static enum ar_status grow_functions(struct reading *r)
 {
-    size_t n_known = r->p->known ? r->p->known->n : 0;
+    size_t n_known = r->known ? r->known->n : 0;
     size_t n_wanted = r->n_functions > n_known ? r->n_functions : n_known;
 
     return ar_grow((void **)&r->functions, &r->cap_functions, n_wanted + 2, sizeof *r->functions);
@@ -166,8 +168,8 @@ static enum ar_status read_records(struct reading *r)
 /* Of a file that is the first, or the only one, nothing is kept. */
 static struct ar_known_function *know(struct reading *r, struct source_function *source)
 {
-    if (r->p->known)
-        return ar_known_find(r->p->known, source->record);
+    if (r->known)
+        return ar_known_find(r->known, source->record);
     if (!r->own)
         r->own = calloc(r->n_functions + 1, sizeof *r->own);
     if (!r->own)
@@ -498,7 +500,7 @@ static bool guess_node(struct reading *r, const struct ar_profile_node *made,
 
     for (uint32_t i = p->next_node; i < p->n_nodes && i < p->next_node + AR_KNOWN_GUESSES; i++)
         if (p->nodes[i].parent == made->parent && p->nodes[i].function == made->function &&
-            ar_known_made_by(p->known, i, call)) {
+            ar_known_made_by(r->known, i, call)) {
             *id = i;
             p->next_node = i + 1;
             return true;
@@ -509,13 +511,13 @@ static bool guess_node(struct reading *r, const struct ar_profile_node *made,
 static enum ar_status find_node(struct reading *r, struct ar_profile_node *made,
                                 struct ar_known_call call, uint32_t *id)
 {
-    if (r->p->known && guess_node(r, made, call, id))
+    if (r->known && guess_node(r, made, call, id))
         return AR_OK;
     if (call_line(call, &made->line) < 0 || ar_profile_node(r->p, *made, id) < 0)
         return AR_NOMEM;
-    if (!r->p->known)
+    if (!r->known)
         return AR_OK;
-    return ar_known_note_call(r->p->known, *id, call);
+    return ar_known_note_call(r->known, *id, call);
 }
 
 /* A function that the program made a region has a node of that region around it. */
@@ -956,17 +958,32 @@ static enum ar_status make_room(struct reading *r)
     return ar_profile_node_room(p, n);
 }
 
-static enum ar_status prepare(struct reading *r)
+static void free_known(void *known)
+{
+    ar_known_delete(known);
+}
+
+/* The first file is not kept: see live_known.h. */
+static enum ar_status find_known(struct reading *r)
 {
     struct ar_profile *p = r->p;
+
+    if (p->n_processes && !p->memory) {
+        p->memory = calloc(1, sizeof *r->known);
+        p->free_memory = free_known;
+    }
+    r->known = p->memory;
+    return p->n_processes && !r->known ? AR_NOMEM : AR_OK;
+}
+
+static enum ar_status prepare(struct reading *r)
+{
     size_t n_refs = r->live->n_bytes / AR_LIVE_REF_BYTES;
 
     /* Every thread has a slot: a larger number than there is room for is damage. */
     if (r->n_threads > r->live->n_bytes / sizeof(struct ar_live_thread))
         return AR_BAD;
-    if (!p->known && p->n_processes)
-        p->known = calloc(1, sizeof *p->known);
-    if (!p->known && p->n_processes)
+    if (find_known(r) < 0)
         return AR_NOMEM;
     r->nodes = calloc(n_refs + 1, sizeof *r->nodes);
     r->locations = malloc((r->n_threads + 1) * sizeof *r->locations);

@@ -308,7 +308,8 @@ void ar_profile_free(struct ar_profile *p)
     ar_idmap_free(&p->function_ids);
     ar_idmap_free(&p->comm_ids);
     ar_idmap_free(&p->process_ids);
-    ar_known_delete(p->known);
+    if (p->memory)
+        p->free_memory(p->memory);
     free(p->node_slots);
     *p = (struct ar_profile){0};
 }

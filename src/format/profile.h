@@ -38,7 +38,7 @@
 
 #include "base/bytes.h"
 #include "base/strtab.h"
-#include "format/live_known.h"
+#include "format/kinds.h"
 #include "format/metric.h"
 #include "format/other_streams.h"
 #include "format/packed.h"
@@ -250,10 +250,12 @@ struct ar_profile {
     size_t n_indexed;          /* processes, the first so many of which `process_ids` has */
     size_t n_unknown_sections; /* of its file, which nothing can be done with */
     size_t n_to_come;          /* files, this one included, as far as that is known */
-    struct ar_known *known;    /* functions of live files; NULL: there was one of these at most */
-    uint32_t next_node;        /* the one after that which was found last */
-    uint32_t *node_slots;      /* ids of nodes plus one, see node_slot, at most half full */
-    size_t n_node_slots;       /* 0 or a power of two */
+    /* What code that adds files remembers from one to the next; freed with the profile. */
+    void *memory;
+    void (*free_memory)(void *memory);
+    uint32_t next_node;   /* the one after that which was found last */
+    uint32_t *node_slots; /* ids of nodes plus one, see node_slot, at most half full */
+    size_t n_node_slots;  /* 0 or a power of two */
 };
 
 /* As JSON and data frames have them: "python", "mpi" …; "finished", "running" … */
@@ -340,12 +342,6 @@ AR_MUST_CHECK enum ar_status ar_profile_find_inherited(const struct ar_profile *
  */
 AR_MUST_CHECK enum ar_status ar_profile_sort(struct ar_profile *p);
 
-/*
- * Adds one process from its live file. Calls still open are closed at `now_ticks`, or, if that is
- * 0, at the newest stamp in the file.
- */
-AR_MUST_CHECK enum ar_status ar_profile_add_live(struct ar_profile *p, const struct ar_live *live,
-                                                 uint64_t now_ticks, struct ar_error *err);
 /* Adds all of another profile, but for processes that `p` has; the others come after those of `p`. */
 AR_MUST_CHECK enum ar_status ar_profile_merge(struct ar_profile *p, const struct ar_profile *other);
 

@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "format/live_names.h"
+#include "format/live_profile.h"
 #include "format/livefile.h"
 #include "format/note.h"
 #include "format/runfile.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/mpi_events.h"
 
+#include "format/live_profile.h"
 #include "format/profile.h"
 #include "runtime/clock_offsets.h"
 #include "runtime/closing_line.h"

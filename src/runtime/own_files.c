@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/own_files.h"
 
+#include "format/live_profile.h"
 #include "format/livefile.h"
 #include "runtime/closing_line.h"
 #include "runtime/keep.h"

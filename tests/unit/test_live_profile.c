@@ -14,6 +14,7 @@
  *     thread 1   -             1       500, closed         1000
  *     +- main    -             1       450, closed          900
  */
+#include "format/live_profile.h"
 #include "format/runfile.h"
 
 #include "dice.h"

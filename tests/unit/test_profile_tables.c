@@ -5,6 +5,7 @@
  */
 #include "analysis/fold.h"
 #include "analysis/validate.h"
+#include "format/live_profile.h"
 #include "format/runfile.h"
 
 #include "failing_alloc.h"

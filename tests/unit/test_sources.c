@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/sources.h"
 
+#include "format/live_profile.h"
 #include "format/profile.h"
 #include "own_file.h"
 #include "runtime/tree.h"

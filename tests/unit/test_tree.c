@@ -8,6 +8,7 @@
 #include "runtime/tree.h"
 
 #include "dice.h"
+#include "format/live_profile.h"
 #include "format/profile.h"
 #include "runtime/identity.h"
 #include "sample_profile.h"
