@@ -76,7 +76,6 @@ enum ar_status ar_shares_open(struct ar_shares *out, const struct ar_by_function
 {
     *out = (struct ar_shares){.b = b};
     if (ar_rows_open(&out->calls, b->p, AR_METRIC_CALLS) == AR_OK &&
-        ar_rows_open(&out->times, b->p, AR_METRIC_TIME) == AR_OK &&
         ar_selves_open(&out->selves, b->t, b->p) == AR_OK &&
         ar_doubts_open(&out->doubts, b->p) == AR_OK)
         return AR_OK;
@@ -87,7 +86,6 @@ enum ar_status ar_shares_open(struct ar_shares *out, const struct ar_by_function
 void ar_shares_close(struct ar_shares *s)
 {
     ar_rows_close(&s->calls);
-    ar_rows_close(&s->times);
     ar_selves_close(&s->selves);
     ar_doubts_close(&s->doubts);
     *s = (struct ar_shares){0};
@@ -136,7 +134,7 @@ static void add_node(struct ar_shares *s, uint32_t node, struct ar_share *shares
     struct ar_row times = {0}, selves = ar_selves_get(&s->selves, node);
 
     if (s->b->outermost[node])
-        times = s->b->t->is_inherited[node] ? selves : ar_rows_get(&s->times, node);
+        times = s->b->t->is_inherited[node] ? selves : s->selves.time;
     for (size_t i = 0; i < calls.n; i++)
         share_of(s, &calls.values[i], shares)->n_calls += calls.values[i].value;
     for (size_t i = 0; i < times.n; i++)

@@ -68,7 +68,7 @@ void ar_by_function_free(struct ar_by_function *b);
  */
 struct ar_shares {
     const struct ar_by_function *b;
-    struct ar_rows calls, times;
+    struct ar_rows calls;
     struct ar_selves selves;
     struct ar_doubts doubts;
 };

@@ -78,18 +78,6 @@ static struct ar_spread spread_of(const struct ar_profile *p, struct ar_row row)
     return ar_spread_end(&s);
 }
 
-static enum ar_status build_time(struct ar_totals *t, const struct ar_profile *p)
-{
-    struct ar_rows rows;
-
-    if (ar_rows_open(&rows, p, AR_METRIC_TIME) < 0)
-        return AR_NOMEM;
-    for (uint32_t node = 0; node < p->n_nodes; node++)
-        t->time[node] = spread_of(p, ar_rows_get(&rows, node));
-    ar_rows_close(&rows);
-    return AR_OK;
-}
-
 /* ---- self time ------------------------------------------------------------------------------- */
 
 enum ar_status ar_selves_open(struct ar_selves *out, const struct ar_totals *t,
@@ -164,6 +152,7 @@ struct ar_row ar_selves_get(struct ar_selves *s, uint32_t node)
 {
     struct ar_row times = ar_rows_get(&s->times, node);
 
+    s->time = times;
     if (times.n)
         memcpy(s->values, times.values, times.n * sizeof *s->values);
     if (s->t->of_pairs) {
@@ -204,14 +193,60 @@ enum ar_status ar_totals_self_values(const struct ar_totals *t, const struct ar_
     return AR_OK;
 }
 
-static enum ar_status build_self(struct ar_totals *t, const struct ar_profile *p)
+/* ---- of rows that are known ------------------------------------------------------------------- */
+
+/* What the totals of a profile are made from: itself, and the totals of the one whose rows it shows, if there are any. */
+struct source {
+    const struct ar_profile *p;
+    const struct ar_totals *of_rows; /* NULL: none */
+};
+
+/* The one node that another shows, on the same locations; AR_NO_ID: it shows several, or none. */
+static uint32_t shown_node(const struct source *from, uint32_t node)
+{
+    const struct ar_profile *p = from->p;
+
+    if (!from->of_rows || p->first_of_node[node + 1] - p->first_of_node[node] != 1)
+        return AR_NO_ID;
+    return p->nodes_of_row[p->first_of_node[node]];
+}
+
+/* Whether the children of a node show all children of the node that it shows, and nothing else: then self times are the same. */
+static bool has_same_children(const struct source *from, const struct ar_totals *t, uint32_t node,
+                              uint32_t shown)
+{
+    const struct ar_profile *p = from->p;
+    size_t n = 0;
+
+    for (uint32_t c = t->first_child[node]; c != AR_NO_ID; c = t->next_sibling[c])
+        for (uint32_t i = p->first_of_node[c]; i < p->first_of_node[c + 1]; i++, n++)
+            if (p->rows_of->nodes[p->nodes_of_row[i]].parent != shown)
+                return false;
+    for (uint32_t c = from->of_rows->first_child[shown]; c != AR_NO_ID;
+         c = from->of_rows->next_sibling[c])
+        n--;
+    return n == 0;
+}
+
+/* Time and self time together: both are of the same rows. */
+static enum ar_status build_times(struct ar_totals *t, const struct source *from)
 {
     struct ar_selves selves;
 
-    if (ar_selves_open(&selves, t, p) < 0)
+    if (ar_selves_open(&selves, t, from->p) < 0)
         return AR_NOMEM;
-    for (uint32_t node = 0; node < p->n_nodes; node++)
-        t->self[node] = spread_of(p, ar_selves_get(&selves, node));
+    for (uint32_t node = 0; node < from->p->n_nodes; node++) {
+        uint32_t shown = shown_node(from, node);
+
+        if (shown != AR_NO_ID && has_same_children(from, t, node, shown)) {
+            t->time[node] = from->of_rows->time[shown];
+            t->self[node] = from->of_rows->self[shown];
+            t->time[node].doubt = t->self[node].doubt = (struct ar_doubt){0};
+        } else {
+            t->self[node] = spread_of(from->p, ar_selves_get(&selves, node));
+            t->time[node] = spread_of(from->p, selves.time);
+        }
+    }
     ar_selves_close(&selves);
     return AR_OK;
 }
@@ -259,6 +294,21 @@ static int smaller_first(const void *a, const void *b)
     return x->node < y->node ? 1 : -1;
 }
 
+/* In any order, for those who need no other. */
+static void link_children(struct ar_totals *t, const struct ar_profile *p)
+{
+    for (uint32_t i = 0; i < p->n_nodes; i++)
+        t->first_child[i] = t->next_sibling[i] = AR_NO_ID;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        uint32_t parent = p->nodes[i].parent;
+
+        if (parent == AR_NO_ID)
+            continue;
+        t->next_sibling[i] = t->first_child[parent];
+        t->first_child[parent] = i;
+    }
+}
+
 /* Children are put in front of their parent's list one after the other, the largest last. */
 enum ar_status ar_totals_order(struct ar_totals *t, const struct ar_profile *p, const double *keys)
 {
@@ -291,16 +341,22 @@ bool ar_totals_is_mpi(const struct ar_totals *t, const struct ar_profile *p, uin
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static enum ar_status sum_over_ranks(const struct ar_profile *p, enum ar_metric_id metric,
-                                     uint64_t *sums)
+/* `known` are those of the rows that are shown, if there are any. */
+static enum ar_status sum_over_ranks(const struct source *from, enum ar_metric_id metric,
+                                     const uint64_t *known, uint64_t *sums)
 {
     struct ar_rows rows;
 
-    if (ar_rows_open(&rows, p, metric) < 0)
+    if (ar_rows_open(&rows, from->p, metric) < 0)
         return AR_NOMEM;
-    for (uint32_t node = 0; node < p->n_nodes; node++) {
-        struct ar_row row = ar_rows_get(&rows, node);
+    for (uint32_t node = 0; node < from->p->n_nodes; node++) {
+        uint32_t shown = known ? shown_node(from, node) : AR_NO_ID;
+        struct ar_row row = {0};
 
+        if (shown != AR_NO_ID)
+            sums[node] = known[shown];
+        else
+            row = ar_rows_get(&rows, node);
         for (size_t i = 0; i < row.n; i++)
             sums[node] += row.values[i].value;
     }
@@ -399,19 +455,23 @@ static enum ar_status build_doubts(struct ar_totals *t, const struct ar_profile 
     return AR_OK;
 }
 
-static enum ar_status build_sums(struct ar_totals *t, const struct ar_profile *p)
+static enum ar_status build_sums(struct ar_totals *t, const struct source *from)
 {
+    static const struct ar_totals none = {0};
+    const struct ar_totals *known = from->of_rows ? from->of_rows : &none;
+    const struct ar_profile *p = from->p;
     const struct {
         enum ar_metric_id metric;
+        const uint64_t *known;
         uint64_t *to;
-    } sums[] = {{AR_METRIC_CALLS, t->n_calls},
-                {AR_METRIC_BYTES_OUT, t->bytes_out},
-                {AR_METRIC_BYTES_IN, t->bytes_in},
-                {AR_METRIC_AWAITED, t->awaited_ns},
-                {AR_METRIC_PRIMITIVE, t->n_primitive}};
+    } sums[] = {{AR_METRIC_CALLS, known->n_calls, t->n_calls},
+                {AR_METRIC_BYTES_OUT, known->bytes_out, t->bytes_out},
+                {AR_METRIC_BYTES_IN, known->bytes_in, t->bytes_in},
+                {AR_METRIC_AWAITED, known->awaited_ns, t->awaited_ns},
+                {AR_METRIC_PRIMITIVE, known->n_primitive, t->n_primitive}};
 
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        if (sum_over_ranks(p, sums[i].metric, sums[i].to) < 0)
+        if (sum_over_ranks(from, sums[i].metric, sums[i].known, sums[i].to) < 0)
             return AR_NOMEM;
     if (ar_profile_find_inherited(p, t->n_calls, t->is_inherited) < 0)
         return AR_NOMEM;
@@ -472,20 +532,27 @@ static bool allocate(struct ar_totals *t, size_t n)
 
 enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p)
 {
+    return ar_totals_build_from(out, p, NULL);
+}
+
+enum ar_status ar_totals_build_from(struct ar_totals *out, struct ar_profile *p,
+                                    const struct ar_totals *of_rows)
+{
+    struct source from = {.p = p, .of_rows = p->rows_of && !p->location_of ? of_rows : NULL};
     enum ar_status status;
 
     *out = (struct ar_totals){.of_pairs = ar_profile_of_pairs(p)};
     status = allocate(out, p->n_nodes) ? ar_profile_sort(p) : AR_NOMEM;
-    if (status == AR_OK)
-        status = build_time(out, p);
+    if (status == AR_OK) {
+        link_children(out, p);
+        status = build_times(out, &from);
+    }
     if (status == AR_OK) {
         find_mpi_below(out, p);
         status = ar_totals_order(out, p, NULL);
     }
     if (status == AR_OK)
-        status = build_self(out, p);
-    if (status == AR_OK)
-        status = build_sums(out, p);
+        status = build_sums(out, &from);
     if (status == AR_OK)
         sum_processes(out, p);
     else

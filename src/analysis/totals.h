@@ -71,6 +71,12 @@ struct ar_totals {
 };
 
 AR_MUST_CHECK enum ar_status ar_totals_build(struct ar_totals *out, struct ar_profile *p);
+/*
+ * The same of a profile that shows rows of another (format/rows.h) whose totals are built already: nodes that show
+ * one row each have its figures, and only the others are read.
+ */
+AR_MUST_CHECK enum ar_status ar_totals_build_from(struct ar_totals *out, struct ar_profile *p,
+                                                  const struct ar_totals *of_rows);
 /* Puts children in another order: the largest key, by node, comes first; NULL: what ar_totals_rank
  * says, as it is built. */
 AR_MUST_CHECK enum ar_status ar_totals_order(struct ar_totals *t, const struct ar_profile *p,
@@ -94,6 +100,7 @@ struct ar_selves {
     uint32_t *touched; /* locations where that is not 0 */
     size_t n_touched;
     struct ar_value *values; /* the row that was asked for last */
+    struct ar_row time;      /* the times of that node */
 };
 
 AR_MUST_CHECK enum ar_status ar_selves_open(struct ar_selves *out, const struct ar_totals *t,
