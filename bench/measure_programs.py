@@ -119,7 +119,7 @@ def stated(allranks: str, directory: str) -> Figures:
     path = Path(directory, "run.allranks")
     if not path.exists():
         return {}
-    told = json.loads(run([allranks, "info", "--json", str(path)], directory))
+    told = json.loads(run([allranks, "info", "--json=1", str(path)], directory))
     parts = {f"stated_{part}_s": ns / 1e9 for part, ns in told["overheads_ns"].items()}
     return {"stated_s": told["overhead_ns"] / 1e9, **parts}
 

@@ -24,7 +24,7 @@ def make(target: Path, size: dict[str, float]) -> str:
 
 def check_found(allranks: str, run: str) -> None:
     """That nothing is left open, and ranks waited: a fast answer may be a wrong one."""
-    answer = subprocess.run([allranks, "waits", "--json", run], capture_output=True, env=environment())
+    answer = subprocess.run([allranks, "waits", "--json=1", run], capture_output=True, env=environment())
     if answer.returncode:
         raise Failed(answer.stderr.decode().strip())
     found = json.loads(answer.stdout)

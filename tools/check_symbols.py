@@ -38,10 +38,10 @@ def objects(build: Path) -> Iterator[tuple[str, str, Path]]:
     for path in sorted(build.glob("src/**/*.c.o")):
         name = path.name.removesuffix(".c.o")
         folder, _, unit = name.partition("_")
-        if folder in MAY_SEE:
-            yield folder, unit, path
-        elif path.parent.parent.name in MAY_SEE:  # a target of its own folder
+        if path.parent.parent.name in MAY_SEE:  # a target of its own folder
             yield path.parent.parent.name, name, path
+        elif folder in MAY_SEE:
+            yield folder, unit, path
 
 
 def symbols(path: Path) -> tuple[set[str], set[str]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run files as data: allranks.load. docs/load.md describes every table and column.
+"""Run files as data: allranks.load. docs/load.md describes it, docs/tables.md every table and column.
 
 The files are decoded by _reader, in C, which hands over whole columns. Here they become what the user works with: pandas
 data frames, or tables of NumPy arrays, or tables of plain Python.
@@ -27,10 +27,10 @@ ROW_NAMES = {
     "tree": "Node",
     "mpi": "MpiCall",
     "communicators": "Communicator",
-    "traffic": "Traffic",
+    "messages": "Messages",
     "requests": "Requests",
-    "syncs": "Sync",
-    "sync_parts": "SyncPart",
+    "synchronisations": "Synchronisation",
+    "sync_causes": "SyncCause",
     "ranks": "Rank",
     "processes": "Process",
     "threads": "Thread",
@@ -267,7 +267,6 @@ class Run(Generic[TableType]):
         self._shown: dict[str, TableType] = {}
         self.facts = _reader.facts(self._handle)
         self.metrics = tuple(_reader.metrics(self._handle))
-        self.wall_s, self.mpi_s = _reader.means(self._handle)
 
     def _table(self, name: str) -> Table:
         if name not in self._tables:
@@ -279,6 +278,27 @@ class Run(Generic[TableType]):
             # The user may change what is shown, but not what this class goes by.
             self._shown[name] = self._form.show(self._form.table(name, _reader.table(self._handle, name)))
         return self._shown[name]
+
+    @property
+    def wall_s(self) -> float:
+        """How long ranks were recorded, on average."""
+        return float(self._table("run")["wall_s"][0])
+
+    @property
+    def mpi_s(self) -> float:
+        """Time in MPI calls, mean over ranks."""
+        return float(self._table("run")["mpi_s"][0])
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of all tables; table() has each of them."""
+        return tuple(name for name, *_ in _reader.tables())
+
+    def table(self, name: str) -> TableType:
+        """A table by its name: "waits", "mpi_paths", "findings" …; docs/tables.md has all of them."""
+        if name not in self.tables:
+            raise LookupError(f"no table {name!r} (there is {', '.join(self.tables)})")
+        return self._show(name)
 
     @property
     def functions(self) -> TableType:
@@ -301,9 +321,9 @@ class Run(Generic[TableType]):
         return self._show("communicators")
 
     @property
-    def traffic(self) -> TableType:
+    def messages(self) -> TableType:
         """A row for each call path, thread, communicator, peer and size of messages."""
-        return self._show("traffic")
+        return self._show("messages")
 
     @property
     def requests(self) -> TableType:
@@ -311,14 +331,14 @@ class Run(Generic[TableType]):
         return self._show("requests")
 
     @property
-    def syncs(self) -> TableType:
+    def synchronisations(self) -> TableType:
         """A row for each call that may have waited for other ranks, as it ended; thread by thread."""
-        return self._show("syncs")
+        return self._show("synchronisations")
 
     @property
-    def sync_parts(self) -> TableType:
-        """On what a thread had spent its time before it waited; rows of syncs say which of these are theirs."""
-        return self._show("sync_parts")
+    def sync_causes(self) -> TableType:
+        """On what a thread had spent its time before it waited; rows of synchronisations say which of these are theirs."""
+        return self._show("sync_causes")
 
     @property
     def ranks(self) -> TableType:
@@ -381,12 +401,11 @@ class Run(Generic[TableType]):
         """Calls, time and self time of a function on each process. It is named as for function(), or a row of it."""
         row = self.function(function, **where) if isinstance(function, str) else function
         number = row if isinstance(row, int) else int(row.id)
-        ranks = self._table("ranks")
         if number not in self._table("functions")["id"]:
             raise LookupError(f"no function {number} in this run")
-        shares = self._form.table("", _reader.shares(self._handle, number))
-        columns = {name: ranks[name][:] for name in ("id", "rank", "host")}
-        shown: TableType = self._form.show(Table("", {**columns, **shares._columns}))
+        columns = self._form.table("", _reader.shares(self._handle, number))._columns
+        names = list(columns)[list(columns).index("rank_id") :]  # those before are the function's
+        shown: TableType = self._form.show(Table("", {"id" if name == "rank_id" else name: columns[name] for name in names}))
         return shown
 
     def stack(self, node: int) -> list[Any]:

@@ -232,16 +232,10 @@ static void put_stride(struct ar_bytes *out, const uint32_t *ranks, size_t n, ui
     ar_bytes_put(out, text, (size_t)(at - text));
 }
 
-void ar_rank_set_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, uint32_t n_all,
-                      size_t n_most)
+void ar_rank_ranges_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, size_t n_most)
 {
-    uint32_t stride = stride_of(ranks, n);
     size_t start = out->n;
 
-    if (stride) {
-        put_stride(out, ranks, n, stride, n_all);
-        return;
-    }
     for (size_t i = 0, last; i < n; i = last + 1) {
         char range[32];
         int n_range = snprintf(range, sizeof range, "%s%u", i ? "," : "", ranks[i]);
@@ -251,10 +245,21 @@ void ar_rank_set_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, uin
         if (last > i)
             n_range +=
                 snprintf(range + n_range, sizeof range - (size_t)n_range, "-%u", ranks[last]);
-        if (out->n - start + (size_t)n_range + 2 > n_most && i) {
+        if (i && out->n - start + (size_t)n_range > n_most - 2) {
             ar_bytes_put(out, "..", 2);
             return;
         }
         ar_bytes_put(out, range, (size_t)n_range);
     }
+}
+
+void ar_rank_set_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, uint32_t n_all,
+                      size_t n_most)
+{
+    uint32_t stride = stride_of(ranks, n);
+
+    if (stride)
+        put_stride(out, ranks, n, stride, n_all);
+    else
+        ar_rank_ranges_text(out, ranks, n, n_most);
 }

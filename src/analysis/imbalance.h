@@ -52,6 +52,8 @@ void ar_imbalance_free(struct ar_imbalance *im);
 /* The class that most ranks are in: "the others". */
 size_t ar_imbalance_largest(const struct ar_imbalance *im);
 
+/* Numbers of ranks, which are in order: "0-3,8". What does not fit into `n_most` characters ends in "..". */
+void ar_rank_ranges_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, size_t n_most);
 /*
  * Numbers of ranks, which are in order, in few words: "0-3,8", "every 8th from 0", "every 2nd from
  * 1 to 9". What does not fit into `n_most` characters ends in "..". `n_all`: how many ranks there

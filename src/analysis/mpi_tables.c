@@ -689,6 +689,13 @@ enum ar_status ar_mpi_pairs(const struct ar_mpi *m, struct ar_mpi_pair **pairs, 
     return AR_OK;
 }
 
+const char *ar_peer_kind_name(uint32_t peer, uint32_t world_peer)
+{
+    if (peer < AR_PEER_UNKNOWN || world_peer < AR_PEER_UNKNOWN)
+        return "rank";
+    return peer == AR_PEER_ALL ? "all" : peer == AR_PEER_OTHERS ? "several" : "unknown";
+}
+
 /* ---- life ------------------------------------------------------------------------------------- */
 
 enum ar_status ar_mpi_open(struct ar_mpi *out, const struct ar_profile *p,

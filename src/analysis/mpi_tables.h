@@ -74,6 +74,9 @@ struct ar_mpi_pair {
     uint64_t ns; /* that `from` spent with `to`, sending or receiving */
 };
 
+/* "rank"; "all": of collective calls without a root; "several": that there was no room to tell apart; "unknown". */
+const char *ar_peer_kind_name(uint32_t peer, uint32_t world_peer);
+
 struct ar_mpi {
     const struct ar_profile *p;
     const struct ar_totals *t;

@@ -206,9 +206,10 @@ static uint32_t shown_node(const struct source *from, uint32_t node)
 {
     const struct ar_profile *p = from->p;
 
-    if (!from->of_rows || p->first_of_node[node + 1] - p->first_of_node[node] != 1)
+    if (!from->of_rows ||
+        p->rows[AR_ROWS_SHOWN].first[node + 1] - p->rows[AR_ROWS_SHOWN].first[node] != 1)
         return AR_NO_ID;
-    return p->nodes_of_row[p->first_of_node[node]];
+    return p->rows[AR_ROWS_SHOWN].nodes[p->rows[AR_ROWS_SHOWN].first[node]];
 }
 
 /* Whether the children of a node show all children of the node that it shows, and nothing else: then self times are the same. */
@@ -219,8 +220,9 @@ static bool has_same_children(const struct source *from, const struct ar_totals 
     size_t n = 0;
 
     for (uint32_t c = t->first_child[node]; c != AR_NO_ID; c = t->next_sibling[c])
-        for (uint32_t i = p->first_of_node[c]; i < p->first_of_node[c + 1]; i++, n++)
-            if (p->rows_of->nodes[p->nodes_of_row[i]].parent != shown)
+        for (uint32_t i = p->rows[AR_ROWS_SHOWN].first[c]; i < p->rows[AR_ROWS_SHOWN].first[c + 1];
+             i++, n++)
+            if (p->rows_of->nodes[p->rows[AR_ROWS_SHOWN].nodes[i]].parent != shown)
                 return false;
     for (uint32_t c = from->of_rows->first_child[shown]; c != AR_NO_ID;
          c = from->of_rows->next_sibling[c])

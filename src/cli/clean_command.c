@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/screen.h"
+#include "cli/shown.h"
 #include "export/json.h"
 #include "format/live_names.h"
 
@@ -32,7 +33,8 @@ static const char usage[] =
 #define LARGEST_CANDIDATE ((off_t)256 << 20)
 
 struct request {
-    bool removes, other_hosts, json, is_dry;
+    bool removes, other_hosts, is_dry;
+    int json; /* AR_NO_JSON: it was not asked for */
     uint64_t older_than_ns;
 };
 
@@ -372,7 +374,7 @@ static int parse(int argc, char **argv, struct request *request)
          .value = "AGE",
          .help = "only what has not been written to for so long: 90s, 30m, 12h,\n"
                  "2d, 4w"},
-        AR_JSON_OPTION(&request->json, "the same"),
+        AR_JSON_1_OPTION(&request->json, "the same"),
         {.name = "dry-run",
          .letter = 'n',
          .kind = AR_OPTION_FLAG,
@@ -391,7 +393,7 @@ static int parse(int argc, char **argv, struct request *request)
 int ar_command_clean(int argc, char **argv)
 {
     struct ar_leftovers left = {0};
-    struct request request = {0};
+    struct request request = {.json = AR_NO_JSON};
     struct ar_error err;
     int status = parse(argc, argv, &request);
 
@@ -400,7 +402,7 @@ int ar_command_clean(int argc, char **argv)
     status = AR_EXIT_OK;
     if (look_at(&left, argv + optind, argc - optind, &err) < 0)
         status = ar_complain("%s", err.text);
-    else if (request.json)
+    else if (request.json != AR_NO_JSON)
         status = print_json(&left, &request);
     else
         print_all(&left, &request);

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/program_names.h"
 #include "cli/screen.h"
+#include "cli/shown.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -45,7 +46,8 @@ struct command {
     struct ar_words fail_if;
     struct ar_fail_if conditions[AR_MOST_WORDS];
     struct ar_fail_verdict verdicts[AR_MOST_WORDS];
-    bool paths, inclusive, csv, json;
+    bool paths, inclusive, csv;
+    int json; /* AR_NO_JSON: it was not asked for */
     size_t n_rows, n_columns;
     size_t n_lines; /* printed so far */
     struct ar_marks_shown marks;
@@ -539,7 +541,7 @@ static int show(struct command *c)
     status = check_conditions(c);
     if (status != AR_EXIT_OK)
         return status;
-    if (c->json)
+    if (c->json != AR_NO_JSON)
         status = ar_diff_json(&c->d, c->conditions, c->verdicts, c->fail_if.n);
     else if (c->csv)
         status = ar_diff_sheet(&c->d);
@@ -601,7 +603,7 @@ static int parse(int argc, char **argv, struct command *c)
                  "of the base, s, ms or us."},
         AR_ROWS_OPTION(&c->n_rows, "rows (default: one screen; 0: all of them, also within noise)"),
         AR_CSV_OPTION(&c->csv, "for spreadsheets"),
-        AR_JSON_OPTION(&c->json, "everything"),
+        AR_JSON_1_OPTION(&c->json, "everything"),
         AR_HELP_OPTION,
     };
     int separator = 1, n_now = 1, n_paths, status;
@@ -633,7 +635,8 @@ static int parse(int argc, char **argv, struct command *c)
 
 int ar_command_diff(int argc, char **argv)
 {
-    struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
+    struct command c = {
+        .json = AR_NO_JSON, .n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &c);
     struct ar_summary *runs;
     size_t n;

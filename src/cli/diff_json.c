@@ -4,7 +4,7 @@
 #include "analysis/place.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
-#include "cli/sheet.h"
+#include "cli/shown.h"
 
 #include <string.h>
 
@@ -217,35 +217,35 @@ int ar_diff_json(const struct ar_diff *d, const struct ar_fail_if *conditions,
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
-static void put_calls(struct ar_sheet *sheet, double calls)
+static void put_calls(struct ar_csv *sheet, double calls)
 {
-    ar_sheet_ratio(sheet, calls, 10);
+    ar_csv_ratio(sheet, calls, 10);
 }
 
 #define CHANGE_CELLS(of)                                                                           \
     "base_" of "_ns,now_" of "_ns," of "_noise_ns," of "_counts,base_" of "_estimated,base_" of    \
     "_error_ns,now_" of "_estimated,now_" of "_error_ns"
 
-static void put_cells(struct ar_sheet *sheet, const struct ar_change *change)
+static void put_cells(struct ar_csv *sheet, const struct ar_change *change)
 {
-    ar_sheet_number(sheet, change->base);
-    ar_sheet_number(sheet, change->now);
-    ar_sheet_number(sheet, change->noise);
-    ar_sheet_integer(sheet, change->counts);
-    ar_sheet_doubt(sheet, change->base_doubt, 1);
-    ar_sheet_doubt(sheet, change->now_doubt, 1);
+    ar_csv_number(sheet, change->base);
+    ar_csv_number(sheet, change->now);
+    ar_csv_number(sheet, change->noise);
+    ar_csv_integer(sheet, change->counts);
+    ar_csv_doubt(sheet, change->base_doubt, 1);
+    ar_csv_doubt(sheet, change->now_doubt, 1);
 }
 
-static void put_path_cell(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t node)
+static void put_path_cell(struct ar_csv *sheet, const struct ar_profile *p, uint32_t node)
 {
     struct ar_bytes path = {0};
 
     ar_diff_path(p, node, &path);
-    ar_sheet_text(sheet, path.bad ? "" : (const char *)path.data);
+    ar_csv_text(sheet, path.bad ? "" : (const char *)path.data);
     ar_bytes_free(&path);
 }
 
-static void put_sheet_row(struct ar_sheet *sheet, const struct ar_diff *d,
+static void put_sheet_row(struct ar_csv *sheet, const struct ar_diff *d,
                           const struct ar_diff_row *row, bool by_path)
 {
     const struct ar_profile *p = &d->runs[row->run].p;
@@ -253,30 +253,30 @@ static void put_sheet_row(struct ar_sheet *sheet, const struct ar_diff *d,
 
     if (by_path)
         put_path_cell(sheet, p, row->id);
-    ar_sheet_text(sheet, ar_strtab_text(&p->strings, f->name));
-    ar_sheet_text(sheet, ar_function_kind_name(f->kind));
-    ar_sheet_text(sheet, ar_strtab_text(&p->strings, f->file));
-    ar_sheet_integer(sheet, f->first_line);
+    ar_csv_text(sheet, ar_strtab_text(&p->strings, f->name));
+    ar_csv_text(sheet, ar_function_kind_name(f->kind));
+    ar_csv_text(sheet, ar_strtab_text(&p->strings, f->file));
+    ar_csv_integer(sheet, f->first_line);
     put_calls(sheet, row->base_calls);
     put_calls(sheet, row->now_calls);
     put_cells(sheet, &row->time);
     put_cells(sheet, &row->self);
-    ar_sheet_end_row(sheet);
+    ar_csv_end_row(sheet);
 }
 
 int ar_diff_sheet(const struct ar_diff *d)
 {
     bool by_path = d->paths.common.n_rows > 0;
     const struct ar_diff_table *table = by_path ? &d->paths : &d->functions;
-    struct ar_sheet sheet = {0};
+    struct ar_csv sheet = {0};
 
     if (by_path)
-        ar_sheet_text(&sheet, "path");
-    ar_sheet_text(&sheet, "name");
-    ar_sheet_head(&sheet, ",kind,file,line,base_calls,now_calls," CHANGE_CELLS(
-                              "time") "," CHANGE_CELLS("self"));
+        ar_csv_text(&sheet, "path");
+    ar_csv_text(&sheet, "name");
+    ar_csv_head(&sheet, ",kind,file,line,base_calls,now_calls," CHANGE_CELLS(
+                            "time") "," CHANGE_CELLS("self"));
     for (size_t i = 0; i < table->n_rows; i++)
         if (!by_path || table->rows[i].id != 0)
             put_sheet_row(&sheet, d, &table->rows[i], by_path);
-    return ar_sheet_print(&sheet);
+    return ar_print_csv(&sheet);
 }

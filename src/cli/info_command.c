@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/load.h"
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
 #include "cli/selecting.h"
+#include "cli/shown.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -130,21 +130,6 @@ static void print_losses(const struct ar_profile *p)
         ar_print("\nlost       nothing\n");
 }
 
-/* Functions of which some calls were not timed, to keep to the budget. */
-static size_t n_partial(const struct ar_profile *p, const struct ar_totals *t)
-{
-    bool *seen = calloc(p->n_functions + 1, sizeof *seen);
-    size_t n = 0;
-
-    for (uint32_t i = 0; seen && i < p->n_nodes; i++)
-        if (t->time[i].doubt.marks & AR_MARK_PARTIAL && !seen[p->nodes[i].function]) {
-            seen[p->nodes[i].function] = true;
-            n++;
-        }
-    free(seen);
-    return n;
-}
-
 /* What a word on the command line meant is said in full. */
 static void print_builtins(const char *which)
 {
@@ -196,15 +181,15 @@ static void print_overheads(const struct ar_totals *t)
                      ar_show_duration((double)t->overheads_ns[reason]));
 }
 
-static void print_recording(const struct ar_profile *p, const struct ar_totals *t)
+static void print_recording(const struct ar_totals *t, size_t n_partial)
 {
     if (t->overhead_ns)
         ar_print("%-10s %s, %s in all\n", "overhead", ar_show_share(t->overhead),
                  ar_show_duration((double)t->overhead_ns));
     print_overheads(t);
-    if (n_partial(p, t))
+    if (n_partial)
         ar_print("%-10s %s timed no more after a while (--budget)\n", "partial",
-                 ar_show_items(n_partial(p, t), "function was", "functions were"));
+                 ar_show_items(n_partial, "function was", "functions were"));
 }
 
 static size_t n_pairs(const struct ar_profile *p)
@@ -240,7 +225,8 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void print_info(const struct ar_profile *p, const struct ar_totals *t, const char *path)
+static void print_info(const struct ar_profile *p, const struct ar_totals *t, size_t n_partial,
+                       const char *path)
 {
     struct stat st;
 
@@ -252,7 +238,7 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, co
         ar_print(", %s", ar_show_bytes((uint64_t)st.st_size));
     ar_print("\n");
     print_facts(p, t);
-    print_recording(p, t);
+    print_recording(t, n_partial);
     ar_print("%-10s %s, %s, %s, %s, %s\n", "holds",
              ar_show_items(p->n_processes, "process", "processes"),
              ar_show_items(p->n_locations, "thread", "threads"),
@@ -264,6 +250,8 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, co
     print_processes(p);
     print_losses(p);
 }
+
+/* ---- version 1 of the JSON --------------------------------------------------------------------- */
 
 static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t i)
 {
@@ -296,7 +284,7 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
     ar_json_close(j, '}');
 }
 
-static int print_json(const struct ar_profile *p, const struct ar_totals *t)
+static int print_json_1(const struct ar_profile *p, const struct ar_totals *t, size_t n_partial)
 {
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
@@ -311,7 +299,7 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
     ar_json_integer(&j, "threads", p->n_locations);
     ar_json_integer(&j, "communicators", p->n_comms);
     ar_json_overhead(&j, t);
-    ar_json_integer(&j, "partial_functions", n_partial(p, t));
+    ar_json_integer(&j, "partial_functions", n_partial);
     ar_json_open(&j, "processes", '[');
     for (uint32_t i = 0; i < p->n_processes; i++)
         put_process(&j, p, i);
@@ -325,12 +313,30 @@ static int print_json(const struct ar_profile *p, const struct ar_totals *t)
     return status;
 }
 
+/* ---- command ---------------------------------------------------------------------------------- */
+
+static int show(struct ar_run *run, int json)
+{
+    static const char *const tables[] = {"run", "processes", NULL};
+    const struct ar_profile *p = ar_run_profile(run, AR_FORM_RECORDED);
+    const struct ar_totals *t = ar_run_totals(run, AR_FORM_RECORDED);
+    size_t n_partial;
+
+    if (json == AR_JSON_2)
+        return ar_print_tables(run, "info", tables);
+    if (!t || ar_run_count_partial(run, AR_FORM_RECORDED, &n_partial) < 0)
+        return ar_complain("out of memory");
+    if (json == AR_JSON_1)
+        return print_json_1(p, t, n_partial);
+    print_info(p, t, n_partial, ar_run_choice(run)->path);
+    return AR_EXIT_OK;
+}
+
 int ar_command_info(int argc, char **argv)
 {
-    bool json = false, only_check = false;
-    struct ar_profile p;
-    struct ar_totals t;
-    struct ar_error err;
+    bool only_check = false;
+    int json = AR_NO_JSON;
+    struct ar_run *run;
     const struct ar_option options[] = {
         AR_HEADING("options"),
         AR_JSON_OPTION(&json, "the same"),
@@ -350,17 +356,10 @@ int ar_command_info(int argc, char **argv)
         return ar_complain_runs(argc - optind, "info RUN");
     if (only_check)
         return ar_check(argv[optind]);
-    if (ar_load_packed(&p, argv[optind], &err) < 0)
-        return ar_complain("%s", err.text);
-    ar_note_newer_parts(&p, argv[optind], "left out here");
-    status = AR_EXIT_OK;
-    if (ar_totals_build(&t, &p) < 0)
-        status = ar_complain("out of memory");
-    else if (json)
-        status = print_json(&p, &t);
-    else
-        print_info(&p, &t, argv[optind]);
-    ar_totals_free(&t);
-    ar_profile_free(&p);
+    status = ar_open_run(&run, &(struct ar_run_choice){.path = argv[optind]});
+    if (status >= 0)
+        return status;
+    status = show(run, json);
+    ar_run_close(run);
     return status;
 }

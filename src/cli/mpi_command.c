@@ -12,7 +12,7 @@
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/selecting.h"
-#include "cli/sheet.h"
+#include "cli/shown.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ struct command {
     struct ar_wanted wanted;
     struct ar_selection selection;
     int by, sort, matrix; /* -1: not asked for */
-    bool requests, json, csv;
+    bool requests, csv;
+    int json;         /* enum ar_json_version */
     size_t n_rows;    /* DEFAULT_ROWS: one screen; 0: all */
     size_t n_columns; /* of the terminal */
     size_t n_lines;   /* printed so far */
@@ -201,11 +202,16 @@ static int in_order(const void *a, const void *b)
     return (kx < ky) - (kx > ky);
 }
 
+/* A copy, in the order that was asked for. */
 static enum ar_status make_table(const struct command *c, enum ar_mpi_by by,
                                  struct ar_mpi_row **rows, size_t *n)
 {
-    if (ar_mpi_table(c->m, by, rows, n) < 0)
+    const struct ar_mpi_row *made = ar_run_mpi_rows(c->run, by, n);
+
+    *rows = made ? malloc((*n + 1) * sizeof **rows) : NULL;
+    if (!*rows)
         return AR_NOMEM;
+    memcpy(*rows, made, *n * sizeof **rows);
     sorting_by = c->sort < 0 ? SORT_TIME : (enum sort)c->sort;
     if (*n && c->sort >= 0)
         qsort(*rows, *n, sizeof **rows, in_order);
@@ -511,131 +517,52 @@ static int print_details(struct command *c)
     return status;
 }
 
-/* ---- spreadsheets ----------------------------------------------------------------------------- */
+/* ---- JSON and CSV ----------------------------------------------------------------------------- */
 
-static void put_call_cells(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t node)
+static int print_json(struct command *c)
 {
-    struct ar_place place = ar_place_of_call(p, node);
+    static const char *const tables[] = {
+        "run",           "mpi_methods",  "communicators",     "mpi_paths",
+        "mpi_functions", "mpi_classes",  "mpi_communicators", "mpi_peers",
+        "mpi_sizes",     "mpi_requests", "mpi_matrix",        NULL};
 
-    ar_sheet_text(sheet, ar_place_file(p, place));
-    ar_sheet_integer(sheet, place.line);
+    return ar_print_tables(c->run, "mpi", tables);
 }
 
-static void put_rank(struct ar_sheet *sheet, const struct ar_profile *p, uint32_t process)
+static const struct ar_mpi_row *sorted_rows;
+
+static int numbers_in_order(const void *a, const void *b)
 {
-    if (process >= p->n_processes || p->processes[process].world_rank == AR_RANK_NONE)
-        ar_sheet_nothing(sheet);
-    else
-        ar_sheet_integer(sheet, p->processes[process].world_rank);
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order = in_order(&sorted_rows[x], &sorted_rows[y]);
+
+    return order ? order : (x > y) - (x < y);
 }
 
-static void put_waiting(struct ar_sheet *sheet, const struct command *c,
-                        const struct ar_mpi_parts *parts)
+static int print_csv(struct command *c)
 {
-    if (c->m->w) {
-        ar_sheet_number(sheet, parts->waiting_ns);
-        ar_sheet_number(sheet, ar_mpi_transferring_ns(parts));
-    } else {
-        ar_sheet_nothing(sheet);
-        ar_sheet_nothing(sheet);
-    }
-}
-
-static void put_row(struct ar_sheet *sheet, const struct command *c, const struct ar_mpi_row *row)
-{
-    enum ar_mpi_by by = (enum ar_mpi_by)c->by;
-
-    ar_sheet_text(sheet, by < AR_MPI_BY_COMM    ? row->name
-                         : by == AR_MPI_BY_COMM ? ar_show_comm(c->p, row->comm)
-                         : by == AR_MPI_BY_PEER ? ar_show_peer(c->p, row)
-                                                : ar_show_size_class(row->size_class));
-    if (by == AR_MPI_BY_PATH)
-        put_call_cells(sheet, c->p, row->node);
-    if (by < AR_MPI_BY_COMM)
-        ar_sheet_integer(sheet, row->n_calls);
-    ar_sheet_number(sheet, row->time.mean);
-    ar_sheet_integer(sheet, row->time.min);
-    put_rank(sheet, c->p, row->time.min_process);
-    ar_sheet_integer(sheet, row->time.max);
-    put_rank(sheet, c->p, row->time.max_process);
-    ar_sheet_integer(sheet, row->bytes_out);
-    ar_sheet_integer(sheet, row->bytes_in);
-    ar_sheet_integer(sheet, row->n_out);
-    ar_sheet_integer(sheet, row->n_in);
-    if (by == AR_MPI_BY_PATH) {
-        ar_sheet_integer(sheet, row->parts.pickling_ns);
-        put_waiting(sheet, c, &row->parts);
-        ar_sheet_integer(sheet, row->parts.unpickling_ns);
-    }
-    ar_sheet_end_row(sheet);
-}
-
-#define TIME_NAMES                                                                                 \
-    "mean_ns,min_ns,min_rank,max_ns,max_rank,bytes_out,bytes_in,messages_out,messages_in"
-
-static int print_sheet(struct command *c)
-{
-    static const char *const heads[AR_N_MPI_BY] = {
-        "name,file,line,calls," TIME_NAMES ",pickling_ns,waiting_ns,transferring_ns,unpickling_ns",
-        "function,calls," TIME_NAMES,
-        "class,calls," TIME_NAMES,
-        "communicator," TIME_NAMES,
-        "peer," TIME_NAMES,
-        "size," TIME_NAMES};
-    struct ar_sheet sheet = {0};
-    struct ar_mpi_row *rows;
+    static const char *const tables[AR_N_MPI_BY] = {
+        [AR_MPI_BY_PATH] = "mpi_paths",    [AR_MPI_BY_FUNCTION] = "mpi_functions",
+        [AR_MPI_BY_CLASS] = "mpi_classes", [AR_MPI_BY_COMM] = "mpi_communicators",
+        [AR_MPI_BY_PEER] = "mpi_peers",    [AR_MPI_BY_SIZE] = "mpi_sizes"};
     size_t n;
+    uint32_t *order = NULL;
+    int status;
 
-    if (make_table(c, (enum ar_mpi_by)c->by, &rows, &n) < 0)
+    sorted_rows = ar_run_mpi_rows(c->run, (enum ar_mpi_by)c->by, &n);
+    if (sorted_rows)
+        order = malloc((n + 1) * sizeof *order);
+    if (!order)
         return ar_complain("out of memory");
-    ar_sheet_head(&sheet, heads[c->by]);
-    for (size_t i = 0; i < n; i++)
-        put_row(&sheet, c, &rows[i]);
-    free(rows);
-    return ar_sheet_print(&sheet);
-}
-
-static int print_requests_sheet(struct command *c)
-{
-    struct ar_sheet sheet = {0};
-    struct ar_mpi_request_row *rows;
-    size_t n;
-
-    if (ar_mpi_requests(c->m, &rows, &n) < 0)
-        return ar_complain("out of memory");
-    ar_sheet_head(&sheet, "posted,posted_file,posted_line,completed,completed_file,completed_line,"
-                          "requests,in_flight_ns,waited_ns,exposed_ns");
-    for (size_t i = 0; i < n; i++) {
-        uint32_t nodes[] = {rows[i].posted, rows[i].completed};
-
-        for (int k = 0; k < 2; k++) {
-            ar_sheet_text(&sheet, ar_mpi_class_of(ar_show_name(c->p, nodes[k], SIZE_MAX)).function);
-            put_call_cells(&sheet, c->p, nodes[k]);
-        }
-        ar_sheet_integer(&sheet, rows[i].n);
-        ar_sheet_number(&sheet, rows[i].flight_ns);
-        ar_sheet_number(&sheet, rows[i].waited_ns);
-        ar_sheet_number(&sheet, rows[i].exposed_ns);
-        ar_sheet_end_row(&sheet);
-    }
-    free(rows);
-    return ar_sheet_print(&sheet);
-}
-
-static int print_matrix_sheet(const struct ar_mpi_pair *pairs, size_t n)
-{
-    struct ar_sheet sheet = {0};
-
-    ar_sheet_head(&sheet, "from,to,messages,bytes,time_ns");
-    for (size_t i = 0; i < n; i++) {
-        ar_sheet_integer(&sheet, pairs[i].from);
-        ar_sheet_integer(&sheet, pairs[i].to);
-        ar_sheet_integer(&sheet, pairs[i].n);
-        ar_sheet_integer(&sheet, pairs[i].n_bytes);
-        ar_sheet_integer(&sheet, pairs[i].ns);
-        ar_sheet_end_row(&sheet);
-    }
-    return ar_sheet_print(&sheet);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    sorting_by = c->sort < 0 ? SORT_TIME : (enum sort)c->sort;
+    if (c->sort >= 0)
+        qsort(order, n, sizeof *order, numbers_in_order);
+    status =
+        ar_print_table(c->run, tables[c->by], &(struct ar_shown_rows){.numbers = order, .n = n});
+    free(order);
+    return status;
 }
 
 static int print_matrix(struct command *c)
@@ -646,9 +573,7 @@ static int print_matrix(struct command *c)
 
     if (ar_mpi_pairs(c->m, &pairs, &n) < 0)
         return ar_complain("out of memory");
-    if (c->csv)
-        status = print_matrix_sheet(pairs, n);
-    else if (n == 0)
+    if (n == 0)
         ar_print("\n nothing was sent from one rank to another, but by collective calls\n");
     else
         status = ar_print_matrix(pairs, n, (enum ar_matrix_of)c->matrix);
@@ -693,9 +618,11 @@ static int print_screen(struct command *c)
     int status;
 
     choose_unit(c);
-    if (c->csv && c->matrix < 0)
-        return c->requests ? print_requests_sheet(c) : print_sheet(c);
-    status = c->csv ? AR_EXIT_OK : print_head(c);
+    if (c->csv && c->matrix >= 0)
+        return ar_print_table(c->run, "mpi_matrix", NULL);
+    if (c->csv)
+        return c->requests ? ar_print_table(c->run, "mpi_requests", NULL) : print_csv(c);
+    status = print_head(c);
     if (status != AR_EXIT_OK)
         return status;
     if (c->matrix >= 0)
@@ -712,7 +639,7 @@ static int show(struct command *c)
     bool is_empty = !ar_mpi_has_calls(c->m);
     int status;
 
-    if (is_empty && !c->json && !c->csv) {
+    if (is_empty && c->json == AR_NO_JSON && !c->csv) {
         ar_print("no MPI call was recorded: the program made none, or its MPI is one that allranks "
                  "does not\nknow (allranks info shows what was found)\n");
         return AR_EXIT_OK;
@@ -720,8 +647,8 @@ static int show(struct command *c)
     status = is_empty ? AR_EXIT_OK : check_choice(c);
     if (status != AR_EXIT_OK)
         return status;
-    if (c->json)
-        return ar_mpi_json(c->m, &c->selection);
+    if (c->json != AR_NO_JSON)
+        return c->json == AR_JSON_1 ? ar_mpi_json(c->m, &c->selection) : print_json(c);
     if (needs_messages(c) && !is_empty && !ar_mpi_has_messages(c->m) && !c->p->n_completed)
         return complain_messages(c);
     if (c->csv && c->by < 0)
@@ -791,6 +718,7 @@ int ar_command_mpi(int argc, char **argv)
     struct command c = {.by = -1,
                         .sort = -1,
                         .matrix = -1,
+                        .json = AR_NO_JSON,
                         .n_rows = DEFAULT_ROWS,
                         .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &c);
@@ -798,7 +726,8 @@ int ar_command_mpi(int argc, char **argv)
     if (status < 0)
         status = ar_open_run(&c.run, &(struct ar_run_choice){.path = c.path,
                                                              .selection = &c.selection,
-                                                             .wanted = &c.wanted});
+                                                             .wanted = &c.wanted,
+                                                             .form = AR_FORM_FOLDED});
     if (status >= 0)
         return status;
     status = open_tables(&c) < 0 ? ar_complain("out of memory") : show(&c);

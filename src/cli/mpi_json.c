@@ -64,13 +64,6 @@ static void put_parts(struct ar_json *j, const struct ar_mpi *m, const struct ar
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-static const char *peer_kind(const struct ar_mpi_row *row)
-{
-    if (row->world_peer < AR_PEER_UNKNOWN || row->peer < AR_PEER_UNKNOWN)
-        return "rank";
-    return row->peer == AR_PEER_ALL ? "all" : row->peer == AR_PEER_OTHERS ? "several" : "unknown";
-}
-
 /* What a row is about. */
 static void put_subject(struct ar_json *j, const struct ar_mpi *m, const struct ar_mpi_row *row,
                         enum ar_mpi_by by)
@@ -92,7 +85,7 @@ static void put_subject(struct ar_json *j, const struct ar_mpi *m, const struct 
         put_comm_number(j, "communicator", row->comm);
         break;
     case AR_MPI_BY_PEER:
-        ar_json_text(j, "kind", peer_kind(row));
+        ar_json_text(j, "kind", ar_peer_kind_name(row->peer, row->world_peer));
         put_rank(j, "rank", row->world_peer);
         put_rank(j, "rank_in_communicator", row->peer);
         put_comm_number(j, "communicator", row->comm);

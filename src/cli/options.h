@@ -6,7 +6,7 @@
  *     const struct ar_option options[] = {
  *         AR_HEADING("options"),
  *         {.name = "tree", .kind = AR_OPTION_FLAG, .to = &tree, .help = "all stacks as one tree"},
- *         AR_JSON_OPTION(&json, "everything"),
+ *         AR_CSV_OPTION(&csv, "for spreadsheets"),
  *         AR_HELP_OPTION,
  *     };
  *     int status = ar_options_parse(argc, argv, options, 4, usage, NULL);
@@ -46,10 +46,6 @@ struct ar_option {
 #define AR_HELP_OPTION                                                                             \
     {                                                                                              \
         .name = "help", .letter = 'h', .kind = AR_OPTION_HELP, .help = "show this help"            \
-    }
-#define AR_JSON_OPTION(target, what)                                                               \
-    {                                                                                              \
-        .name = "json", .kind = AR_OPTION_FLAG, .to = (target), .help = what ", for programs"      \
     }
 #define AR_CSV_OPTION(target, text)                                                                \
     {                                                                                              \

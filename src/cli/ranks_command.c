@@ -3,7 +3,6 @@
  * allranks ranks: functions across ranks. Without a name those that differ most between ranks; with
  * one also what each rank has. All fits 80 columns and 24 lines unless more is asked for.
  */
-#include "analysis/imbalance.h"
 #include "analysis/mpi_class.h"
 #include "analysis/place.h"
 #include "cli/choose_job.h"
@@ -15,7 +14,9 @@
 #include "cli/report_json.h"
 #include "cli/screen.h"
 #include "cli/selecting.h"
-#include "cli/sheet.h"
+#include "cli/shown.h"
+#include "export/tables_json.h"
+#include "run/comparison.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -43,18 +44,17 @@ struct command {
     const struct ar_totals *t;
     const struct ar_by_function *f;
     const struct ar_efficiencies *e;
-    struct ar_shares *reading;
-    struct ar_own_time *own;
     const char *path;
     struct ar_wanted wanted;
     struct ar_selection selection;
-    bool self, inclusive, all, csv, json;
+    bool self, inclusive, all, csv;
+    int json; /* enum ar_json_version */
     int sort;
     size_t n_rows, n_columns;
     size_t n_lines;      /* of the head */
     uint32_t *functions; /* that fit, in order */
     size_t n_functions;
-    struct ar_share *shares; /* by root */
+    const struct ar_share *shares; /* by root, of the function that is shown */
     double unit_ns;
     const char *unit;
     struct ar_marks_shown marks; /* since the last table */
@@ -67,16 +67,9 @@ static bool is_called_by_line(const struct ar_function *f)
     return f->kind == AR_FUNCTION_MPI || f->kind == AR_FUNCTION_OPERATION;
 }
 
-/*
- * Ranks are compared as in findings and in the report: by the time with what a function calls in C. What is called by its
- * line has none of these, nor has a function in C.
- */
 static bool has_own_time(const struct command *c, uint32_t function)
 {
-    const struct ar_function *f = &c->p->functions[function];
-
-    return !c->self && !c->inclusive && !c->t->of_pairs && !is_called_by_line(f) &&
-           f->kind != AR_FUNCTION_BUILTIN && f->kind != AR_FUNCTION_UNASSIGNED;
+    return ar_compared_by(c->run, function) == AR_COMPARED_BY_OWN;
 }
 
 static const char *full_name(const struct command *c, uint32_t function)
@@ -145,13 +138,10 @@ static enum ar_status find_functions(struct command *c)
     c->t = ar_run_totals(c->run, AR_FORM_FOLDED);
     c->f = ar_run_functions(c->run, AR_FORM_FOLDED);
     c->e = ar_run_efficiencies(c->run);
-    c->reading = ar_run_shares(c->run);
-    c->own = ar_run_own_time(c->run);
-    if (!c->e || !c->reading || !c->own)
+    if (!c->e || !ar_run_own_time(c->run))
         return AR_NOMEM;
     c->functions = malloc((c->p->n_functions + 1) * sizeof *c->functions);
-    c->shares = malloc((c->p->n_processes + 1) * sizeof *c->shares);
-    if (!c->functions || !c->shares)
+    if (!c->functions)
         return AR_NOMEM;
     list_functions(c);
     return AR_OK;
@@ -360,39 +350,6 @@ static int print_shares(struct command *c, size_t n_most)
 
 /* ---- classes of ranks ------------------------------------------------------------------------- */
 
-/* By which ranks are compared. */
-static uint64_t class_value(const struct command *c, uint32_t function, uint32_t process)
-{
-    return has_own_time(c, function) ? c->own->by_root[process] : share_ns(c, process);
-}
-
-static enum ar_status find_classes(const struct command *c, uint32_t function,
-                                   struct ar_imbalance *im)
-{
-    uint64_t *values = malloc((c->p->n_roots + 1) * sizeof *values);
-    enum ar_status status = AR_NOMEM;
-
-    for (uint32_t i = 0; i < c->p->n_roots && values; i++)
-        values[i] = class_value(c, function, i);
-    if (values)
-        status = ar_imbalance_build(im, values, c->p->n_roots);
-    free(values);
-    return status;
-}
-
-/* Numbers of a class's ranks; of processes without a rank, where they are in the run. */
-static size_t list_ranks(const struct command *c, const struct ar_imbalance *im, size_t class,
-                         uint32_t *ranks)
-{
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < c->p->n_roots; i++)
-        if (im->class_of[i] == class)
-            ranks[n++] =
-                c->p->processes[i].world_rank == AR_RANK_NONE ? i : c->p->processes[i].world_rank;
-    return n;
-}
-
 static uint32_t world_size(const struct command *c)
 {
     const struct ar_process *last = &c->p->processes[c->p->n_roots - 1];
@@ -402,14 +359,14 @@ static uint32_t world_size(const struct command *c)
 
 /* "rank 3", "ranks 20-31", "every 8th from 0"; the class that most are in is "28 others". */
 static void put_class_name(struct ar_bytes *out, const struct command *c,
-                           const struct ar_imbalance *im, size_t class, const uint32_t *ranks,
-                           size_t n)
+                           const struct ar_comparison *cmp, size_t class)
 {
+    size_t n = cmp->first_rank[class + 1] - cmp->first_rank[class];
     struct ar_bytes set = {0};
     char text[64];
 
-    ar_rank_set_text(&set, ranks, n, world_size(c), 24);
-    if (class == ar_imbalance_largest(im) && n > 2)
+    ar_rank_set_text(&set, cmp->ranks + cmp->first_rank[class], n, world_size(c), 24);
+    if (class == ar_imbalance_largest(&cmp->im) && n > 2)
         snprintf(text, sizeof text, "%zu others", n);
     else if (set.bad || set.data[0] == 'e')
         snprintf(text, sizeof text, "%.*s", (int)set.n, set.bad ? "" : (const char *)set.data);
@@ -440,15 +397,14 @@ static void put_class_times(struct ar_bytes *out, const struct command *c,
 #define CLASS_INDENT 22
 
 /* One after the other, and a new line where there is no room. */
-static enum ar_status print_class_texts(const struct command *c, const struct ar_imbalance *im,
-                                        uint32_t *ranks, size_t n_used)
+static enum ar_status print_class_texts(const struct command *c, const struct ar_comparison *cmp,
+                                        size_t n_used)
 {
-    for (size_t i = 0; i < im->n_classes; i++) {
+    for (size_t i = 0; i < cmp->im.n_classes; i++) {
         struct ar_bytes text = {0};
-        size_t n = list_ranks(c, im, i, ranks);
 
-        put_class_name(&text, c, im, i, ranks, n);
-        put_class_times(&text, c, &im->classes[i]);
+        put_class_name(&text, c, cmp, i);
+        put_class_times(&text, c, &cmp->im.classes[i]);
         if (text.bad) {
             ar_bytes_free(&text);
             return AR_NOMEM;
@@ -467,50 +423,42 @@ static enum ar_status print_class_texts(const struct command *c, const struct ar
 }
 
 /* Few ranks make no groups, however much they differ. */
-static void print_no_classes(const struct command *c, uint32_t function,
-                             const struct ar_imbalance *im)
+static void print_no_classes(const struct command *c, const struct ar_comparison *cmp)
 {
-    uint32_t most = 0;
-
-    if (im->max_over_mean < AR_UNEVEN_FACTOR) {
+    if (cmp->im.max_over_mean < AR_UNEVEN_FACTOR)
         ar_print("; all alike\n");
-        return;
-    }
-    for (uint32_t i = 0; i < c->p->n_roots; i++)
-        if (class_value(c, function, i) > class_value(c, function, most))
-            most = i;
-    ar_print("; most on %s\n", ar_show_process(c->p, most));
+    else
+        ar_print("; most on %s\n", ar_show_process(c->p, cmp->most));
 }
 
 static enum ar_status print_classes(const struct command *c, uint32_t function)
 {
-    struct ar_imbalance im = {0};
-    uint32_t *ranks = malloc((c->p->n_roots + 1) * sizeof *ranks);
-    enum ar_status status = ranks ? find_classes(c, function, &im) : AR_NOMEM;
+    static const char *const titles[] = {[AR_COMPARED_BY_OWN] = "self with C, ranks",
+                                         [AR_COMPARED_BY_SELF] = "self, ranks",
+                                         [AR_COMPARED_BY_TOTAL] = "total, ranks"};
+    struct ar_comparison cmp;
+    enum ar_status status = ar_compare_ranks(&cmp, c->run, function);
 
     if (status == AR_OK) {
-        int n = ar_print(" %-20s most/mean %.2f",
-                         c->inclusive                ? "total, ranks"
-                         : has_own_time(c, function) ? "self with C, ranks"
-                                                     : "self, ranks",
-                         im.max_over_mean);
+        int n = ar_print(" %-20s most/mean %.2f", titles[cmp.by], cmp.im.max_over_mean);
 
-        if (im.n_classes > 1)
-            status = print_class_texts(c, &im, ranks, (size_t)n);
+        if (cmp.im.n_classes > 1)
+            status = print_class_texts(c, &cmp, (size_t)n);
         else
-            print_no_classes(c, function, &im);
+            print_no_classes(c, &cmp);
+        ar_comparison_free(&cmp);
     }
-    ar_imbalance_free(&im);
-    free(ranks);
     return status;
 }
 
 static int print_function(struct command *c, uint32_t function, size_t n_most)
 {
     const struct ar_function_sums *sums = sums_of(c, function);
-    struct ar_spread own = ar_own_time_get(c->own, function);
+    struct ar_spread own = ar_own_time_get(ar_run_own_time(c->run), function);
 
-    ar_shares_get(c->reading, function, c->shares);
+    c->shares = ar_run_shares_of(c->run, AR_FORM_FOLDED, function);
+    if (!c->shares)
+        return ar_complain("out of memory");
     ar_print("\n%s", ar_bold());
     print_label(c, function, c->n_columns - 20);
     ar_print("%s %s\n", ar_plain(), ar_function_kind_name(c->p->functions[function].kind));
@@ -552,13 +500,14 @@ static int print_matches(struct command *c)
     return status;
 }
 
-/* ---- for programs ----------------------------------------------------------------------------- */
+/* ---- version 1 of the JSON --------------------------------------------------------------------- */
 
 static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
 {
-    ar_shares_get(c->reading, function, c->shares);
+    c->shares = ar_run_shares_of(c->run, AR_FORM_FOLDED, function);
+    j->out->bad = j->out->bad || !c->shares;
     ar_json_open(j, "by_rank", '[');
-    for (uint32_t i = 0; i < c->p->n_roots; i++) {
+    for (uint32_t i = 0; c->shares && i < c->p->n_roots; i++) {
         ar_json_open(j, NULL, '{');
         if (c->p->processes[i].world_rank == AR_RANK_NONE)
             ar_json_null(j, "rank");
@@ -578,32 +527,27 @@ static void put_shares(struct ar_json *j, struct command *c, uint32_t function)
 /* Of the time that was asked about, as on the screen. */
 static void put_classes(struct ar_json *j, const struct command *c, uint32_t function)
 {
-    struct ar_imbalance im;
-    uint32_t *ranks = malloc((c->p->n_roots + 1) * sizeof *ranks);
+    struct ar_comparison cmp;
 
-    if (!ranks || find_classes(c, function, &im) < 0) {
+    if (ar_compare_ranks(&cmp, c->run, function) < 0) {
         j->out->bad = true;
-        free(ranks);
         return;
     }
-    ar_json_number(j, "max_over_mean", im.max_over_mean);
+    ar_json_number(j, "max_over_mean", cmp.im.max_over_mean);
     ar_json_open(j, "classes", '[');
-    for (size_t i = 0; i < im.n_classes; i++) {
-        size_t n = list_ranks(c, &im, i, ranks);
-
+    for (size_t i = 0; i < cmp.im.n_classes; i++) {
         ar_json_open(j, NULL, '{');
-        ar_json_number(j, "mean_ns", im.classes[i].mean);
-        ar_json_integer(j, "min_ns", im.classes[i].least);
-        ar_json_integer(j, "max_ns", im.classes[i].most);
+        ar_json_number(j, "mean_ns", cmp.im.classes[i].mean);
+        ar_json_integer(j, "min_ns", cmp.im.classes[i].least);
+        ar_json_integer(j, "max_ns", cmp.im.classes[i].most);
         ar_json_open(j, "ranks", '[');
-        for (size_t k = 0; k < n; k++)
-            ar_json_integer(j, NULL, ranks[k]);
+        for (size_t k = cmp.first_rank[i]; k < cmp.first_rank[i + 1]; k++)
+            ar_json_integer(j, NULL, cmp.ranks[k]);
         ar_json_close(j, ']');
         ar_json_close(j, '}');
     }
     ar_json_close(j, ']');
-    ar_imbalance_free(&im);
-    free(ranks);
+    ar_comparison_free(&cmp);
 }
 
 static void put_function(struct ar_json *j, struct command *c, uint32_t function)
@@ -621,7 +565,7 @@ static void put_function(struct ar_json *j, struct command *c, uint32_t function
     ar_json_spread(j, "time_ns", c->p, &sums->time);
     ar_json_spread(j, "self_ns", c->p, &sums->self);
     if (c->wanted.text && has_own_time(c, function)) {
-        struct ar_spread own = ar_own_time_get(c->own, function);
+        struct ar_spread own = ar_own_time_get(ar_run_own_time(c->run), function);
 
         ar_json_spread(j, "self_with_c_ns", c->p, &own);
     }
@@ -633,7 +577,7 @@ static void put_function(struct ar_json *j, struct command *c, uint32_t function
     ar_json_close(j, '}');
 }
 
-static int print_json(struct command *c)
+static int print_json_1(struct command *c)
 {
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
@@ -659,43 +603,38 @@ static int print_json(struct command *c)
     return status;
 }
 
-static void put_share_rows(struct ar_sheet *sheet, struct command *c, uint32_t function)
+/* ---- JSON and CSV ----------------------------------------------------------------------------- */
+
+static int print_json(struct command *c)
 {
-    ar_shares_get(c->reading, function, c->shares);
-    for (uint32_t i = 0; i < c->p->n_roots; i++) {
-        ar_sheet_function(sheet, c->p, function);
-        ar_sheet_rank(sheet, c->p, i);
-        ar_sheet_text(sheet, ar_strtab_text(&c->p->strings, c->p->processes[i].host));
-        ar_sheet_integer(sheet, c->shares[i].n_calls);
-        ar_sheet_integer(sheet, c->shares[i].time_ns);
-        ar_sheet_integer(sheet, c->shares[i].self_ns);
-        ar_sheet_doubt(sheet, c->shares[i].time_doubt, 1);
-        ar_sheet_doubt(sheet, c->shares[i].self_doubt, 1);
-        ar_sheet_end_row(sheet);
-    }
+    static const char *const before[] = {"run", "efficiency", NULL};
+    static const char *const after[] = {"function_efficiency", NULL};
+    static const char *const of_function[] = {"function_ranks", "imbalance", "rank_classes", NULL};
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    enum ar_status status;
+
+    ar_json_begin(&j, "ranks");
+    ar_json_about(&j, c->run);
+    status = ar_json_tables(&j, c->run, before);
+    if (status == AR_OK)
+        status =
+            ar_json_table(&j, c->run, "functions",
+                          &(struct ar_shown_rows){.numbers = c->functions, .n = c->n_functions});
+    if (status == AR_OK)
+        status = ar_json_tables(&j, c->run, after);
+    if (status == AR_OK && c->wanted.text)
+        status = ar_json_tables(&j, c->run, of_function);
+    ar_json_end(&j);
+    return ar_print_json(&j, status);
 }
 
-static int print_sheet(struct command *c)
+static int print_csv(struct command *c)
 {
-    struct ar_sheet sheet = {0};
-
-    ar_sheet_head(&sheet, c->wanted.text ? AR_SHEET_FUNCTION
-                              ",rank,host,calls,time_ns,self_ns,time_estimated,"
-                              "time_error_ns,self_estimated,"
-                              "self_error_ns"
-                                         : AR_SHEET_FUNCTION
-                              ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
-    for (size_t i = 0; i < c->n_functions; i++)
-        if (c->wanted.text) {
-            put_share_rows(&sheet, c, c->functions[i]);
-        } else {
-            ar_sheet_function(&sheet, c->p, c->functions[i]);
-            ar_sheet_integer(&sheet, sums_of(c, c->functions[i])->n_calls);
-            ar_sheet_spread(&sheet, c->p, &sums_of(c, c->functions[i])->time);
-            ar_sheet_spread(&sheet, c->p, &sums_of(c, c->functions[i])->self);
-            ar_sheet_end_row(&sheet);
-        }
-    return ar_sheet_print(&sheet);
+    if (c->wanted.text)
+        return ar_print_table(c->run, "function_ranks", NULL);
+    return ar_print_table(c->run, "functions",
+                          &(struct ar_shown_rows){.numbers = c->functions, .n = c->n_functions});
 }
 
 /* ---- command ---------------------------------------------------------------------------------- */
@@ -707,10 +646,10 @@ static int show(struct command *c)
     if (c->wanted.text && c->n_functions == 0)
         return ar_complain("%s: no function %s in it (allranks ranks -n 0 %s shows all)", c->path,
                            c->wanted.text, ar_quote(c->path));
-    if (c->json)
-        return print_json(c);
+    if (c->json != AR_NO_JSON)
+        return c->json == AR_JSON_1 ? print_json_1(c) : print_json(c);
     if (c->csv)
-        return print_sheet(c);
+        return print_csv(c);
     if (c->wanted.text)
         return print_matches(c);
     print_head(c);
@@ -764,20 +703,27 @@ static int parse(int argc, char **argv, struct command *c)
     return ar_refuse_several_jobs("ranks", c->path);
 }
 
+static enum ar_compared compared_by(const struct command *c)
+{
+    return c->inclusive ? AR_COMPARED_BY_TOTAL : c->self ? AR_COMPARED_BY_SELF : AR_COMPARED_BY_OWN;
+}
+
 int ar_command_ranks(int argc, char **argv)
 {
-    struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
+    struct command c = {
+        .json = AR_NO_JSON, .n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &c);
 
     if (status < 0)
         status = ar_open_run(&c.run, &(struct ar_run_choice){.path = c.path,
                                                              .selection = &c.selection,
-                                                             .wanted = &c.wanted});
+                                                             .wanted = &c.wanted,
+                                                             .form = AR_FORM_FOLDED,
+                                                             .compared = compared_by(&c)});
     if (status >= 0)
         return status;
     status = find_functions(&c) < 0 ? ar_complain("out of memory") : show(&c);
     free(c.functions);
-    free(c.shares);
     ar_run_close(c.run);
     return status;
 }

@@ -8,14 +8,15 @@
  *     report_bottom_up.c    functions by self time, and below each who called it
  *     report_functions.c    functions in a list; all there is of pstats files
  *     report_callers.c      one function: who calls it, what it calls
- *     report_json.c, report_sheet.c     for programs
+ *     report_csv.c          rows of the table as CSV
+ *     report_json.c         version 1 of the JSON
  *     report_texts.c        a text file a rank, as pstats prints it
  */
 #pragma once
 
 #include "cli/doubt_text.h"
 #include "cli/selecting.h"
-#include "cli/sheet.h"
+#include "cli/shown.h"
 #include "run/run.h"
 
 enum ar_report_sort {
@@ -31,8 +32,7 @@ enum ar_report_tree { AR_TREE_TOP_DOWN, AR_TREE_BOTTOM_UP };
 
 struct ar_report {
     struct ar_run *run;
-    enum ar_tree_form
-        form; /* of all that follows: JSON, and files a rank, are of what was recorded */
+    enum ar_tree_form form; /* of all that follows */
     struct ar_profile *p;
     const struct ar_totals *t;
     const bool *is_hot; /* by node: on the hot path */
@@ -46,7 +46,8 @@ struct ar_report {
     size_t n_rows;   /* of the tree or list; 0: all */
     size_t n_levels; /* of the tree; 0: all, SIZE_MAX: no number is given */
     bool fits;       /* no number of rows is given: all of it is one screen */
-    bool functions, csv, json;
+    bool functions, csv;
+    int json;         /* enum ar_json_version */
     const char *text; /* names of text files, one a rank */
     double min_share;
 
@@ -137,10 +138,10 @@ void ar_report_tasks(const struct ar_report *r, const struct ar_task_row *rows, 
 int ar_report_bottom_up(struct ar_report *r, size_t n_lines);
 int ar_report_functions(struct ar_report *r, size_t n_lines);
 int ar_report_callers(struct ar_report *r); /* with the head, unless there is no such function */
-int ar_report_sheet(struct ar_report *r);
+int ar_report_csv(struct ar_report *r);
 /* A file a rank, as pstats prints it. */
 int ar_report_texts(struct ar_report *r);
-int ar_report_json(struct ar_report *r);
+int ar_report_json(struct ar_report *r); /* version 1 */
 AR_MUST_CHECK enum ar_status ar_report_json_callers(struct ar_report *r, struct ar_json *j,
                                                     const struct ar_by_function *f);
 

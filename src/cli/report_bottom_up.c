@@ -18,7 +18,7 @@ struct view {
     const double *names; /* to sort by; NULL: by something else */
     size_t n_most, n_levels;
     size_t n_shown, n_cut;
-    struct ar_sheet *sheet; /* NULL: to the screen */
+    struct ar_csv *sheet; /* NULL: to the screen */
     struct ar_marks_shown marks;
 };
 
@@ -89,11 +89,11 @@ static void print_row(struct view *v, const struct ar_bottom_row *row, size_t de
 static void put_row(struct view *v, const struct ar_bottom_row *row, size_t depth,
                     const struct ar_spread *s)
 {
-    ar_sheet_integer(v->sheet, depth);
-    ar_sheet_function(v->sheet, v->r->p, row->function);
-    ar_sheet_integer(v->sheet, row->n_calls);
-    ar_sheet_spread(v->sheet, v->r->p, s);
-    ar_sheet_end_row(v->sheet);
+    ar_csv_integer(v->sheet, depth);
+    ar_csv_function(v->sheet, v->r->p, row->function);
+    ar_csv_integer(v->sheet, row->n_calls);
+    ar_csv_spread(v->sheet, v->r->p, s);
+    ar_csv_end_row(v->sheet);
 }
 
 static bool is_worth_a_row(const struct view *v, const struct ar_bottom_row *row)
@@ -195,14 +195,14 @@ int ar_report_bottom_up(struct ar_report *r, size_t n_lines)
 {
     struct ar_layout l = {
         .n_lines = n_lines, .n_tree = AR_SCREEN_LINES, .n_notes = 1 + has_marks(r)};
-    struct ar_sheet sheet = {0};
+    struct ar_csv sheet = {0};
     struct view v = {.r = r, .n_levels = levels_of(r)};
 
     ar_layout_fit(&l);
     v.n_most = !r->fits ? r->n_rows : r->csv ? 0 : l.n_tree;
     if (r->csv) {
         v.sheet = &sheet;
-        ar_sheet_head(&sheet, "depth," AR_SHEET_FUNCTION ",calls," AR_SHEET_SPREAD("self"));
+        ar_csv_head(&sheet, "depth," AR_CSV_FUNCTION ",calls," AR_CSV_SPREAD("self"));
     } else {
         print_title(r);
     }
@@ -211,7 +211,7 @@ int ar_report_bottom_up(struct ar_report *r, size_t n_lines)
         return ar_complain("out of memory");
     }
     if (r->csv)
-        return ar_sheet_print(&sheet);
+        return ar_print_csv(&sheet);
     ar_print_more(v.n_cut, "more function", "more functions", "");
     ar_print_marks(&v.marks);
     return AR_EXIT_OK;

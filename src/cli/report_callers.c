@@ -109,29 +109,6 @@ static void print_view(const struct view *v)
                   v->callees ? "more functions" : "more callers", "");
 }
 
-/* ---- for programs ----------------------------------------------------------------------------- */
-
-static void put_relative(const struct view *v, struct ar_sheet *sheet, uint32_t relative)
-{
-    const struct ar_function_sums *s = &v->relatives.sums[relative];
-
-    ar_sheet_text(sheet, v->callees ? "callee" : "caller");
-    ar_sheet_function(sheet, v->r->p, v->function);
-    ar_sheet_function(sheet, v->r->p, relative);
-    ar_sheet_integer(sheet, s->n_calls);
-    ar_sheet_spread(sheet, v->r->p, &s->time);
-    ar_sheet_spread(sheet, v->r->p, &s->self);
-    ar_sheet_end_row(sheet);
-}
-
-static void put_relatives(const struct view *v, struct ar_sheet *sheet)
-{
-    size_t n_most = v->r->fits || !v->r->n_rows ? v->n : v->r->n_rows;
-
-    for (size_t i = 0; i < v->n && i < n_most; i++)
-        put_relative(v, sheet, v->functions[i]);
-}
-
 /* ---- the function ----------------------------------------------------------------------------- */
 
 static enum ar_status open_view(struct view *v)
@@ -169,7 +146,7 @@ static void print_function(const struct ar_report *r, const struct ar_by_functio
 }
 
 static int show_one(struct ar_report *r, const struct ar_by_function *f, uint32_t function,
-                    bool callees, struct ar_marks_shown *marks, struct ar_sheet *sheet)
+                    bool callees, struct ar_marks_shown *marks)
 {
     struct view v = {.r = r,
                      .callees = callees,
@@ -178,9 +155,7 @@ static int show_one(struct ar_report *r, const struct ar_by_function *f, uint32_
                      .marks = marks};
     enum ar_status status = open_view(&v);
 
-    if (status == AR_OK && sheet)
-        put_relatives(&v, sheet);
-    else if (status == AR_OK)
+    if (status == AR_OK)
         print_view(&v);
     close_view(&v);
     return status < 0 ? ar_complain("out of memory") : AR_EXIT_OK;
@@ -195,19 +170,17 @@ struct asked {
 };
 
 static int show_function(struct ar_report *r, const struct ar_by_function *f, uint32_t function,
-                         struct asked asked, struct ar_sheet *sheet)
+                         struct asked asked)
 {
     struct ar_marks_shown marks = {0};
     int status = AR_EXIT_OK;
 
-    if (!sheet)
-        print_function(r, f, function, &marks);
+    print_function(r, f, function, &marks);
     if (asked.callers)
-        status = show_one(r, f, function, false, &marks, sheet);
+        status = show_one(r, f, function, false, &marks);
     if (asked.callees && status == AR_EXIT_OK)
-        status = show_one(r, f, function, true, &marks, sheet);
-    if (!sheet)
-        ar_print_marks(&marks);
+        status = show_one(r, f, function, true, &marks);
+    ar_print_marks(&marks);
     return status;
 }
 
@@ -233,8 +206,7 @@ static size_t find_asked(const struct ar_report *r, const struct ar_by_function 
     return n;
 }
 
-static int show_asked(struct ar_report *r, const struct ar_by_function *f, struct asked asked,
-                      struct ar_sheet *sheet)
+static int show_asked(struct ar_report *r, const struct ar_by_function *f, struct asked asked)
 {
     uint32_t *functions;
     size_t n, n_shown = 0;
@@ -244,9 +216,9 @@ static int show_asked(struct ar_report *r, const struct ar_by_function *f, struc
         return ar_complain("out of memory");
     n = find_asked(r, f, asked.name, functions, n);
     for (; n_shown < n && status == AR_EXIT_OK; n_shown++) {
-        if (!sheet && r->fits && n_shown == MOST_MATCHES)
+        if (r->fits && n_shown == MOST_MATCHES)
             break;
-        status = show_function(r, f, functions[n_shown], asked, sheet);
+        status = show_function(r, f, functions[n_shown], asked);
     }
     if (status == AR_EXIT_OK && n_shown < n)
         ar_print("\n %s%s: --rows 0 shows all%s\n", ar_dim(),
@@ -256,15 +228,15 @@ static int show_asked(struct ar_report *r, const struct ar_by_function *f, struc
     return status;
 }
 
-static int show_all(struct ar_report *r, const struct ar_by_function *f, struct ar_sheet *sheet)
+static int show_all(struct ar_report *r, const struct ar_by_function *f)
 {
     bool both = r->callers && r->callees && strcmp(r->callers, r->callees) == 0;
     int status = AR_EXIT_OK;
 
     if (r->callers)
-        status = show_asked(r, f, (struct asked){r->callers, true, both}, sheet);
+        status = show_asked(r, f, (struct asked){r->callers, true, both});
     if (r->callees && !both && status == AR_EXIT_OK)
-        status = show_asked(r, f, (struct asked){r->callees, false, true}, sheet);
+        status = show_asked(r, f, (struct asked){r->callees, false, true});
     return status;
 }
 
@@ -280,32 +252,37 @@ static int check_name(const struct ar_report *r, const struct ar_by_function *f,
                        r->path, name);
 }
 
+/* As many rows as are asked for, of all that fit. */
+static int print_csv(struct ar_report *r)
+{
+    struct ar_shown_rows rows;
+
+    if (ar_shown_prepare(ar_shown_find("relatives"), r->run, &rows) < 0)
+        return ar_complain("out of memory");
+    if (!r->fits && r->n_rows && r->n_rows < rows.n)
+        rows.n = r->n_rows;
+    return ar_print_table(r->run, "relatives", &rows);
+}
+
 int ar_report_callers(struct ar_report *r)
 {
     const struct ar_by_function *f = ar_run_functions(r->run, r->form);
-    struct ar_sheet sheet = {0};
     int status;
 
     if (!f)
         return ar_complain("out of memory");
-    if (r->csv)
-        ar_sheet_head(&sheet, "relation,of_name,of_kind,of_file,of_line," AR_SHEET_FUNCTION
-                              ",calls," AR_SHEET_SPREAD("time") "," AR_SHEET_SPREAD("self"));
     status = check_name(r, f, r->callers);
     if (status < 0)
         status = check_name(r, f, r->callees);
-    if (status < 0) {
-        if (!r->csv)
-            ar_report_head(r);
-        status = show_all(r, f, r->csv ? &sheet : NULL);
-    }
-    if (r->csv && status == AR_EXIT_OK)
-        status = ar_sheet_print(&sheet);
-    ar_bytes_free(&sheet.out);
-    return status;
+    if (status >= 0)
+        return status;
+    if (r->csv)
+        return print_csv(r);
+    ar_report_head(r);
+    return show_all(r, f);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- version 1 of the JSON ------------------------------------------------------------------------------------- */
 
 static void put_json_relatives(const struct view *v, struct ar_json *j)
 {

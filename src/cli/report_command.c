@@ -6,10 +6,12 @@
 #include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/findings_text.h"
+#include "cli/hang_json.h"
 #include "cli/hang_text.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/screen.h"
+#include "export/tables_json.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -137,7 +139,6 @@ static enum ar_status sort_children(struct ar_report *r)
 
 static enum ar_status prepare(struct ar_report *r)
 {
-    r->form = r->json || r->text ? AR_FORM_RECORDED : AR_FORM_FOLDED;
     r->p = ar_run_profile(r->run, r->form);
     r->t = ar_run_totals(r->run, r->form);
     r->is_hot = ar_run_hot_path(r->run, r->form);
@@ -173,6 +174,26 @@ static int print_report(struct ar_report *r)
     return print_first_screen(r, n_lines);
 }
 
+static int print_json(struct ar_report *r)
+{
+    static const char *const before[] = {"run", "efficiency", NULL};
+    static const char *const after[] = {"findings", "functions", "tree", NULL};
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    enum ar_status status;
+
+    ar_json_begin(&j, "report");
+    ar_json_about(&j, r->run);
+    status = ar_json_tables(&j, r->run, before);
+    ar_json_hang(&j, r->p);
+    if (status == AR_OK)
+        status = ar_json_tables(&j, r->run, after);
+    if (status == AR_OK && (r->callers || r->callees))
+        status = ar_json_table(&j, r->run, "relatives", NULL);
+    ar_json_end(&j);
+    return ar_print_json(&j, status);
+}
+
 static int show(struct ar_report *r)
 {
     if (prepare(r) < 0)
@@ -180,13 +201,24 @@ static int show(struct ar_report *r)
     ar_report_choose_unit(r);
     if (r->text)
         return ar_report_texts(r);
-    if (r->json)
-        return ar_report_json(r);
+    if (r->json != AR_NO_JSON)
+        return r->json == AR_JSON_1 ? ar_report_json(r) : print_json(r);
     if (r->callers || r->callees)
         return ar_report_callers(r);
     if (r->csv && r->tree == AR_TREE_BOTTOM_UP)
         return ar_report_bottom_up(r, 0);
-    return r->csv ? ar_report_sheet(r) : print_report(r);
+    return r->csv ? ar_report_csv(r) : print_report(r);
+}
+
+/* JSON, and files a rank, are of what was recorded. */
+static int open_run(struct ar_report *r)
+{
+    r->form = r->json != AR_NO_JSON || r->text ? AR_FORM_RECORDED : AR_FORM_FOLDED;
+    return ar_open_run(&r->run, &(struct ar_run_choice){.path = r->path,
+                                                        .selection = &r->selection,
+                                                        .callers = r->callers,
+                                                        .callees = r->callees,
+                                                        .form = r->form});
 }
 
 int ar_command_report(int argc, char **argv)
@@ -195,12 +227,12 @@ int ar_command_report(int argc, char **argv)
                           .n_levels = SIZE_MAX,
                           .min_share = 0.01,
                           .sort = -1,
+                          .json = AR_NO_JSON,
                           .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &r);
 
     if (status < 0)
-        status =
-            ar_open_run(&r.run, &(struct ar_run_choice){.path = r.path, .selection = &r.selection});
+        status = open_run(&r);
     if (status >= 0)
         return status;
     status = show(&r);

@@ -7,8 +7,6 @@
 #include "cli/report.h"
 #include "cli/screen.h"
 
-#include <stdlib.h>
-
 static void put_rank(struct ar_json *j, const char *key, const struct ar_profile *p, uint32_t i)
 {
     if (i >= p->n_processes || p->processes[i].world_rank == AR_RANK_NONE)
@@ -70,26 +68,6 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, const struct
     if (t->time[i].doubt.marks & AR_MARK_PARTIAL)
         ar_json_bool(j, "partial", true);
     ar_json_close(j, '}');
-}
-
-/* Ranks may differ in a fact, but an object has a key once: the first rank's. */
-void ar_json_facts(struct ar_json *j, const struct ar_profile *p)
-{
-    bool *is_there = calloc(p->strings.n_strings + 1, sizeof *is_there); /* by key */
-
-    ar_json_open(j, "facts", '{');
-    if (!is_there)
-        j->out->bad = true;
-    for (size_t i = 0; is_there && i < p->n_facts; i++) {
-        const struct ar_fact *fact = &p->facts[i];
-
-        if (!is_there[fact->key])
-            ar_json_text(j, ar_strtab_text(&p->strings, fact->key),
-                         ar_strtab_text(&p->strings, fact->value));
-        is_there[fact->key] = true;
-    }
-    ar_json_close(j, '}');
-    free(is_there);
 }
 
 void ar_json_overheads(struct ar_json *j, const uint64_t *overheads_ns)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* report_json: what JSON about runs has in common. docs/json.md describes it. */
+/* report_json: what version 1 of JSON about runs has in common. docs/json.md describes it. */
 #pragma once
 
 #include "analysis/totals.h"
-#include "export/json.h"
+#include "export/tables_json.h"
 #include "format/profile.h"
 
-/* The member "facts", which every object about a run has. */
-void ar_json_facts(struct ar_json *j, const struct ar_profile *p);
 /* What recording took. */
 void ar_json_overhead(struct ar_json *j, const struct ar_totals *t);
 /* The same by reason, of all processes or of one. */

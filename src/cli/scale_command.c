@@ -11,7 +11,7 @@
 #include "cli/program_names.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
-#include "cli/sheet.h"
+#include "cli/shown.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -39,7 +39,8 @@ struct command {
     struct ar_summary *runs;
     size_t n_runs;
     struct ar_scaling s;
-    bool weak, functions, csv, json;
+    bool weak, functions, csv;
+    int json; /* AR_NO_JSON: it was not asked for */
     size_t n_rows, n_columns;
     size_t n_lines; /* between head and tables */
     double unit_ns;
@@ -309,28 +310,28 @@ static int print_json(const struct command *c)
 }
 
 /* Empty where it is not known. */
-static void put_ratio(struct ar_sheet *sheet, double value)
+static void put_ratio(struct ar_csv *sheet, double value)
 {
     if (isnan(value))
-        ar_sheet_nothing(sheet);
+        ar_csv_nothing(sheet);
     else
-        ar_sheet_ratio(sheet, value, 6);
+        ar_csv_ratio(sheet, value, 6);
 }
 
 static int print_points_sheet(const struct command *c)
 {
-    struct ar_sheet sheet = {0};
+    struct ar_csv sheet = {0};
 
-    ar_sheet_head(&sheet, "path,ranks,wall_ns,speed_up,global_efficiency,parallel_efficiency,"
-                          "load_balance,communication_efficiency,serialisation_efficiency,"
-                          "transfer_efficiency,computation_scaling");
+    ar_csv_head(&sheet, "path,ranks,wall_ns,speed_up,global_efficiency,parallel_efficiency,"
+                        "load_balance,communication_efficiency,serialisation_efficiency,"
+                        "transfer_efficiency,computation_scaling");
     for (size_t i = 0; i < c->s.n_points; i++) {
         const struct ar_scaling_point *point = &c->s.points[i];
         const struct ar_efficiency *e = &point->run->e.run;
 
-        ar_sheet_text(&sheet, point->run->path);
-        ar_sheet_integer(&sheet, point->n_ranks);
-        ar_sheet_number(&sheet, point->wall_ns);
+        ar_csv_text(&sheet, point->run->path);
+        ar_csv_integer(&sheet, point->n_ranks);
+        ar_csv_number(&sheet, point->wall_ns);
         put_ratio(&sheet, point->speed_up);
         put_ratio(&sheet, point->global);
         put_ratio(&sheet, e->parallel);
@@ -339,12 +340,12 @@ static int print_points_sheet(const struct command *c)
         put_ratio(&sheet, e->serialisation);
         put_ratio(&sheet, e->transfer);
         put_ratio(&sheet, point->computation);
-        ar_sheet_end_row(&sheet);
+        ar_csv_end_row(&sheet);
     }
-    return ar_sheet_print(&sheet);
+    return ar_print_csv(&sheet);
 }
 
-static void put_function_rows(struct ar_sheet *sheet, const struct command *c,
+static void put_function_rows(struct ar_csv *sheet, const struct command *c,
                               const struct ar_scaling_function *f)
 {
     const struct ar_profile *p = &c->s.points[f->run].run->p;
@@ -353,34 +354,34 @@ static void put_function_rows(struct ar_sheet *sheet, const struct command *c,
     for (size_t i = 0; i < c->s.n_points; i++) {
         struct ar_function_sums sums = ar_scaling_sums(&c->s, f->row, i);
 
-        ar_sheet_text(sheet, ar_strtab_text(&p->strings, function->name));
-        ar_sheet_text(sheet, ar_function_kind_name(function->kind));
-        ar_sheet_text(sheet, ar_strtab_text(&p->strings, function->file));
-        ar_sheet_integer(sheet, function->first_line);
-        ar_sheet_text(sheet, ar_verdict_name(f->verdict));
-        ar_sheet_number(sheet, f->lost_ns);
-        ar_sheet_integer(sheet, c->s.points[i].n_ranks);
+        ar_csv_text(sheet, ar_strtab_text(&p->strings, function->name));
+        ar_csv_text(sheet, ar_function_kind_name(function->kind));
+        ar_csv_text(sheet, ar_strtab_text(&p->strings, function->file));
+        ar_csv_integer(sheet, function->first_line);
+        ar_csv_text(sheet, ar_verdict_name(f->verdict));
+        ar_csv_number(sheet, f->lost_ns);
+        ar_csv_integer(sheet, c->s.points[i].n_ranks);
         put_ratio(sheet, sums.calls.mean);
-        ar_sheet_number(sheet, sums.time.mean);
-        ar_sheet_integer(sheet, sums.time.max);
-        ar_sheet_number(sheet, sums.self.mean);
-        ar_sheet_integer(sheet, sums.self.max);
-        ar_sheet_doubt(sheet, sums.time.doubt, c->s.points[i].n_ranks);
-        ar_sheet_doubt(sheet, sums.self.doubt, c->s.points[i].n_ranks);
-        ar_sheet_end_row(sheet);
+        ar_csv_number(sheet, sums.time.mean);
+        ar_csv_integer(sheet, sums.time.max);
+        ar_csv_number(sheet, sums.self.mean);
+        ar_csv_integer(sheet, sums.self.max);
+        ar_csv_doubt(sheet, sums.time.doubt, c->s.points[i].n_ranks);
+        ar_csv_doubt(sheet, sums.self.doubt, c->s.points[i].n_ranks);
+        ar_csv_end_row(sheet);
     }
 }
 
 static int print_functions_sheet(const struct command *c)
 {
-    struct ar_sheet sheet = {0};
+    struct ar_csv sheet = {0};
 
-    ar_sheet_head(&sheet, "name,kind,file,line,verdict,lost_ns,ranks,calls,time_mean_ns,"
-                          "time_max_ns,self_mean_ns,self_max_ns,time_estimated,time_error_ns,"
-                          "self_estimated,self_error_ns");
+    ar_csv_head(&sheet, "name,kind,file,line,verdict,lost_ns,ranks,calls,time_mean_ns,"
+                        "time_max_ns,self_mean_ns,self_max_ns,time_estimated,time_error_ns,"
+                        "self_estimated,self_error_ns");
     for (size_t i = 0; i < c->s.n_functions; i++)
         put_function_rows(&sheet, c, &c->s.functions[i]);
-    return ar_sheet_print(&sheet);
+    return ar_print_csv(&sheet);
 }
 
 /* ---- command -------------------------------------------------------------------------------- */
@@ -388,7 +389,7 @@ static int print_functions_sheet(const struct command *c)
 static int show(struct command *c)
 {
     c->unit_ns = c->s.points[0].wall_ns < 1e9 ? 1e6 : 1e9;
-    if (c->json)
+    if (c->json != AR_NO_JSON)
         return print_json(c);
     if (c->csv)
         return c->functions ? print_functions_sheet(c) : print_points_sheet(c);
@@ -436,7 +437,7 @@ static int parse(int argc, char **argv, struct command *c)
          .to = &c->functions,
          .help = "with --csv: a row for each function and run, not for each run"},
         AR_CSV_OPTION(&c->csv, "for spreadsheets"),
-        AR_JSON_OPTION(&c->json, "everything"),
+        AR_JSON_1_OPTION(&c->json, "everything"),
         AR_HELP_OPTION,
     };
     int status =
@@ -453,7 +454,8 @@ static int parse(int argc, char **argv, struct command *c)
 
 int ar_command_scale(int argc, char **argv)
 {
-    struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
+    struct command c = {
+        .json = AR_NO_JSON, .n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &c);
     struct ar_summary *runs;
     size_t n;

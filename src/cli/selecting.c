@@ -58,34 +58,3 @@ size_t ar_print_selection(const struct ar_selection *s)
     ar_bytes_free(&out);
     return 1;
 }
-
-static void put_list(struct ar_json *j, const char *key, const struct ar_words *words)
-{
-    ar_json_open(j, key, '[');
-    for (size_t i = 0; i < words->n; i++)
-        ar_json_text(j, NULL, words->items[i]);
-    ar_json_close(j, ']');
-}
-
-static void put_text(struct ar_json *j, const char *key, const char *text)
-{
-    if (text)
-        ar_json_text(j, key, text);
-    else
-        ar_json_null(j, key);
-}
-
-void ar_json_selection(struct ar_json *j, const struct ar_selection *s)
-{
-    if (ar_selection_is_all(s)) {
-        ar_json_null(j, "selection");
-        return;
-    }
-    ar_json_open(j, "selection", '{');
-    put_text(j, "ranks", s->ranks);
-    put_text(j, "thread", s->thread);
-    put_list(j, "regions", &s->regions);
-    put_list(j, "include", &s->include);
-    put_list(j, "exclude", &s->exclude);
-    ar_json_close(j, '}');
-}

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "cli/options.h"
-#include "export/json.h"
 #include "run/run.h"
 
 #define AR_RANKS_OPTION(target, what)                                                              \
@@ -56,5 +55,3 @@ int ar_open_run(struct ar_run **out, const struct ar_run_choice *choice);
 
 /* "only ranks 0-3, only region solve" in a line, or nothing; returns how many lines that are. */
 size_t ar_print_selection(const struct ar_selection *s);
-/* The member "selection": null for all of it. */
-void ar_json_selection(struct ar_json *j, const struct ar_selection *s);

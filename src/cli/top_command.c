@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/screen.h"
+#include "cli/shown.h"
 #include "cli/terminal.h"
 #include "cli/top_json.h"
 #include "cli/top_screen.h"
@@ -37,7 +38,8 @@ struct top {
     struct ar_top_view view;
     char path[4096];
     char typed[sizeof(((struct ar_top_view *)0)->filter)];
-    bool once, json, asks_process;
+    bool once, asks_process;
+    int json;      /* AR_NO_JSON: it was not asked for */
     double look_s; /* how long the last one took */
 };
 
@@ -89,7 +91,7 @@ static int print_once(struct top *t)
     struct ar_bytes text = {0};
     int status;
 
-    if (t->json)
+    if (t->json != AR_NO_JSON)
         return ar_top_json(&t->view);
     t->view.is_plain = true;
     t->view.n_rows = 24;
@@ -315,7 +317,7 @@ static int parse(int argc, char **argv, struct top *t)
          .help = "print one screen as plain text, of the time since the start; with -d\n"
                  "also of the time between two looks. The same if the output is no\n"
                  "terminal"},
-        AR_JSON_OPTION(&t->json, "the same"),
+        AR_JSON_1_OPTION(&t->json, "the same"),
         AR_HELP_OPTION,
     };
     int status =
@@ -348,7 +350,7 @@ static int check_path(const char *path)
 static int run(struct top *t)
 {
     struct ar_error err;
-    bool plain = t->once || t->json || !isatty(STDOUT_FILENO);
+    bool plain = t->once || t->json != AR_NO_JSON || !isatty(STDOUT_FILENO);
     bool twice = plain && t->view.interval_s > 0;
 
     if (look(t, &err) < 0)
@@ -366,7 +368,7 @@ static int run(struct top *t)
 
 int ar_command_top(int argc, char **argv)
 {
-    static struct top t;
+    static struct top t = {.json = AR_NO_JSON};
     int status = parse(argc, argv, &t);
 
     if (status < 0)

@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/selecting.h"
-#include "cli/sheet.h"
+#include "cli/shown.h"
 #include "cli/waits_json.h"
 #include "cli/waits_requests.h"
 #include "findings/wait_words.h"
@@ -40,7 +40,8 @@ struct command {
     const struct ar_waits *w;
     const char *path, *number, *ranks;
     const bool *of; /* by root: those ranks; NULL: all */
-    bool json, csv;
+    bool csv;
+    int json; /* enum ar_json_version */
     size_t n_rows, n_columns;
     double all_ns; /* wall time of all ranks */
     struct ar_wait_words words;
@@ -188,60 +189,14 @@ static int print_one(const struct command *c)
     return AR_EXIT_OK;
 }
 
-/* ---- for programs ----------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------- */
 
-static void put_row(struct ar_sheet *sheet, const struct command *c, size_t i, const char *what,
-                    uint32_t process)
+static int print_json(const struct command *c)
 {
-    const struct ar_wait_site *site = &c->w->sites[i];
+    static const char *const tables[] = {"run",        "waiting",  "wait_times", "waits",
+                                         "wait_ranks", "requests", NULL};
 
-    ar_sheet_integer(sheet, i + 1);
-    ar_sheet_text(sheet, ar_wait_class_name(site->class));
-    ar_sheet_text(sheet, ar_show_operation(c->p, site->node));
-    ar_sheet_text(sheet, ar_place_file(c->p, site->place));
-    ar_sheet_integer(sheet, site->place.line);
-    ar_sheet_text(sheet, what);
-    if (c->p->processes[process].world_rank == AR_RANK_NONE)
-        ar_sheet_nothing(sheet);
-    else
-        ar_sheet_integer(sheet, c->p->processes[process].world_rank);
-}
-
-static void put_share_rows(struct ar_sheet *sheet, const struct command *c, size_t i,
-                           const char *what, const struct ar_wait_share *shares, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        put_row(sheet, c, i, what, shares[k].process);
-        ar_sheet_nothing(sheet);
-        ar_sheet_integer(sheet, shares[k].n);
-        ar_sheet_number(sheet, shares[k].ns);
-        ar_sheet_end_row(sheet);
-    }
-}
-
-static int print_sheet(const struct command *c)
-{
-    struct ar_sheet sheet = {0};
-
-    ar_sheet_head(&sheet, "number,class,name,file,line,what,rank,function,n,ns");
-    for (size_t i = 0; i < n_sites(c); i++) {
-        const struct ar_wait_site *site = &c->w->sites[i];
-
-        put_share_rows(&sheet, c, i, "waited", site->waiting, site->n_waiting);
-        put_share_rows(&sheet, c, i, "late", site->late, site->n_late);
-        for (size_t k = 0; k < site->n_causes; k++) {
-            const struct ar_wait_cause *cause = &site->causes[k];
-
-            put_row(&sheet, c, i, cause->with_callees ? "cause with callees" : "cause",
-                    cause->process);
-            ar_sheet_text(&sheet,
-                          cause->node == AR_NO_ID ? "" : ar_show_name(c->p, cause->node, SIZE_MAX));
-            ar_sheet_nothing(&sheet);
-            ar_sheet_number(&sheet, cause->ns);
-            ar_sheet_end_row(&sheet);
-        }
-    }
-    return ar_sheet_print(&sheet);
+    return ar_print_tables(c->run, "waits", tables);
 }
 
 /* ---- command ---------------------------------------------------------------------------------- */
@@ -251,10 +206,10 @@ static int show(struct command *c)
     for (size_t i = 0; i < c->p->n_roots; i++)
         c->all_ns += (double)c->p->processes[i].wall_ns;
     c->words.all_ns = c->all_ns;
-    if (c->json)
-        return ar_waits_json(c->p, c->w);
+    if (c->json != AR_NO_JSON)
+        return c->json == AR_JSON_1 ? ar_waits_json(c->p, c->w) : print_json(c);
     if (c->csv)
-        return print_sheet(c);
+        return ar_print_table(c->run, "wait_ranks", NULL);
     if (c->number)
         return print_one(c);
     print_waits(c);
@@ -272,7 +227,8 @@ static enum ar_status find_waits(struct command *c)
 
 int ar_command_waits(int argc, char **argv)
 {
-    struct command c = {.n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
+    struct command c = {
+        .json = AR_NO_JSON, .n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
     const struct ar_option options[] = {
         AR_HEADING("options"),
         AR_RANKS_OPTION(&c.ranks, "waits of "),
@@ -295,7 +251,9 @@ int ar_command_waits(int argc, char **argv)
     c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
     status = ar_refuse_several_jobs("waits", c.path);
     if (status < 0)
-        status = ar_open_run(&c.run, &(struct ar_run_choice){.path = c.path, .waiting = c.ranks});
+        status = ar_open_run(
+            &c.run,
+            &(struct ar_run_choice){.path = c.path, .waiting = c.ranks, .form = AR_FORM_FOLDED});
     if (status >= 0)
         return status;
     status = find_waits(&c) < 0 ? ar_complain("out of memory") : show(&c);

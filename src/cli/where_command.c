@@ -3,16 +3,19 @@
  * allranks where: the stacks of all processes and threads, put together. Whoever hangs is seen in the
  * first line and who waits for whom in the groups; all fits 80 columns and 24 lines.
  */
-#include "analysis/load.h"
 #include "analysis/stacks.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
+#include "cli/hang_json.h"
 #include "cli/hang_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
+#include "cli/selecting.h"
+#include "cli/shown.h"
 #include "cli/stack_text.h"
 #include "cli/where_json.h"
 #include "cli/who.h"
+#include "export/tables_json.h"
 #include "format/import_system.h"
 #include "format/livefile.h"
 
@@ -36,11 +39,13 @@ static const char usage[] =
 #define MOVING_NS 1000000000u /* whoever has moved within a second does not hang */
 
 struct where {
-    struct ar_profile p;
-    struct ar_stacks s;
+    struct ar_run *run;
+    const struct ar_profile *p;
+    const struct ar_stacks *s;
     struct ar_arena arena;
     char path[4096];
-    bool from_live_files, main_only, wants_tree, json;
+    bool from_live_files, main_only, wants_tree;
+    int json;      /* enum ar_json_version */
     bool fits;     /* nobody asked for a number of rows: all of it is one screen */
     size_t n_rows; /* of groups; 0: all */
     size_t n_columns;
@@ -52,8 +57,8 @@ static size_t count_state(const struct where *w, enum ar_process_state state)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < w->p.n_processes; i++)
-        n += w->p.processes[i].state == (uint32_t)state;
+    for (size_t i = 0; i < w->p->n_processes; i++)
+        n += w->p->processes[i].state == (uint32_t)state;
     return n;
 }
 
@@ -77,7 +82,7 @@ static void print_states(const struct where *w)
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         size_t n = count_state(w, order[i]);
 
-        if (n && n == w->p.n_processes)
+        if (n && n == w->p->n_processes)
             ar_print("%s%s", n > 1 ? "all " : "", state_word(order[i]));
         else if (n) {
             ar_print("%s%zu %s", before, n, state_word(order[i]));
@@ -93,15 +98,15 @@ static uint64_t nothing_moved_ns(const struct where *w)
 {
     uint64_t least = UINT64_MAX;
 
-    for (size_t i = 0; i < w->s.n_groups; i++)
-        if (w->s.groups[i].state == AR_PROCESS_RUNNING && w->s.groups[i].still_ns < least)
-            least = w->s.groups[i].still_ns;
+    for (size_t i = 0; i < w->s->n_groups; i++)
+        if (w->s->groups[i].state == AR_PROCESS_RUNNING && w->s->groups[i].still_ns < least)
+            least = w->s->groups[i].still_ns;
     return least == UINT64_MAX || least < MOVING_NS ? 0 : least;
 }
 
 static void print_head(const struct where *w)
 {
-    const struct ar_profile *p = &w->p;
+    const struct ar_profile *p = w->p;
     const char *name = ar_file_name(ar_profile_fact_text(p, "program"));
     size_t n_name = ar_count_columns(name, SIZE_MAX);
 
@@ -129,8 +134,8 @@ struct row {
 /* In which state its processes are is said there, too, unless they run. */
 static const char *show_still(const struct where *w, const struct ar_stack_group *group)
 {
-    const struct ar_location *first = &w->p.locations[w->s.threads[group->first]];
-    const char *host = ar_strtab_text(&w->p.strings, w->p.processes[first->process].host);
+    const struct ar_location *first = &w->p->locations[w->s->threads[group->first]];
+    const char *host = ar_strtab_text(&w->p->strings, w->p->processes[first->process].host);
     char here[65] = "";
 
     gethostname(here, sizeof here - 1);
@@ -145,14 +150,14 @@ static const char *show_still(const struct where *w, const struct ar_stack_group
 static void add_threads(const struct where *w, const struct ar_stack_group *group,
                         struct ar_bytes *text)
 {
-    const struct ar_location *first = &w->p.locations[w->s.threads[group->first]];
-    bool one_process = w->p.n_processes == 1;
+    const struct ar_location *first = &w->p->locations[w->s->threads[group->first]];
+    bool one_process = w->p->n_processes == 1;
     char words[64];
 
     text->n = one_process ? 0 : text->n - 1; /* the NUL */
     if (group->n_threads == 1)
         snprintf(words, sizeof words, "%s%s", one_process ? "" : " ",
-                 ar_strtab_text(&w->p.strings, first->name));
+                 ar_strtab_text(&w->p->strings, first->name));
     else
         snprintf(words, sizeof words, one_process ? "%u threads" : " (%u threads)",
                  group->n_threads);
@@ -168,8 +173,8 @@ static const char *show_who(struct where *w, const struct ar_stack_group *group)
     if (!processes)
         return NULL;
     for (uint32_t i = 0; i < group->n_threads; i++)
-        processes[i] = w->p.locations[w->s.threads[group->first + i]].process;
-    ar_who_list(&w->p, processes, group->n_threads, &text);
+        processes[i] = w->p->locations[w->s->threads[group->first + i]].process;
+    ar_who_list(w->p, processes, group->n_threads, &text);
     if (!group->is_main && !text.bad)
         add_threads(w, group, &text);
     if (!text.bad)
@@ -200,14 +205,14 @@ static const char *shorten_who(struct where *w, const struct ar_stack_group *gro
 static bool fill_row(struct where *w, const struct ar_stack_group *group, struct row *row)
 {
     row->group = group;
-    row->n_frames = ar_stacks_frames(&w->s, group->node, NULL);
+    row->n_frames = ar_stacks_frames(w->s, group->node, NULL);
     row->frames = ar_arena_alloc(&w->arena, (row->n_frames + 1) * sizeof *row->frames);
     if (!row->frames)
         return false;
-    ar_stacks_frames(&w->s, group->node, row->frames);
+    ar_stacks_frames(w->s, group->node, row->frames);
     row->who = shorten_who(w, group, show_who(w, group));
-    row->place = ar_stack_innermost(&w->p, row->frames, row->n_frames, &w->arena);
-    row->leaf = ar_stack_leaf(&w->p, row->frames, row->n_frames, w->n_columns / 5, &w->arena);
+    row->place = ar_stack_innermost(w->p, row->frames, row->n_frames, &w->arena);
+    row->leaf = ar_stack_leaf(w->p, row->frames, row->n_frames, w->n_columns / 5, &w->arena);
     row->still = ar_arena_copy(&w->arena, show_still(w, group), strlen(show_still(w, group)));
     return row->who && row->place && row->leaf && row->still;
 }
@@ -257,7 +262,7 @@ static void print_columns(const struct widths *widths, const char *who, const ch
 
 static void print_title(const struct where *w, const struct widths *widths, bool is_main)
 {
-    bool ranks = w->p.processes[0].world_rank != AR_RANK_NONE;
+    bool ranks = w->p->processes[0].world_rank != AR_RANK_NONE;
 
     ar_print("\n%s", ar_bold());
     print_columns(widths,
@@ -283,7 +288,7 @@ static size_t print_rows(struct where *w, const struct row *rows, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         const struct row *row = &rows[i];
-        const char *path = ar_stack_path(&w->p, row->frames, row->n_frames, widths.path, &w->arena);
+        const char *path = ar_stack_path(w->p, row->frames, row->n_frames, widths.path, &w->arena);
 
         if (i == 0 || row->group->is_main != rows[i - 1].group->is_main) {
             print_title(w, &widths, row->group->is_main);
@@ -316,9 +321,9 @@ static const char *who_ends_at(struct where *w, const struct row *rows, size_t n
 static void print_tree_row(struct where *w, const struct row *rows, size_t n, uint32_t node,
                            size_t depth)
 {
-    const struct ar_stack_node *at = &w->s.nodes[node];
-    const char *name = ar_stack_name(&w->p, at->frame.function, &w->arena);
-    const char *place = ar_stack_place(&w->p, at->frame, &w->arena);
+    const struct ar_stack_node *at = &w->s->nodes[node];
+    const char *name = ar_stack_name(w->p, at->frame.function, &w->arena);
+    const char *place = ar_stack_place(w->p, at->frame, &w->arena);
     const char *who = who_ends_at(w, rows, n, node);
     size_t indent = depth < 24 ? depth : 24, n_who = ar_count_columns(who, SIZE_MAX);
     size_t n_name = w->n_columns - 8 - 24 - 16;
@@ -335,16 +340,16 @@ static void print_tree_row(struct where *w, const struct row *rows, size_t n, ui
 /* Of the import system's frames the outermost stands for all. */
 static bool is_inner_import(const struct where *w, uint32_t node)
 {
-    uint32_t parent = w->s.nodes[node].parent;
+    uint32_t parent = w->s->nodes[node].parent;
 
-    return parent != 0 && ar_function_imports(&w->p, w->s.nodes[node].frame.function) &&
-           ar_function_imports(&w->p, w->s.nodes[parent].frame.function);
+    return parent != 0 && ar_function_imports(w->p, w->s->nodes[node].frame.function) &&
+           ar_function_imports(w->p, w->s->nodes[parent].frame.function);
 }
 
 /* Depth first, without recursion: stacks are as deep as programs recurse. */
 static void print_tree(struct where *w, const struct row *rows, size_t n)
 {
-    uint32_t node = w->s.nodes[0].first_child;
+    uint32_t node = w->s->nodes[0].first_child;
     size_t depth = 0;
 
     ar_print("\n%s%7s %-*s %-23s %s%s\n", ar_bold(), "threads", (int)(w->n_columns - 48), "frame",
@@ -352,17 +357,17 @@ static void print_tree(struct where *w, const struct row *rows, size_t n)
     while (node != AR_NO_ID && node != 0) {
         if (!is_inner_import(w, node))
             print_tree_row(w, rows, n, node, depth);
-        if (w->s.nodes[node].first_child != AR_NO_ID) {
-            node = w->s.nodes[node].first_child;
+        if (w->s->nodes[node].first_child != AR_NO_ID) {
+            node = w->s->nodes[node].first_child;
             depth++;
             continue;
         }
-        while (node != 0 && w->s.nodes[node].next_sibling == AR_NO_ID) {
-            node = w->s.nodes[node].parent;
+        while (node != 0 && w->s->nodes[node].next_sibling == AR_NO_ID) {
+            node = w->s->nodes[node].parent;
             depth--;
         }
         if (node != 0)
-            node = w->s.nodes[node].next_sibling;
+            node = w->s->nodes[node].next_sibling;
     }
 }
 
@@ -370,8 +375,8 @@ static void print_tree(struct where *w, const struct row *rows, size_t n)
 
 static void print_nobody(const struct where *w)
 {
-    const char *which = w->p.n_locations ? "no thread has a stack left" : "no thread was recorded";
-    bool ended = count_state(w, AR_PROCESS_FINISHED) == w->p.n_processes;
+    const char *which = w->p->n_locations ? "no thread has a stack left" : "no thread was recorded";
+    bool ended = count_state(w, AR_PROCESS_FINISHED) == w->p->n_processes;
 
     ar_print("\n %s%s\n", which, ended ? ": they have finished" : "");
     if (!ended && !w->from_live_files)
@@ -384,9 +389,9 @@ static void print_notes(const struct where *w, const struct row *rows, size_t n_
 
     for (size_t i = 0; i < n_shown; i++)
         any_begin = any_begin || is_begin(rows[i].place);
-    if (n_shown < w->s.n_groups)
+    if (n_shown < w->s->n_groups)
         ar_print(" %s%s: allranks where --rows 0 %s%s\n", ar_dim(),
-                 ar_show_items(w->s.n_groups - n_shown, "more group", "more groups"),
+                 ar_show_items(w->s->n_groups - n_shown, "more group", "more groups"),
                  ar_quote(w->path), ar_plain());
     if (any_begin)
         ar_print(" %s+ somewhere in the function that begins at this line%s\n", ar_dim(),
@@ -394,9 +399,9 @@ static void print_notes(const struct where *w, const struct row *rows, size_t n_
 }
 
 /* Two titles and two notes may come along. */
-static size_t choose_rows(const struct where *w, size_t n_lines)
+static size_t choose_rows(const struct where *w, size_t n, size_t n_lines)
 {
-    size_t n = w->s.n_groups, taken = n_lines + 4 + 2 + 1;
+    size_t taken = n_lines + 4 + 2 + 1;
     size_t room = taken < SCREEN_ROWS ? SCREEN_ROWS - taken : 1;
 
     if (w->fits && n > room)
@@ -406,11 +411,12 @@ static size_t choose_rows(const struct where *w, size_t n_lines)
 
 static int print_where(struct where *w)
 {
-    struct row *rows = calloc(w->s.n_groups + 1, sizeof *rows);
+    size_t n = w->s->n_groups;
+    struct row *rows = calloc(n + 1, sizeof *rows);
     int status = AR_EXIT_OK;
 
-    for (size_t i = 0; i < w->s.n_groups && status == AR_EXIT_OK; i++)
-        if (!rows || !fill_row(w, &w->s.groups[i], &rows[i]))
+    for (size_t i = 0; i < n && status == AR_EXIT_OK; i++)
+        if (!rows || !fill_row(w, &w->s->groups[i], &rows[i]))
             status = ar_complain("out of memory");
     if (!rows || status != AR_EXIT_OK) {
         free(rows);
@@ -418,15 +424,15 @@ static int print_where(struct where *w)
     }
     print_head(w);
 
-    size_t n_lines = 1 + ar_print_hang(&w->p), n_shown = choose_rows(w, n_lines);
+    size_t n_lines = 1 + ar_print_hang(w->p), n_shown = choose_rows(w, n, n_lines);
 
-    if (w->s.n_groups == 0)
+    if (n == 0)
         print_nobody(w);
     n_lines += print_rows(w, rows, n_shown);
     print_notes(w, rows, n_shown);
-    if (w->wants_tree || (w->fits && w->s.n_groups && n_shown == w->s.n_groups &&
-                          n_lines + 2 + 2 + w->s.n_nodes - 1 < SCREEN_ROWS))
-        print_tree(w, rows, w->s.n_groups);
+    if (w->wants_tree ||
+        (w->fits && n && n_shown == n && n_lines + 2 + 2 + w->s->n_nodes - 1 < SCREEN_ROWS))
+        print_tree(w, rows, n);
     free(rows);
     return status;
 }
@@ -472,23 +478,46 @@ static bool is_of_live_files(const char *path)
     return (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || ar_live_read_header(path, &header);
 }
 
+static int print_json(struct where *w)
+{
+    static const char *const tables[] = {"processes", "stacks", "stack_threads", "stack_frames",
+                                         NULL};
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    enum ar_status status;
+
+    ar_json_begin(&j, "where");
+    ar_json_about(&j, w->run);
+    status = ar_json_tables(&j, w->run, tables);
+    ar_json_hang(&j, w->p);
+    ar_json_end(&j);
+    return ar_print_json(&j, status);
+}
+
+static int show(struct where *w)
+{
+    w->p = ar_run_profile(w->run, AR_FORM_RECORDED);
+    w->s = ar_run_stacks(w->run);
+    if (!w->s)
+        return ar_complain("out of memory");
+    if (w->json != AR_NO_JSON)
+        return w->json == AR_JSON_1 ? ar_where_json(w->p, w->s) : print_json(w);
+    return print_where(w);
+}
+
 int ar_command_where(int argc, char **argv)
 {
-    struct where w = {.n_rows = SIZE_MAX, .n_columns = ar_screen_columns()};
-    struct ar_error err;
+    struct where w = {.json = AR_NO_JSON, .n_rows = SIZE_MAX, .n_columns = ar_screen_columns()};
     int status = parse(argc, argv, &w);
 
+    if (status < 0)
+        status =
+            ar_open_run(&w.run, &(struct ar_run_choice){.path = w.path, .main_only = w.main_only});
     if (status >= 0)
         return status;
-    if (ar_load_packed(&w.p, w.path, &err) < 0)
-        return ar_complain("%s", err.text);
     w.from_live_files = is_of_live_files(w.path);
-    if (ar_stacks_build(&w.s, &w.p, w.main_only) < 0)
-        status = ar_complain("out of memory");
-    else
-        status = w.json ? ar_where_json(&w.p, &w.s) : print_where(&w);
-    ar_stacks_free(&w.s);
+    status = show(&w);
     ar_arena_free(&w.arena);
-    ar_profile_free(&w.p);
+    ar_run_close(w.run);
     return status;
 }

@@ -55,8 +55,10 @@ static void begin(struct ar_json *j, const char *key)
 {
     if (j->needs_comma)
         put_text(j, ",");
-    if (key) {
+    if (j->needs_line || (key && !j->is_flat))
         put_text(j, "\n");
+    j->needs_line = false;
+    if (key) {
         put_quoted(j, key);
         put_text(j, ": ");
     }
@@ -88,6 +90,15 @@ void ar_json_integer(struct ar_json *j, const char *key, uint64_t value)
 
     begin(j, key);
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    put_text(j, text);
+}
+
+void ar_json_signed(struct ar_json *j, const char *key, int64_t value)
+{
+    char text[32];
+
+    begin(j, key);
+    snprintf(text, sizeof text, "%lld", (long long)value);
     put_text(j, text);
 }
 

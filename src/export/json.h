@@ -18,6 +18,8 @@
 struct ar_json {
     struct ar_bytes *out;
     bool needs_comma;
+    bool is_flat;    /* keys stand on the line of their object, not on lines of their own */
+    bool needs_line; /* whatever comes next stands on a line of its own */
 };
 
 /* `key` is NULL within an array, and at the top. */
@@ -25,6 +27,7 @@ void ar_json_open(struct ar_json *j, const char *key, char bracket);
 void ar_json_close(struct ar_json *j, char bracket);
 void ar_json_text(struct ar_json *j, const char *key, const char *text);
 void ar_json_integer(struct ar_json *j, const char *key, uint64_t value);
+void ar_json_signed(struct ar_json *j, const char *key, int64_t value);
 void ar_json_number(struct ar_json *j, const char *key, double value);
 void ar_json_null(struct ar_json *j, const char *key);
 void ar_json_bool(struct ar_json *j, const char *key, bool value);

@@ -1,35 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allranks._reader: run files for python/allranks/_load.py, which makes arrays or data frames of them.
+ * allranks._reader: tables of runs for python/allranks/_load.py, which makes arrays or data frames of them.
  *
- * A run is a capsule around a struct ar_view. Numbers cross as whole columns in a bytearray, never
- * one by one; texts as a list of str, in which equal texts are one object. What is not UTF-8 comes
- * as surrogates, so that os.fsencode gives back the bytes.
+ * A run is a capsule around a struct ar_run and a lock: parts of it are worked out when a table is first asked for, and
+ * another thread may ask meanwhile. Numbers cross as whole columns in a bytearray, never one by one; texts as a list of
+ * str, in which equal texts are one object. What is not UTF-8 comes as surrogates, so that os.fsencode gives back the bytes.
+ * Times are in seconds here.
  *
- * Only the limited API is used: one build serves every later Python. The GIL is released while a
- * file is decoded and while values are copied.
+ * Only the limited API is used: one build serves every later Python. The GIL is released while a file is decoded, while parts
+ * are worked out, and while values are copied.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "reader/columns.h"
+#include "analysis/imbalance.h"
+#include "open/open.h"
+#include "run/measured.h"
+#include "run/tables.h"
 
+#include <pythread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CAPSULE_NAME "allranks.run"
+#define NAME_BYTES 64
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
+struct opened {
+    struct ar_run *run;
+    PyThread_type_lock lock; /* held while the run is asked for anything */
+    char *path;
+};
+
+static void free_opened(struct opened *o)
+{
+    if (o->lock)
+        PyThread_free_lock(o->lock);
+    ar_run_close(o->run);
+    free(o->path);
+    free(o);
+}
+
 static void close_run(PyObject *capsule)
 {
-    struct ar_view *v = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    struct opened *o = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
 
-    if (v) {
-        ar_view_close(v);
-        free(v);
-    }
+    if (o)
+        free_opened(o);
 }
 
 static PyObject *text(struct ar_str s)
@@ -55,52 +74,75 @@ static PyObject *fail(enum ar_status status, const struct ar_error *err)
 
 PyDoc_STRVAR(open_doc, "open(path, folded)\n--\n\nThe run at a path, for the functions below.");
 
+static enum ar_status open_path(struct opened *o, int folded, struct ar_error *err)
+{
+    return ar_run_open(&o->run,
+                       &(struct ar_run_choice){
+                           .path = o->path,
+                           .form = folded ? AR_FORM_FOLDED : AR_FORM_RECORDED,
+                       },
+                       err);
+}
+
 static PyObject *open_run(PyObject *self, PyObject *args)
 {
     const char *path;
     int folded;
-    struct ar_error err = {""};
+    struct ar_error err = {"out of memory"};
     enum ar_status status = AR_NOMEM;
-    struct ar_view *v;
-    PyObject *capsule;
+    struct opened *o;
+    PyObject *capsule = NULL;
 
     (void)self;
     if (!PyArg_ParseTuple(args, "yp", &path, &folded))
         return NULL;
-    v = malloc(sizeof *v);
-    if (!v)
+    o = calloc(1, sizeof *o);
+    if (!o)
         return PyErr_NoMemory();
-    Py_BEGIN_ALLOW_THREADS status = ar_view_open(v, path, folded, &err);
-    Py_END_ALLOW_THREADS if (status < 0)
-    {
-        free(v);
-        return fail(status, &err);
+    o->path = strdup(path);
+    o->lock = PyThread_allocate_lock();
+    if (o->path && o->lock) {
+        PyThreadState *state = PyEval_SaveThread();
+
+        status = open_path(o, folded, &err);
+        PyEval_RestoreThread(state);
     }
-    capsule = PyCapsule_New(v, CAPSULE_NAME, close_run);
-    if (!capsule) {
-        ar_view_close(v);
-        free(v);
-    }
+    if (status == AR_OK)
+        capsule = PyCapsule_New(o, CAPSULE_NAME, close_run);
+    else
+        fail(status, &err);
+    if (!capsule)
+        free_opened(o);
     return capsule;
 }
 
-static const struct ar_view *view_of(PyObject *capsule)
+/* The run of a capsule, for one thread at a time; NULL: it is none. */
+static struct opened *lock_run(PyObject *capsule)
 {
-    return PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    struct opened *o = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+
+    if (o) {
+        PyThreadState *state = PyEval_SaveThread();
+
+        PyThread_acquire_lock(o->lock, WAIT_LOCK);
+        PyEval_RestoreThread(state);
+    }
+    return o;
+}
+
+static void unlock_run(struct opened *o)
+{
+    PyThread_release_lock(o->lock);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static size_t cell_bytes(enum ar_cell_type type)
+/* What a column becomes: times are seconds, and sets of ranks texts. */
+static char type_of(const struct ar_shown_column *column)
 {
-    return type == AR_CELL_BOOL ? sizeof(bool) : 8;
-}
-
-static PyObject *new_column(enum ar_cell_type type, size_t n_rows)
-{
-    if (type == AR_CELL_TEXT)
-        return PyList_New((Py_ssize_t)n_rows);
-    return PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n_rows * cell_bytes(type)));
+    if (column->type == AR_CELL_RANKS)
+        return AR_CELL_TEXT;
+    return strcmp(column->unit, "ns") == 0 ? AR_CELL_REAL : (char)column->type;
 }
 
 /* Adds (name, type, column) to a list, and gives up the reference to the column. */
@@ -147,78 +189,184 @@ static PyObject *shared_text(struct made_texts *made, struct ar_str s)
     return object;
 }
 
-static int put_cell(PyObject *column, enum ar_cell_type type, size_t row, const union ar_cell *cell,
-                    struct made_texts *made)
+static PyObject *ranks_text(struct ar_rank_list list)
 {
-    size_t n_bytes = cell_bytes(type);
-    PyObject *object;
+    struct ar_bytes bytes = {0};
+    PyObject *object = NULL;
 
-    if (type != AR_CELL_TEXT) {
-        memcpy(PyByteArray_AsString(column) + row * n_bytes, cell, n_bytes);
-        return 0;
-    }
-    object = shared_text(made, cell->text);
-    return object ? PyList_SetItem(column, (Py_ssize_t)row, object) : -1;
+    ar_rank_ranges_text(&bytes, list.ranks, list.n, SIZE_MAX);
+    if (bytes.bad)
+        PyErr_NoMemory();
+    else
+        object = PyUnicode_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
+    ar_bytes_free(&bytes);
+    return object;
 }
 
-static int read_rows(const struct ar_view *v, const struct ar_shown_table *table,
-                     PyObject **columns)
+/* Where cells are read from. */
+struct source {
+    const struct ar_run *run;
+    const struct ar_shown_table *table;
+    struct ar_shown_rows rows;
+};
+
+static PyObject *read_texts(const struct source *from, size_t column, struct made_texts *made)
+{
+    bool is_ranks = from->table->columns[column].type == AR_CELL_RANKS;
+    PyObject *list = PyList_New((Py_ssize_t)from->rows.n);
+
+    for (size_t i = 0; list && i < from->rows.n; i++) {
+        union ar_cell cell = from->table->cell(from->run, column, ar_shown_row(&from->rows, i));
+        PyObject *object = is_ranks ? ranks_text(cell.ranks) : shared_text(made, cell.text);
+
+        if (!object || PyList_SetItem(list, (Py_ssize_t)i, object) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* In place: both are of 8 bytes. */
+static void make_seconds(void *cells, size_t n, bool is_integer)
+{
+    double *reals = cells;
+    int64_t value;
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&value, &reals[i], sizeof value);
+        reals[i] = (is_integer ? (double)value : reals[i]) / 1e9;
+    }
+}
+
+static PyObject *read_numbers(const struct source *from, size_t column)
+{
+    const struct ar_shown_column *c = &from->table->columns[column];
+    size_t n = from->rows.n;
+    PyObject *array = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * ar_cell_bytes(c->type)));
+
+    if (array) {
+        void *cells = PyByteArray_AsString(array); /* no other code has seen it yet */
+        PyThreadState *state = PyEval_SaveThread();
+
+        ar_shown_read(from->table, from->run, &from->rows, column, 0, n, cells);
+        if (strcmp(c->unit, "ns") == 0)
+            make_seconds(cells, n, c->type == AR_CELL_INTEGER);
+        PyEval_RestoreThread(state);
+    }
+    return array;
+}
+
+static int read_column(const struct source *from, size_t i, PyObject *result,
+                       struct made_texts *made)
+{
+    const struct ar_shown_column *column = &from->table->columns[i];
+    char type = type_of(column), name[NAME_BYTES];
+
+    ar_shown_name(column, AR_IN_SECONDS, name, sizeof name);
+    return add_column(result, name, type,
+                      type == AR_CELL_TEXT ? read_texts(from, i, made) : read_numbers(from, i));
+}
+
+/* How ranks differ comes last: people look at the first columns. */
+static bool is_detail(const struct ar_shown_column *column)
+{
+    return column->group && strcmp(column->name, "sum") != 0;
+}
+
+static PyObject *read_table(const struct source *from)
 {
     struct made_texts made = {.list = PyList_New(0)};
-    union ar_cell cells[AR_MAX_SHOWN_COLUMNS];
-    size_t n_rows = table->n_rows(v);
-    int failed = made.list ? 0 : -1;
+    PyObject *result = PyList_New(0);
+    int failed = result && made.list ? 0 : -1;
 
-    for (uint32_t row = 0; row < n_rows && !failed; row++) {
-        table->read(v, row, cells);
-        for (size_t i = 0; i < table->n_columns && !failed; i++)
-            failed = put_cell(columns[i], table->columns[i].type, row, &cells[i], &made);
-    }
+    for (int details = 0; details < 2; details++)
+        for (size_t i = 0; i < from->table->n_columns && !failed; i++)
+            if (is_detail(&from->table->columns[i]) == details)
+                failed = read_column(from, i, result, &made);
     Py_XDECREF(made.list);
     ar_idmap_free(&made.ids);
-    return failed;
-}
-
-static PyObject *read_table(const struct ar_view *v, const struct ar_shown_table *table)
-{
-    PyObject *columns[AR_MAX_SHOWN_COLUMNS] = {NULL};
-    PyObject *result = PyList_New(0);
-    int failed = result ? 0 : -1;
-
-    for (size_t i = 0; i < table->n_columns && !failed; i++) {
-        columns[i] = new_column(table->columns[i].type, table->n_rows(v));
-        failed =
-            add_column(result, table->columns[i].name, (char)table->columns[i].type, columns[i]);
-    }
-    if (!failed)
-        failed = read_rows(v, table, columns);
     if (failed)
         Py_CLEAR(result);
     return result;
 }
 
+static PyObject *prepare_and_read(struct opened *o, const struct ar_shown_table *table)
+{
+    struct source from = {.run = o->run, .table = table};
+    enum ar_status status;
+    PyThreadState *state = PyEval_SaveThread();
+
+    status = ar_shown_prepare(table, o->run, &from.rows);
+    PyEval_RestoreThread(state);
+    return status < 0 ? PyErr_NoMemory() : read_table(&from);
+}
+
 PyDoc_STRVAR(table_doc,
              "table(run, name)\n--\n\n"
-             "A table as a list of (column, type, values): docs/load.md has the columns.\n"
+             "A table as a list of (column, type, values): docs/tables.md has the columns.\n"
              "Values are a list for type 'U', else a bytearray of that type of array.");
 
 static PyObject *table(PyObject *self, PyObject *args)
 {
-    PyObject *capsule;
+    PyObject *capsule, *result;
     const char *name;
-    const struct ar_view *v;
+    struct opened *o;
     const struct ar_shown_table *found;
 
     (void)self;
     if (!PyArg_ParseTuple(args, "Os", &capsule, &name))
         return NULL;
-    v = view_of(capsule);
-    if (!v)
-        return NULL;
-    found = ar_shown_table_find(name);
+    found = ar_shown_find(name);
     if (!found)
         return PyErr_Format(PyExc_KeyError, "%s", name);
-    return read_table(v, found);
+    o = lock_run(capsule);
+    if (!o)
+        return NULL;
+    result = prepare_and_read(o, found);
+    unlock_run(o);
+    return result;
+}
+
+PyDoc_STRVAR(tables_doc, "tables()\n--\n\n"
+                         "What table() knows: (name, key, help, columns), a column being\n"
+                         "(name here, name in JSON and CSV, group, unit, type, help).");
+
+static PyObject *describe_columns(const struct ar_shown_table *t)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list && i < t->n_columns; i++) {
+        const struct ar_shown_column *c = &t->columns[i];
+        char here[NAME_BYTES], elsewhere[NAME_BYTES];
+        PyObject *column;
+
+        ar_shown_name(c, AR_IN_SECONDS, here, sizeof here);
+        ar_shown_name(c, AR_IN_NS, elsewhere, sizeof elsewhere);
+        column =
+            Py_BuildValue("(sszsCs)", here, elsewhere, c->group, c->unit, (int)c->type, c->help);
+        if (!column || PyList_Append(list, column) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(column);
+    }
+    return list;
+}
+
+static PyObject *tables(PyObject *self, PyObject *args)
+{
+    PyObject *list = PyList_New(0);
+
+    (void)self;
+    (void)args;
+    for (size_t i = 0; list && ar_shown_tables[i]; i++) {
+        const struct ar_shown_table *t = ar_shown_tables[i];
+        PyObject *columns = describe_columns(t), *item = NULL;
+
+        if (columns)
+            item = Py_BuildValue("(sssN)", t->name, t->key, t->help, columns);
+        if (!item || PyList_Append(list, item) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -227,21 +375,27 @@ PyDoc_STRVAR(metrics_doc, "metrics(run)\n--\n\nWhat values() knows.");
 
 static PyObject *metrics(PyObject *self, PyObject *capsule)
 {
-    const struct ar_view *v = view_of(capsule);
-    PyObject *names = v ? PyList_New(0) : NULL;
+    struct opened *o = lock_run(capsule);
+    PyObject *names = o ? PyList_New(0) : NULL;
+    size_t n = o ? ar_measured_n(o->run) : 0;
 
     (void)self;
-    for (size_t i = 0; i < AR_N_MEASURED && names; i++) {
-        PyObject *name = PyUnicode_FromString(ar_measured_get(v, i).name);
+    for (size_t i = 0; i < n && names; i++) {
+        char text[NAME_BYTES];
+        PyObject *name;
 
+        ar_measured_name(o->run, i, text, sizeof text);
+        name = PyUnicode_FromString(text);
         if (!name || PyList_Append(names, name) < 0)
             Py_CLEAR(names);
         Py_XDECREF(name);
     }
+    if (o)
+        unlock_run(o);
     return names;
 }
 
-static PyObject *read_values(const struct ar_measured *m)
+static PyObject *read_values(const struct ar_measured *m, const char *name)
 {
     Py_ssize_t n = (Py_ssize_t)m->n_values;
     PyObject *nodes = PyByteArray_FromStringAndSize(NULL, n * 4);
@@ -254,12 +408,15 @@ static PyObject *read_values(const struct ar_measured *m)
                       PyByteArray_AsString(values)};
 
         /* No other code has seen them yet. */
-        Py_BEGIN_ALLOW_THREADS ar_measured_nodes(m, to[0]);
+        PyThreadState *state = PyEval_SaveThread();
+
+        ar_measured_nodes(m, to[0]);
         ar_measured_locations(m, to[1]);
         ar_measured_values(m, to[2]);
-        Py_END_ALLOW_THREADS result =
-            Py_BuildValue("[(sCO)(sCO)(sCO)]", "node", 'I', nodes, "thread", 'I', threads, m->name,
-                          (int)m->type, values);
+        PyEval_RestoreThread(state);
+        result =
+            Py_BuildValue("[(sCO)(sCO)(sCO)]", "node", 'I', nodes, "thread", 'I', threads, name,
+                          ar_measured_is_time(m) ? AR_CELL_REAL : AR_CELL_INTEGER, values);
     }
     Py_XDECREF(nodes);
     Py_XDECREF(threads);
@@ -267,106 +424,107 @@ static PyObject *read_values(const struct ar_measured *m)
     return result;
 }
 
+/* The number of the metric of that name; `n`: there is none. */
+static size_t find_measured(struct ar_run *run, const char *name, size_t n)
+{
+    char known[NAME_BYTES];
+    size_t i = 0;
+
+    for (; i < n; i++) {
+        ar_measured_name(run, i, known, sizeof known);
+        if (strcmp(known, name) == 0)
+            break;
+    }
+    return i;
+}
+
+static PyObject *measure(struct ar_run *run, const char *name)
+{
+    struct ar_measured m;
+    size_t n = ar_measured_n(run), i = find_measured(run, name, n);
+
+    if (n && i == n)
+        return PyErr_Format(PyExc_KeyError, "%s", name);
+
+    PyThreadState *state = PyEval_SaveThread();
+    enum ar_status status = n ? ar_measured_get(&m, run, i) : AR_NOMEM;
+
+    PyEval_RestoreThread(state);
+    return status < 0 ? PyErr_NoMemory() : read_values(&m, name);
+}
+
 PyDoc_STRVAR(values_doc, "values(run, metric)\n--\n\n"
                          "A metric by node and thread, in the form of table().");
 
 static PyObject *values(PyObject *self, PyObject *args)
 {
-    PyObject *capsule;
+    PyObject *capsule, *result = NULL;
     const char *name;
-    const struct ar_view *v;
+    struct opened *o;
 
     (void)self;
     if (!PyArg_ParseTuple(args, "Os", &capsule, &name))
         return NULL;
-    v = view_of(capsule);
-    for (size_t i = 0; i < AR_N_MEASURED && v; i++) {
-        struct ar_measured m = ar_measured_get(v, i);
-
-        if (strcmp(m.name, name) == 0)
-            return read_values(&m);
+    o = lock_run(capsule);
+    if (o) {
+        result = measure(o->run, name);
+        unlock_run(o);
     }
-    return v ? PyErr_Format(PyExc_KeyError, "%s", name) : NULL;
+    return result;
 }
 
 /* ---- one function on all ranks --------------------------------------------------------------- */
 
-static const struct ar_shown_column share_columns[] = {
-    {"calls", AR_CELL_INTEGER},     {"time_s", AR_CELL_REAL},
-    {"self_s", AR_CELL_REAL},       {"estimated", AR_CELL_BOOL},
-    {"time_error_s", AR_CELL_REAL}, {"self_estimated", AR_CELL_BOOL},
-    {"self_error_s", AR_CELL_REAL},
-};
-#define N_SHARE_COLUMNS (sizeof share_columns / sizeof *share_columns)
-
-static void read_share(const struct ar_share *share, union ar_cell *cells)
-{
-    cells[0].integer = (int64_t)share->n_calls;
-    cells[1].real = (double)share->time_ns / 1e9;
-    cells[2].real = (double)share->self_ns / 1e9;
-    cells[3].boolean = share->time_doubt.marks & AR_MARK_ESTIMATED;
-    cells[4].real = ar_doubt_error(share->time_doubt, 1) / 1e9;
-    cells[5].boolean = share->self_doubt.marks & AR_MARK_ESTIMATED;
-    cells[6].real = ar_doubt_error(share->self_doubt, 1) / 1e9;
-}
-
-static PyObject *put_shares(const struct ar_share *shares, size_t n)
-{
-    PyObject *columns[N_SHARE_COLUMNS] = {NULL}, *result = PyList_New(0);
-    union ar_cell cells[N_SHARE_COLUMNS];
-    int failed = result ? 0 : -1;
-
-    for (size_t i = 0; i < N_SHARE_COLUMNS && !failed; i++) {
-        columns[i] = new_column(share_columns[i].type, n);
-        failed = add_column(result, share_columns[i].name, (char)share_columns[i].type, columns[i]);
-    }
-    for (size_t row = 0; row < n && !failed; row++) {
-        read_share(&shares[row], cells);
-        for (size_t i = 0; i < N_SHARE_COLUMNS; i++)
-            put_cell(columns[i], share_columns[i].type, row, &cells[i], NULL);
-    }
-    if (failed)
-        Py_CLEAR(result);
-    return result;
-}
-
 PyDoc_STRVAR(shares_doc, "shares(run, function_id)\n--\n\n"
-                         "What each process has of a function, as table().");
+                         "The rows of function_ranks that are about one function, as table().");
+
+/* Functions have as many rows as there are ranks, in the order of their own table. */
+static PyObject *read_shares(struct opened *o, unsigned int id)
+{
+    struct source from = {.run = o->run, .table = ar_shown_find("function_ranks")};
+    struct ar_shown_rows functions;
+    size_t n_ranks, i = 0;
+    enum ar_status status;
+    PyThreadState *state = PyEval_SaveThread();
+
+    status = ar_shown_prepare(ar_shown_find("functions"), o->run, &functions);
+    if (status == AR_OK)
+        status = ar_shown_prepare(from.table, o->run, &from.rows);
+    PyEval_RestoreThread(state);
+    if (status < 0)
+        return PyErr_NoMemory();
+    n_ranks = ar_run_profile(o->run, ar_run_choice(o->run)->form)->n_roots;
+    while (i < functions.n && ar_shown_row(&functions, i) != id)
+        i++;
+    if (i == functions.n)
+        return PyErr_Format(PyExc_IndexError, "no function %u", id);
+    from.rows = (struct ar_shown_rows){.first = i * n_ranks, .n = n_ranks};
+    return read_table(&from);
+}
 
 static PyObject *shares(PyObject *self, PyObject *args)
 {
     PyObject *capsule, *result;
-    const struct ar_view *v;
-    struct ar_shares reading;
-    struct ar_share *all;
+    struct opened *o;
     unsigned int id;
 
     (void)self;
     if (!PyArg_ParseTuple(args, "OI", &capsule, &id))
         return NULL;
-    v = view_of(capsule);
-    if (!v)
+    o = lock_run(capsule);
+    if (!o)
         return NULL;
-    if (id >= v->p.n_functions)
-        return PyErr_Format(PyExc_IndexError, "no function %u", id);
-    all = calloc(v->p.n_roots + 1, sizeof *all);
-    if (!all || ar_shares_open(&reading, &v->f) < 0) {
-        free(all);
-        return PyErr_NoMemory();
-    }
-    ar_shares_get(&reading, id, all);
-    ar_shares_close(&reading);
-    result = put_shares(all, v->p.n_roots);
-    free(all);
+    result = read_shares(o, id);
+    unlock_run(o);
     return result;
 }
 
 /* ---- about the whole ------------------------------------------------------------------------- */
 
-static int put_fact(const struct ar_view *v, const struct ar_fact *fact, PyObject *dict)
+static int put_fact(const struct ar_profile *p, const struct ar_fact *fact, PyObject *dict)
 {
-    PyObject *key = text(ar_strtab_get(&v->p.strings, fact->key));
-    PyObject *value = text(ar_strtab_get(&v->p.strings, fact->value));
+    PyObject *key = text(ar_strtab_get(&p->strings, fact->key));
+    PyObject *value = text(ar_strtab_get(&p->strings, fact->value));
     int known = key && value ? PyDict_Contains(dict, key) : -1;
     int failed = known == 0 ? PyDict_SetItem(dict, key, value) : known < 0;
 
@@ -380,34 +538,29 @@ PyDoc_STRVAR(facts_doc, "facts(run)\n--\n\n"
 
 static PyObject *facts(PyObject *self, PyObject *capsule)
 {
-    const struct ar_view *v = view_of(capsule);
-    PyObject *dict = v ? PyDict_New() : NULL;
+    struct opened *o = lock_run(capsule);
+    PyObject *dict = o ? PyDict_New() : NULL;
 
     (void)self;
-    for (size_t i = 0; dict && i < v->p.n_facts; i++)
-        if (put_fact(v, &v->p.facts[i], dict))
-            Py_CLEAR(dict);
+    if (dict) {
+        const struct ar_profile *p = ar_run_profile(o->run, AR_FORM_RECORDED);
+
+        for (size_t i = 0; dict && i < p->n_facts; i++)
+            if (put_fact(p, &p->facts[i], dict))
+                Py_CLEAR(dict);
+    }
+    if (o)
+        unlock_run(o);
     return dict;
-}
-
-PyDoc_STRVAR(means_doc, "means(run)\n--\n\n"
-                        "Mean over the processes of the time recorded and of that in MPI, in s.");
-
-static PyObject *means(PyObject *self, PyObject *capsule)
-{
-    const struct ar_view *v = view_of(capsule);
-
-    (void)self;
-    return v ? Py_BuildValue("(dd)", v->t.mean_wall_ns / 1e9, v->t.mpi_ns / 1e9) : NULL;
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"open", open_run, METH_VARARGS, open_doc},   {"table", table, METH_VARARGS, table_doc},
-    {"metrics", metrics, METH_O, metrics_doc},    {"values", values, METH_VARARGS, values_doc},
-    {"shares", shares, METH_VARARGS, shares_doc}, {"facts", facts, METH_O, facts_doc},
-    {"means", means, METH_O, means_doc},          {NULL, NULL, 0, NULL},
+    {"open", open_run, METH_VARARGS, open_doc},   {"tables", tables, METH_NOARGS, tables_doc},
+    {"table", table, METH_VARARGS, table_doc},    {"metrics", metrics, METH_O, metrics_doc},
+    {"values", values, METH_VARARGS, values_doc}, {"shares", shares, METH_VARARGS, shares_doc},
+    {"facts", facts, METH_O, facts_doc},          {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef_Slot slots[] = {{0, NULL}};

@@ -68,8 +68,27 @@ enum ar_status ar_run_of(struct ar_run **out, struct ar_profile *taken,
     return status;
 }
 
+/* Readers of rows that are open point into packed metrics. They are opened again when they are asked for. */
+static void close_readers(struct ar_run *run)
+{
+    for (int i = 0; i < AR_N_TREE_FORMS; i++) {
+        struct ar_form *f = &run->forms[i];
+
+        if (f->rank_shares)
+            ar_shares_close(&f->shares);
+        free(f->rank_shares);
+        f->rank_shares = NULL;
+    }
+    ar_own_time_close(&run->own_time);
+    run->has_own_time = false;
+}
+
 static void free_form(struct ar_form *form)
 {
+    free(form->function_rows);
+    free(form->mpi_rows);
+    free(form->mpi_classes);
+    free(form->selves);
     ar_by_function_free(&form->functions);
     ar_places_free(&form->places);
     ar_call_times_free(&form->call_times);
@@ -79,12 +98,30 @@ static void free_form(struct ar_form *form)
     free(form->is_hot);
 }
 
+static void free_rows(struct ar_run *run)
+{
+    for (size_t i = 0; i < run->n_comparisons; i++)
+        ar_comparison_free(&run->comparisons[i]);
+    free(run->comparisons);
+    free(run->efficiency_rows);
+    free(run->class_rows);
+    free(run->relatives);
+    for (int by = 0; by < AR_N_MPI_BY; by++)
+        free(run->mpi_tables[by]);
+    free(run->mpi_requests);
+    free(run->mpi_pairs);
+    free(run->wait_rows);
+    free(run->finding_ranks);
+    ar_stacks_free(&run->stacks);
+    free(run->stack_threads);
+    free(run->stack_frames);
+}
+
 void ar_run_close(struct ar_run *run)
 {
     if (!run)
         return;
-    ar_shares_close(&run->shares);
-    ar_own_time_close(&run->own_time);
+    close_readers(run);
     ar_findings_free(&run->findings);
     ar_efficiencies_free(&run->efficiencies);
     ar_child_waits_free(&run->child_waits);
@@ -93,6 +130,7 @@ void ar_run_close(struct ar_run *run)
     ar_waits_free(&run->waits_by_node);
     for (int form = 0; form < AR_N_TREE_FORMS; form++)
         free_form(&run->forms[form]);
+    free_rows(run);
     free(run->waiting);
     ar_profile_free(&run->folded);
     ar_profile_free(&run->chosen);
@@ -112,11 +150,15 @@ struct ar_form *ar_run_form(struct ar_run *run, enum ar_tree_form form)
     struct ar_form *recorded = &run->forms[AR_FORM_RECORDED];
     struct ar_form *folded = &run->forms[AR_FORM_FOLDED];
 
-    if (form == AR_FORM_RECORDED || ar_profile_of_pairs(recorded->p))
+    if (form == AR_FORM_RECORDED)
         return recorded;
-    if (!folded->p && ar_fold(&run->folded, recorded->p) == AR_OK)
+    if (!run->folded_form && ar_profile_of_pairs(recorded->p))
+        run->folded_form = recorded;
+    if (!run->folded_form && ar_fold(&run->folded, recorded->p) == AR_OK) {
         folded->p = &run->folded;
-    return folded->p ? folded : NULL;
+        run->folded_form = folded;
+    }
+    return run->folded_form;
 }
 
 struct ar_profile *ar_run_profile(struct ar_run *run, enum ar_tree_form form)
@@ -126,22 +168,27 @@ struct ar_profile *ar_run_profile(struct ar_run *run, enum ar_tree_form form)
     return f ? f->p : NULL;
 }
 
-static struct ar_totals *totals_of(struct ar_form *f)
+/* The folded form has most figures of the recorded one, if it shows its rows. */
+static struct ar_totals *totals_of(struct ar_run *run, struct ar_form *f)
 {
+    const struct ar_form *recorded = &run->forms[AR_FORM_RECORDED];
+    bool has_known = f && recorded->has_totals && f->p->rows_of == recorded->p;
+
     if (f && !f->has_totals)
-        f->has_totals = ar_totals_build(&f->totals, f->p) == AR_OK;
+        f->has_totals =
+            ar_totals_build_from(&f->totals, f->p, has_known ? &recorded->totals : NULL) == AR_OK;
     return f && f->has_totals ? &f->totals : NULL;
 }
 
 const struct ar_totals *ar_run_totals(struct ar_run *run, enum ar_tree_form form)
 {
-    return totals_of(ar_run_form(run, form));
+    return totals_of(run, ar_run_form(run, form));
 }
 
 enum ar_status ar_run_order(struct ar_run *run, enum ar_tree_form form, const double *keys)
 {
     struct ar_form *f = ar_run_form(run, form);
-    struct ar_totals *t = totals_of(f);
+    struct ar_totals *t = totals_of(run, f);
 
     return t ? ar_totals_order(t, f->p, keys) : AR_NOMEM;
 }
@@ -167,7 +214,7 @@ const struct ar_by_function *ar_run_functions(struct ar_run *run, enum ar_tree_f
 {
     struct ar_form *f = ar_run_form(run, form);
 
-    if (!totals_of(f))
+    if (!totals_of(run, f))
         return NULL;
     if (!f->has_functions)
         f->has_functions = build_functions(f, run->choice.wanted) == AR_OK;
@@ -187,7 +234,7 @@ const bool *ar_run_hot_path(struct ar_run *run, enum ar_tree_form form)
 {
     struct ar_form *f = ar_run_form(run, form);
 
-    if (!totals_of(f))
+    if (!totals_of(run, f))
         return NULL;
     if (!f->is_hot) {
         f->is_hot = calloc(f->p->n_nodes + 1, sizeof *f->is_hot);
@@ -195,6 +242,24 @@ const bool *ar_run_hot_path(struct ar_run *run, enum ar_tree_form form)
             ar_mark_hot_path(f->p, &f->totals, f->is_hot);
     }
     return f->is_hot;
+}
+
+enum ar_status ar_run_count_partial(struct ar_run *run, enum ar_tree_form form, size_t *n)
+{
+    const struct ar_totals *t = ar_run_totals(run, form);
+    const struct ar_profile *p = ar_run_profile(run, form);
+    bool *is_counted = t ? calloc(p->n_functions + 1, sizeof *is_counted) : NULL;
+
+    if (!is_counted)
+        return AR_NOMEM;
+    *n = 0;
+    for (uint32_t i = 0; i < p->n_nodes; i++)
+        if (t->time[i].doubt.marks & AR_MARK_PARTIAL && !is_counted[p->nodes[i].function]) {
+            is_counted[p->nodes[i].function] = true;
+            ++*n;
+        }
+    free(is_counted);
+    return AR_OK;
 }
 
 const struct ar_call_times *ar_run_call_times(struct ar_run *run, enum ar_tree_form form)
@@ -210,7 +275,7 @@ const struct ar_thread_times *ar_run_thread_times(struct ar_run *run, enum ar_tr
 {
     struct ar_form *f = ar_run_form(run, form);
 
-    if (!totals_of(f))
+    if (!totals_of(run, f))
         return NULL;
     if (!f->has_thread_times)
         f->has_thread_times = ar_thread_times_sum(&f->thread_times, f->p, &f->totals) == AR_OK;
@@ -226,6 +291,57 @@ const struct ar_sync_list *ar_run_syncs(struct ar_run *run, enum ar_tree_form fo
     return f && f->has_syncs ? &f->syncs : NULL;
 }
 
+/* Threads are those of the profile when it is in order. */
+const struct ar_stacks *ar_run_stacks(struct ar_run *run)
+{
+    struct ar_profile *p = run->forms[AR_FORM_RECORDED].p;
+
+    if (!run->has_stacks && ar_profile_sort(p) == AR_OK)
+        run->has_stacks = ar_stacks_build(&run->stacks, p, run->choice.main_only) == AR_OK;
+    return run->has_stacks ? &run->stacks : NULL;
+}
+
+/* The folded form shows bytes of the recorded one, which go with its packed metrics. */
+enum ar_status ar_run_unpack(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form), *folded = run->folded_form;
+
+    close_readers(run);
+    if (!f || (folded && folded != f && ar_profile_keep_streams(folded->p) < 0))
+        return AR_NOMEM;
+    return ar_profile_unpack(f->p);
+}
+
+static enum ar_status open_shares(struct ar_form *f)
+{
+    f->rank_shares = calloc(f->p->n_processes + 1, sizeof *f->rank_shares);
+    if (!f->rank_shares || ar_shares_open(&f->shares, &f->functions) < 0) {
+        free(f->rank_shares);
+        f->rank_shares = NULL;
+        return AR_NOMEM;
+    }
+    f->shares_of = AR_NO_ID;
+    return AR_OK;
+}
+
+const struct ar_share *ar_form_shares(struct ar_form *f, uint32_t function)
+{
+    if (f->shares_of != function)
+        ar_shares_get(&f->shares, function, f->rank_shares);
+    f->shares_of = function;
+    return f->rank_shares;
+}
+
+const struct ar_share *ar_run_shares_of(struct ar_run *run, enum ar_tree_form form,
+                                        uint32_t function)
+{
+    struct ar_form *f = ar_run_functions(run, form) ? ar_run_form(run, form) : NULL;
+
+    if (!f || (!f->rank_shares && open_shares(f) < 0))
+        return NULL;
+    return ar_form_shares(f, function);
+}
+
 /* ---- of the folded form ----------------------------------------------------------------------- */
 
 /* The folded form with its totals, which all that follows needs. */
@@ -233,7 +349,7 @@ static struct ar_form *folded_of(struct ar_run *run)
 {
     struct ar_form *f = ar_run_form(run, AR_FORM_FOLDED);
 
-    return totals_of(f) ? f : NULL;
+    return totals_of(run, f) ? f : NULL;
 }
 
 const bool *ar_run_waiting(const struct ar_run *run)
@@ -299,6 +415,20 @@ const struct ar_mpi *ar_run_mpi(struct ar_run *run)
     return f && run->has_mpi ? &run->mpi : NULL;
 }
 
+const struct ar_mpi_row *ar_run_mpi_rows(struct ar_run *run, enum ar_mpi_by by, size_t *n)
+{
+    static const struct ar_mpi_row none = {0};
+    const struct ar_mpi *m = ar_run_mpi(run);
+
+    if (m && !run->has_mpi_table[by])
+        run->has_mpi_table[by] =
+            ar_mpi_table(m, by, &run->mpi_tables[by], &run->n_mpi_tables[by]) == AR_OK;
+    *n = run->n_mpi_tables[by];
+    if (!m || !run->has_mpi_table[by])
+        return NULL;
+    return *n ? run->mpi_tables[by] : &none;
+}
+
 const struct ar_efficiencies *ar_run_efficiencies(struct ar_run *run)
 {
     const struct ar_by_function *f = ar_run_functions(run, AR_FORM_FOLDED);
@@ -317,15 +447,6 @@ const struct ar_findings *ar_run_findings(struct ar_run *run)
         run->has_findings = ar_findings_find(&run->findings, ar_run_profile(run, AR_FORM_FOLDED), m,
                                              ar_run_waits(run), run->choice.path) == AR_OK;
     return m && run->has_findings ? &run->findings : NULL;
-}
-
-struct ar_shares *ar_run_shares(struct ar_run *run)
-{
-    const struct ar_by_function *f = ar_run_functions(run, AR_FORM_FOLDED);
-
-    if (f && !run->has_shares)
-        run->has_shares = ar_shares_open(&run->shares, f) == AR_OK;
-    return f && run->has_shares ? &run->shares : NULL;
 }
 
 struct ar_own_time *ar_run_own_time(struct ar_run *run)

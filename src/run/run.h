@@ -3,7 +3,7 @@
  * run: a run that was opened, and everything that is worked out from it.
  *
  * A command, a table or a binding asks for the parts that it shows. Each part is worked out when it is first asked for,
- * is kept, and is the same for all who ask: two of them never build totals twice, and never show different ones.
+ * is kept, and is the same for all callers: two of them never build totals twice, and never show different ones.
  *
  *     profile        as it was recorded, less what is not selected; or folded, as the screen shows it
  *     totals, functions, places, hot path      of either form
@@ -23,6 +23,7 @@
 #pragma once
 
 #include "analysis/select.h"
+#include "analysis/stacks.h"
 #include "findings/findings.h"
 #include "run/places.h"
 #include "run/sync_list.h"
@@ -31,6 +32,8 @@
 /* AR_FORM_FOLDED: see analysis/fold.h. Caller pairs are the same in both. */
 enum ar_tree_form { AR_FORM_RECORDED, AR_FORM_FOLDED, AR_N_TREE_FORMS };
 
+enum ar_compared { AR_COMPARED_BY_OWN, AR_COMPARED_BY_SELF, AR_COMPARED_BY_TOTAL };
+
 /* What of the run is looked at. A zeroed one is all of it; what it points to outlives the run. */
 struct ar_run_choice {
     const char *path; /* as errors, and commands in findings, name it */
@@ -38,6 +41,9 @@ struct ar_run_choice {
     const struct ar_wanted *wanted; /* functions, and tables of MPI, are of these only */
     const char *waiting;            /* waits are of these ranks only: "0-3,8" */
     enum ar_tree_form form;         /* that tables with nodes show */
+    const char *callers, *callees;  /* functions that the table of relatives is about */
+    bool main_only;                 /* stacks are of main threads only */
+    enum ar_compared compared;      /* by what ranks are compared: run/comparison.h */
 };
 
 struct ar_run;
@@ -58,6 +64,9 @@ AR_MUST_CHECK enum ar_status ar_run_order(struct ar_run *run, enum ar_tree_form 
                                           const double *keys);
 const struct ar_by_function *ar_run_functions(struct ar_run *run, enum ar_tree_form form);
 const struct ar_places *ar_run_places(struct ar_run *run, enum ar_tree_form form);
+/* Functions of which some calls were not timed, to keep to the budget. */
+AR_MUST_CHECK enum ar_status ar_run_count_partial(struct ar_run *run, enum ar_tree_form form,
+                                                  size_t *n);
 /* By node: it is on the hot path, see analysis/callers.h. */
 const bool *ar_run_hot_path(struct ar_run *run, enum ar_tree_form form);
 const struct ar_call_times *ar_run_call_times(struct ar_run *run, enum ar_tree_form form);
@@ -66,6 +75,8 @@ const struct ar_sync_list *ar_run_syncs(struct ar_run *run, enum ar_tree_form fo
 
 /* Of the folded form: their nodes are those of its profile. */
 const struct ar_mpi *ar_run_mpi(struct ar_run *run);
+/* Its rows, the longest time first; NULL: no memory. */
+const struct ar_mpi_row *ar_run_mpi_rows(struct ar_run *run, enum ar_mpi_by by, size_t *n);
 const struct ar_waits *ar_run_waits(struct ar_run *run);
 const struct ar_waits *ar_run_waits_by_node(struct ar_run *run); /* with `node_ns` */
 /* By root: whose waits count, as chosen; NULL: those of all. */
@@ -74,6 +85,14 @@ const struct ar_child_waits *ar_run_child_waits(struct ar_run *run);
 const struct ar_efficiencies *ar_run_efficiencies(struct ar_run *run);
 const struct ar_findings *ar_run_findings(struct ar_run *run);
 
-/* For reading one function after the other; what they give is good until they are asked again. */
-struct ar_shares *ar_run_shares(struct ar_run *run);
+/* Where threads are, of the recorded form: folding leaves that out. */
+const struct ar_stacks *ar_run_stacks(struct ar_run *run);
+
+/* Makes packed metrics of a form plain: for code that looks at `metrics` of its profile. */
+AR_MUST_CHECK enum ar_status ar_run_unpack(struct ar_run *run, enum ar_tree_form form);
+
+/* By root: what each has of a function; good until another one is asked for. */
+const struct ar_share *ar_run_shares_of(struct ar_run *run, enum ar_tree_form form,
+                                        uint32_t function);
+/* For reading one function after the other, of the folded form. */
 struct ar_own_time *ar_run_own_time(struct ar_run *run);

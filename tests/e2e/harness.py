@@ -299,10 +299,10 @@ class Sandbox:
         return done.stdout
 
     def report(self, path: str | Path) -> Report:
-        return Report(json.loads(self.answer("report", "--json", path)))
+        return Report(json.loads(self.answer("report", "--json=1", path)))
 
     def info(self, path: str | Path) -> Info:
-        return Info(json.loads(self.answer("info", "--json", path)))
+        return Info(json.loads(self.answer("info", "--json=1", path)))
 
     def pstats(self, path: str | Path, *options: str) -> dict[tuple[str, int, str], Calls]:
         target = self.cwd.parent / "exported.pstats"

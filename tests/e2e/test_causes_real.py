@@ -57,7 +57,7 @@ def read_ends(mpi: Sandbox, n_ranks: int) -> Ends:
 
 def read_sites(mpi: Sandbox) -> list[dict]:
     """Where the program waits: not while MPI is set up."""
-    found = json.loads(mpi.answer("waits", "--json", "real.allranks"))
+    found = json.loads(mpi.answer("waits", "--json=1", "real.allranks"))
     return [site for site in found["waits"] if (site["caller"] or "").rpartition(".")[2] in CALLERS]
 
 

@@ -154,7 +154,7 @@ def test_a_damaged_live_file_is_refused_or_read_but_never_a_crash(python: Sandbo
         for _ in range(chance.choice((1, 8, 64))):
             damaged[chance.randrange(min(len(damaged), 60_000))] = chance.randrange(256)
         (python.cwd / "damaged.live").write_bytes(damaged[: chance.choice((len(damaged), 8192, 40_000))])
-        done = python.allranks("report", "--json", "damaged.live")
+        done = python.allranks("report", "--json=1", "damaged.live")
         if done.code != 0:
             assert_one_line_of_error(done)
 
@@ -163,9 +163,11 @@ def test_a_damaged_live_file_is_refused_or_read_but_never_a_crash(python: Sandbo
 
 
 def test_json_is_json(python: Sandbox, run_file: bytes):
-    for command, schema in (("report", "allranks.report"), ("info", "allranks.info")):
+    for command in ("report", "info"):
         data = json.loads(python.answer(command, "run.allranks", "--json"))
-        assert (data["schema"], data["version"]) == (schema, 2)
+        assert (data["schema"], data["command"]) == (2, command)
+        old = json.loads(python.answer(command, "run.allranks", "--json=1"))
+        assert (old["schema"], old["version"]) == (f"allranks.{command}", 2)
         assert data["facts"]["python"].startswith(python.stack.python_version)
         assert data["facts"]["directory"] == str(python.cwd)
     info = python.info("run.allranks")

@@ -196,7 +196,7 @@ def test_classes_of_ranks(python: Sandbox):
     assert " most/mean 1.60; 20 others: 25.00, ranks 20-31: nothing\n" in check_screen(python.allranks("ranks", idle, "relax"))
     eighth = write_heat(python.cwd / "eighth", 32, slow=dict.fromkeys(range(0, 32, 8), 3))
     assert "; every 8th from 0: 75.00, 28 others: 25.00\n" in check_screen(python.allranks("ranks", eighth, "relax"))
-    (relax,) = json.loads(python.answer("ranks", "--json", eighth, "relax"))["functions"]
+    (relax,) = json.loads(python.answer("ranks", "--json=1", eighth, "relax"))["functions"]
     assert relax["max_over_mean"] == pytest.approx(2.4)
     assert relax["classes"][0] == {"mean_ns": 75 * MS, "min_ns": 75 * MS, "max_ns": 75 * MS, "ranks": [0, 8, 16, 24]}
     assert "; all alike\n" in python.answer("ranks", eighth, "setup").decode()

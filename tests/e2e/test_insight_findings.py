@@ -143,7 +143,7 @@ def test_the_command_shows_what_the_finding_says(one_mpi: Sandbox, fault: str, n
     assert done.code == 0, done
     wrong = [unlike_command(one_mpi, finding) for finding in found_in(one_mpi, "held_back.allranks")]
     assert not any(wrong), wrong
-    told = [json.loads(one_mpi.answer(*words, "--json", "held_back.allranks")) for words in (("report",), ("ranks",))]
+    told = [json.loads(one_mpi.answer(*words, "--json=1", "held_back.allranks")) for words in (("report",), ("ranks",))]
     assert told[0]["efficiency"] == told[1]["efficiency"]
 
 
@@ -173,7 +173,7 @@ second()
 def test_a_function_has_its_own_waits_of_a_line(one_mpi: Sandbox):
     (one_mpi.cwd / "ways.py").write_text(TWO_WAYS)
     assert one_mpi.recorded_ranks(2, "ways.py").code == 0
-    waits = json.loads(one_mpi.answer("waits", "--json", "ways.allranks"))["waits"]
+    waits = json.loads(one_mpi.answer("waits", "--json=1", "ways.allranks"))["waits"]
     whole = sum(site["waited_ns"] for site in waits if site["line"] == 7)
     screens = [one_mpi.answer("mpi", "ways.allranks", name).decode() for name in ("first", "second")]
     parts = [found_seconds("waiting for other ranks ", screen) for screen in screens]
@@ -195,8 +195,8 @@ def test_waits_are_the_same_in_mpi(one_mpi: Sandbox):
     """As sums over ranks: of a method, and of all of them."""
     done = one_mpi.recorded_ranks(2, HELD_BACK, "pickling")
     assert done.code == 0, done
-    mpi = json.loads(one_mpi.answer("mpi", "--json", "held_back.allranks"))
-    waits = json.loads(one_mpi.answer("waits", "--json", "held_back.allranks"))
+    mpi = json.loads(one_mpi.answer("mpi", "--json=1", "held_back.allranks"))
+    waits = json.loads(one_mpi.answer("waits", "--json=1", "held_back.allranks"))
     assert {row["name"] for row in mpi["paths"] if row["operation"]} >= {"Comm.send", "Comm.recv"}
     for row in mpi["paths"]:
         if row["operation"] and row["name"] in ("Comm.send", "Comm.recv"):

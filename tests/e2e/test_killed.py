@@ -110,6 +110,6 @@ def test_a_wait_that_a_kill_ended_lasts_until_the_kill(mpi: Sandbox, which: str)
 
 
 def in_allreduce_ns(mpi: Sandbox, run: Path | str, rank: int) -> float:
-    data = json.loads(mpi.answer("mpi", "--json", "--ranks", str(rank), run))
+    data = json.loads(mpi.answer("mpi", "--json=1", "--ranks", str(rank), run))
     (row,) = [each for each in data["functions"] if each["name"] == "MPI_Allreduce"]
     return row["time_ns"]["mean"]

@@ -124,6 +124,6 @@ def test_merge_is_adding(python: Sandbox, n_ranks: int, n_nodes: int):
         everything = ("report", "--rows", "0", "--min", "0")
         shown = [python.allranks(*everything, path).out.splitlines()[1:] for path in (halves[0], at_once)]  # but for their names
         assert shown[0] == shown[1] and len(shown[0]) > 5
-    report = json.loads(python.allranks("report", "--json", at_once).out)
+    report = json.loads(python.allranks("report", "--json=1", at_once).out)
     in_all = sum(value for (metric, _, _), value in cells.items() if metric == "calls")
     assert sum(node["calls"] for node in report["nodes"][1:]) == in_all

@@ -204,7 +204,7 @@ def test_nobody_is_no_peer(mpi: Sandbox):
     n_ranks = 3
     done = mpi.recorded_ranks(n_ranks, workload("open_chain.py"))
     assert done.code == 0, done
-    told = json.loads(mpi.answer("mpi", "--json", "open_chain.allranks"))
+    told = json.loads(mpi.answer("mpi", "--json=1", "open_chain.allranks"))
     assert {row["kind"] for row in told["by_peer"]} == {"rank", "all"}
     sent: Counter = Counter()
     for row in told["paths"]:
@@ -218,7 +218,7 @@ def test_what_concerns_no_other_rank_is_no_communication_to_hide(mpi: Sandbox):
     done = mpi.recorded_ranks(3, workload("open_chain.py"))
     assert done.code == 0, done
     followed: Counter = Counter()
-    for row in json.loads(mpi.answer("mpi", "--requests", "--json", "open_chain.allranks"))["requests"]:
+    for row in json.loads(mpi.answer("mpi", "--requests", "--json=1", "open_chain.allranks"))["requests"]:
         followed[row["posted"]["caller"]] += row["n"]
     assert followed["nonblocking"] == followed["persistent"] == followed["objects_later"] == 2 * 2 * 2
     assert followed["with_itself"] == 0
@@ -228,7 +228,7 @@ def test_what_is_completed_in_a_pause_is_not_taken_for_the_next_one(mpi: Sandbox
     done = mpi.recorded_ranks(2, workload("requests_in_pauses.py"))
     assert done.code == 0, done
     noted = json.loads(done.out)
-    rows = json.loads(mpi.answer("mpi", "--requests", "--json", "requests_in_pauses.allranks"))["requests"]
+    rows = json.loads(mpi.answer("mpi", "--requests", "--json=1", "requests_in_pauses.allranks"))["requests"]
     assert sum(row["n"] for row in rows) == noted["recorded"]
     assert sum(row["in_flight_ns"] for row in rows) / 1e9 < noted["paused_s"]
 

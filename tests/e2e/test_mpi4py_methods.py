@@ -139,7 +139,7 @@ def pickling_unlike(mpi: Sandbox) -> dict[str, str]:
         for caller, times in mpi.read_json(f"pickled-{rank}.json").items():
             logged.update({f"{caller} {what}": seconds for what, seconds in times.items()})
     found: Counter = Counter({key: 0.0 for key in logged})
-    for row in json.loads(mpi.answer("mpi", "--json", "own_pickle.allranks"))["paths"]:
+    for row in json.loads(mpi.answer("mpi", "--json=1", "own_pickle.allranks"))["paths"]:
         for what in ("pickling", "unpickling"):
             if f"{row['caller']} {what}" in found:
                 found[f"{row['caller']} {what}"] += row[f"{what}_ns"] / 1e9

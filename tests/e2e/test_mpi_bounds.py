@@ -23,7 +23,7 @@ def calls_of(report: Report, function: str) -> int:
 
 def lost_of(mpi: Sandbox, run: str) -> Counter:
     lost: Counter = Counter()
-    for process in json.loads(mpi.answer("info", "--json", run))["processes"]:
+    for process in json.loads(mpi.answer("info", "--json=1", run))["processes"]:
         lost.update(process["lost"])
     return +lost
 
@@ -42,7 +42,7 @@ def test_full_tables(mpi: Sandbox):
     assert calls_of(report, "MPI_Comm_dup") == calls_of(report, "MPI_Comm_free") == noted["communicators"]
     assert calls_of(report, "MPI_Sendrecv") == noted["messages"]
     lost = check_losses(mpi, noted)
-    rows = json.loads(mpi.answer("mpi", "--requests", "--json", "full_tables.allranks"))["requests"]
+    rows = json.loads(mpi.answer("mpi", "--requests", "--json=1", "full_tables.allranks"))["requests"]
     assert sum(row["n"] for row in rows) == MOST_REQUESTS + 200
     said = mpi.answer("report", "full_tables.allranks").decode()
     for n, what in ((lost["traffic"], "messages"), (lost["requests"], "requests"), (lost["communicators"], "communicators")):
@@ -55,7 +55,7 @@ def check_losses(mpi: Sandbox, noted: dict) -> Counter:
     assert lost["requests"] == noted["requests"] - 200 - MOST_REQUESTS
     assert 0 <= lost["communicators"] - (noted["communicators"] - MOST_COMMUNICATORS) <= 3  # WORLD, SELF, mpi4py's own
     assert lost["traffic"] > 0
-    cells = json.loads(mpi.answer("mpi", "--json", "full_tables.allranks"))
+    cells = json.loads(mpi.answer("mpi", "--json=1", "full_tables.allranks"))
     assert cells["lost"]["traffic"] == lost["traffic"]
     return lost
 
@@ -77,7 +77,7 @@ def test_requests_in_error(mpi: Sandbox):
     noted = json.loads(done.out)
     report = mpi.report("requests_in_error.allranks")
     assert sum(node["bytes_in"] for name in ("MPI_Irecv", "MPI_Irecv_c") for node in report.named(name)) == noted["bytes"]
-    rows = json.loads(mpi.answer("mpi", "--requests", "--json", "requests_in_error.allranks"))["requests"]
+    rows = json.loads(mpi.answer("mpi", "--requests", "--json=1", "requests_in_error.allranks"))["requests"]
     assert sum(row["n"] for row in rows) == noted["requests"]
     assert lost_of(mpi, "requests_in_error.allranks") == {}
 
@@ -102,7 +102,7 @@ def test_messages_that_only_a_request_tells(mpi: Sandbox):
     if not there:
         pytest.skip("this MPI has neither MPI_Isendrecv nor partitioned messages")
     dumped = mpi.plain(workload("dump_run.py"), "isendrecv_and_partitions.allranks", "python")
-    table = json.loads(dumped.out)["tables"]["syncs"]
+    table = json.loads(dumped.out)["tables"]["synchronisations"]
     found = Counter(zip(table["kind"], table["rank"], table["peer"], table["tag"]))
     expected: Counter = Counter()
     if "both_ways" in there:

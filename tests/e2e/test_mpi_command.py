@@ -120,20 +120,20 @@ def check_json(told: dict) -> None:
 
 
 def test_json_and_sheets_tell_the_same(python: Sandbox, ring: Path):
-    check_json(json.loads(python.answer("mpi", "--json", ring)))
+    check_json(json.loads(python.answer("mpi", "--json=1", ring)))
     assert python.allranks("merge", ring, "-o", "ring.allranks").code == 0
-    check_json(json.loads(python.answer("mpi", "--json", "ring.allranks")))
+    check_json(json.loads(python.answer("mpi", "--json=1", "ring.allranks")))
 
     rows = rows_of(python.answer("mpi", "--csv", ring).decode())
-    assert named(rows, "Comm.bcast")["unpickling_ns"] == str(15 * MS)
+    assert next(row for row in rows if row["function"] == "Comm.bcast")["unpickling_ns"] == str(15 * MS)
     assert rows_of(python.answer("mpi", "--csv", "--matrix", ring).decode())[0] == {
-        "from": "0", "to": "1", "messages": "10", "bytes": "80000", "time_ns": str(3 * MS // 2),
+        "from_rank": "0", "to_rank": "1", "messages": "10", "bytes": "80000", "time_ns": str(3 * MS // 2),
     }  # fmt: skip
     assert rows_of(python.answer("mpi", "--csv", "--requests", ring).decode())[0]["requests"] == "80"
-    by_name = [row["name"] for row in rows_of(python.answer("mpi", "--csv", "--sort", "name", ring).decode())]
+    by_name = [row["function"] for row in rows_of(python.answer("mpi", "--csv", "--sort", "name", ring).decode())]
     assert by_name == sorted(by_name)
 
-    told = json.loads(python.answer("ranks", "--json", ring, "step"))
+    told = json.loads(python.answer("ranks", "--json=1", ring, "step"))
     (step,) = told["functions"]
     assert [rank["self_ns"] for rank in step["by_rank"]] == [(100 + rank) * MS for rank in range(N)]
     assert round(step["self_ns"]["sd"]) == round(1.25**0.5 * MS)
@@ -161,7 +161,7 @@ def test_where_there_is_less_to_tell(python: Sandbox, ring: Path):
     assert python.recorded(workload("without_mpi.py")).code == 0
     done = python.allranks("mpi", "without_mpi.allranks")
     assert done.code == 0 and done.out.startswith("no MPI call was recorded: ")
-    told = json.loads(python.answer("mpi", "--json", "without_mpi.allranks"))
+    told = json.loads(python.answer("mpi", "--json=1", "without_mpi.allranks"))
     assert told["paths"] == told["matrix"] == told["communicators"] == []
     assert "Functions, self time" in python.answer("ranks", "without_mpi.allranks").decode()
 

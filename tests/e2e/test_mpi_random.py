@@ -48,7 +48,7 @@ def calls_found(tables: dict[str, list[dict]], names: set[str]) -> Counter:
 
 def bytes_found(tables: dict[str, list[dict]], rank: int) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for row in tables["traffic"]:
+    for row in tables["messages"]:
         if row["rank"] == rank and (row["bytes_out"] or row["bytes_in"]):
             moved = found.setdefault(plain_name(row["function"]), [0, 0])
             moved[0] += row["bytes_out"]
@@ -58,7 +58,7 @@ def bytes_found(tables: dict[str, list[dict]], rank: int) -> dict[str, list[int]
 
 def peers_found(tables: dict[str, list[dict]], rank: int) -> list[list[int]]:
     found: dict[int, list[int]] = {}
-    for row in tables["traffic"]:
+    for row in tables["messages"]:
         if row["rank"] == rank and row["mpi_class"] in MESSAGES and row["world_peer"] >= 0:
             peer = found.setdefault(row["world_peer"], [0, 0, 0, 0])
             for i, column in enumerate(("messages_out", "bytes_out", "messages_in", "bytes_in")):

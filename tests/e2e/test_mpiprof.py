@@ -114,7 +114,7 @@ def test_profiler_from_all_sides(mpi: Sandbox):
     cases = Path(workload("mpi_profiler.py")).read_text().count("\ndef case_")
     assert cases >= 10 and done.out.count(" ok") == 2 * cases, done
     # Calls through the profiler stand at the program's lines, not at ours.
-    paths = json.loads(mpi.answer("mpi", "--json", "run.allranks"))["paths"]
+    paths = json.loads(mpi.answer("mpi", "--json=1", "run.allranks"))["paths"]
     places = {(Path(str(path["file"])).name, path["caller"]) for path in paths if path["name"] == "Comm.sendrecv"}
     assert places == {("mpi_profiler.py", "case_counts_and_lines"), ("mpi_profiler.py", "case_threads.<locals>.work")}
 

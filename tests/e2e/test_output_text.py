@@ -295,7 +295,7 @@ def test_json_holds_the_text_and_shows_it_escaped(sandbox: Sandbox):
             assert_nothing_evil(done)
             if done.returncode == 0:
                 json.loads(done.stdout)
-    report = json.loads(allranks(sandbox, ["report", "--json", f"run{EVIL}.allranks"]).stdout)
+    report = json.loads(allranks(sandbox, ["report", "--json=1", f"run{EVIL}.allranks"]).stdout)
     assert EVIL.replace("\udcff", "\ufffd") in texts_in(report)
 
 
@@ -385,7 +385,7 @@ def test_a_full_disk_behind_standard_output_is_an_error(sandbox: Sandbox):
     assert n_tried > 100
 
 
-@pytest.mark.parametrize("words", [["report", "--rows", "0"], ["info"], ["report", "--json"], ["info", "--help"], ["run", "--help"]],
+@pytest.mark.parametrize("words", [["report", "--rows", "0"], ["info"], ["report", "--json=1"], ["info", "--help"], ["run", "--help"]],
                          ids=" ".join)  # fmt: skip
 @pytest.mark.parametrize("is_ignored", [False, True], ids=["SIGPIPE", "ignored"])
 def test_a_reader_that_has_gone_is_no_news(sandbox: Sandbox, words: list[str], is_ignored: bool):

@@ -186,7 +186,7 @@ def test_report_shows_functions_and_claims_no_tree(any_python: Sandbox):
     short = any_python.answer("report", "cpu_*.prof").decode()
     assert len(short.splitlines()) <= 24
     assert re.search(r"\d+ more functions: --rows 0 --min 0 shows all", short)
-    report = json.loads(any_python.answer("report", "--json", "cpu_*.prof"))
+    report = json.loads(any_python.answer("report", "--json=1", "cpu_*.prof"))
     assert report["call_paths"] is False
     functions = [node for node in report["nodes"] if node["parent"] == 0]
     by_name = {report["functions"][node["function"]]["name"]: node for node in functions}
@@ -256,7 +256,7 @@ sorted([2, 1], key=f)
     assert ("~", 0, "<region part(x=1)>") in expected
     assert load(merge(any_python, "merged.prof", "run.allranks")) == expected
     assert exported(any_python, "merged.prof") == expected
-    kinds = {f["name"]: f["kind"] for f in json.loads(any_python.answer("report", "--json", "merged.prof"))["functions"]}
+    kinds = {f["name"]: f["kind"] for f in json.loads(any_python.answer("report", "--json=1", "merged.prof"))["functions"]}
     assert (kinds["part(x=1)"], kinds["f"]) == ("region", "python")
 
 
@@ -264,7 +264,7 @@ def test_a_rank_that_called_nothing(any_python: Sandbox):
     make_file(any_python, "cpu_0.prof")
     (any_python.cwd / "cpu_1.prof").write_bytes(marshal.dumps({}))
     assert_same(exported(any_python, "cpu_*.prof"), load(any_python.cwd / "cpu_0.prof"))
-    [process] = [p for p in json.loads(any_python.answer("info", "--json", "cpu_*.prof"))["processes"] if p["rank"] == 1]
+    [process] = [p for p in json.loads(any_python.answer("info", "--json=1", "cpu_*.prof"))["processes"] if p["rank"] == 1]
     assert process["wall_ns"] == 0
 
 
@@ -357,7 +357,7 @@ for _ in range(5):
     for rank in range(3):
         mpi.answer("export", "run.allranks", "-f", "pstats", "--quiet", "--rank", str(rank), "-o", f"rank_{rank}.prof")
     assert_same(exported(mpi, "rank_*.prof"), exported(mpi, "run.allranks"), 3)
-    tree, pairs = (json.loads(mpi.answer("report", "--json", run)) for run in ("run.allranks", "rank_*.prof"))
+    tree, pairs = (json.loads(mpi.answer("report", "--json=1", run)) for run in ("run.allranks", "rank_*.prof"))
     assert tree["mpi_ns"] > 0
     assert pairs["mpi_ns"] == pytest.approx(tree["mpi_ns"], abs=len(tree["nodes"]))
 
@@ -369,7 +369,7 @@ def ranks_of(sandbox: Sandbox, *patterns: str) -> list[int | None]:
     run = "one.allranks"
     (sandbox.cwd / run).unlink(missing_ok=True)
     merge(sandbox, run, *patterns)
-    return [process["rank"] for process in json.loads(sandbox.answer("info", "--json", run))["processes"]]
+    return [process["rank"] for process in json.loads(sandbox.answer("info", "--json=1", run))["processes"]]
 
 
 def test_ranks_come_from_names_or_from_their_order(any_python: Sandbox):

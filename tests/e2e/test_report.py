@@ -71,7 +71,7 @@ def tree_of(python: Sandbox, *words: str | Path) -> dict[str, int]:
     """Paths of names, and their mean total in ms of rank 0; whatever else stands in the rows is asserted elsewhere."""
     found, path = {}, []
     for row in rows_of(python, *words):
-        path[int(row["depth"]) :] = [row["name"].partition("(")[0]]
+        path[int(row["depth"]) - 1 :] = [row["function"].partition("(")[0]]
         found["/".join(path)] = round(int(row["time_mean_ns"]) / MS)
     return found
 
@@ -114,7 +114,7 @@ def test_a_part_of_the_run(python: Sandbox, solver: Path):
         for k, v in WHOLE.items()
         if "assemble" in k
     } | {"assemble/main": 500}
-    told = json.loads(python.answer("report", "--json", "--region", "assemble", "--ranks", "0-1", solver))
+    told = json.loads(python.answer("report", "--json=1", "--region", "assemble", "--ranks", "0-1", solver))
     assert (told["ranks"], told["wall_ns"], told["mpi_ns"], told["overhead"]) == (2, 750 * MS, 300 * MS, None)
     assert told["selection"] == {"ranks": "0-1", "thread": None, "regions": ["assemble"], "include": [], "exclude": []}
     head = python.answer("report", "--ranks", "0-1", "--exclude", "solve", "--exclude", "*.dot", solver).decode().splitlines()
@@ -130,7 +130,7 @@ def test_a_part_of_the_run(python: Sandbox, solver: Path):
 def test_the_same_part_in_other_commands(python: Sandbox, solver: Path):
     rows = csv.DictReader(io.StringIO(python.answer("ranks", "--csv", "--ranks", "1", "--exclude", "fill", solver).decode()))
     assert {row["name"]: int(row["self_mean_ns"]) // MS for row in rows}["assemble(level=2)"] == 2 * 200
-    told = json.loads(python.answer("mpi", "--json", "--ranks", "1-2", "--exclude", "fill", solver))
+    told = json.loads(python.answer("mpi", "--json=1", "--ranks", "1-2", "--exclude", "fill", solver))
     (path,) = told["paths"]
     assert (path["calls"], path["caller"], path["line"], told["ranks"]) == (32, "main", 13, 2)  # where fill is called
     python.answer("export", solver, "-f", "pstats", "--ranks", "0,2", "--exclude", "solve", "-o", "x.pstats")
@@ -148,7 +148,7 @@ def test_who_calls_a_function_and_what_it_calls(python: Sandbox, solver: Path):
     at = lines.index(next(line for line in lines if line.startswith("What it calls")))
     assert [line.split()[0] for line in lines[at + 1 : at + 4]] == ["(itself)", "MPI_Send", "numpy.dot"]
     assert "0.200 (0)-0.600 (2)" in lines[at + 1] and "0.100 (0)-0.300 (2)" in lines[at + 3]
-    told = json.loads(python.answer("report", "--json", "--callers", "solve", "--callees", "solve", solver))
+    told = json.loads(python.answer("report", "--json=1", "--callers", "solve", "--callees", "solve", solver))
     number = {function["name"]: i for i, function in enumerate(told["functions"])}
     (callers,), (callees,) = told["callers"], told["callees"]
     found = {row["function"]: (row["calls"], row["time_ns"]["sum"] // MS) for row in callers["callers"]}
@@ -174,7 +174,7 @@ def test_trees_and_lists_and_their_order(python: Sandbox, solver: Path):
     for sort, first in (("name", "assemble(level=2)"), ("calls", "MPI_Send"), ("total", "main"), ("max", "Mesh.fill")):
         names = [row["name"] for row in rows_of(python, "--functions", "--sort", sort, solver)]
         assert first in names[: 3 if sort == "max" else 1] and len(names) == 7, (sort, names)
-    children = [row["name"] for row in rows_of(python, "--sort", "name", solver) if row["depth"] == "1"]
+    children = [row["function"] for row in rows_of(python, "--sort", "name", solver) if row["depth"] == "2"]
     assert children == ["assemble(level=2)", "cleanup", "solve"]
     shown = python.answer("report", solver).decode()
     hot = [line.split()[0].strip("*") or line.split()[1] for line in shown.splitlines() if line.startswith("*")]

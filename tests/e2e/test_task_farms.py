@@ -14,7 +14,7 @@ N = 4
 
 def largest_causes(mpi: Sandbox, run: str) -> dict[str, str]:
     """By the operation that waited: the function that has most of it."""
-    waits = json.loads(mpi.answer("waits", "--json", run))["waits"]
+    waits = json.loads(mpi.answer("waits", "--json=1", run))["waits"]
     largest: dict[str, str] = {}
     for site in waits:
         if site["waited_ns"] >= 0.1e9 and site["causes"] and "task_farm" in (site["file"] or ""):

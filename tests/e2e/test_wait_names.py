@@ -14,7 +14,7 @@ CHILDREN = workload("waits_for_children.py")
 
 def sentence(mpi: Sandbox, run: str, operation: str) -> str:
     """The one about the wait at that operation, in one line."""
-    waits = json.loads(mpi.answer("waits", "--json", run))["waits"]
+    waits = json.loads(mpi.answer("waits", "--json=1", run))["waits"]
     number = next(i for i, site in enumerate(waits, start=1) if site["name"] == operation)
     screen = " ".join(mpi.answer("waits", run, str(number)).decode().split())
     return screen[screen.index(" in all ") : screen.index(" Who waited ")]

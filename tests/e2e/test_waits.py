@@ -43,12 +43,12 @@ def test_waits(run: SimpleNamespace):
     check_late_ranks(run)
     check_messages(run)
     check_nonblocking(run)
-    assert all(rank.lost_syncs == 0 for rank in run.ranks)
+    assert all(rank.lost_synchronisations == 0 for rank in run.ranks)
 
 
 def collective_rows(run: SimpleNamespace) -> dict[tuple[int, int], list[SimpleNamespace]]:
     found: dict[tuple[int, int], list[SimpleNamespace]] = {}
-    for row in run.syncs:
+    for row in run.synchronisations:
         if row.sequence >= 0:
             found.setdefault((row.communicator, row.sequence), []).append(row)
     return found
@@ -81,7 +81,7 @@ def check_late_ranks(run: SimpleNamespace) -> None:
         by_rank = {row.rank: row for row in members}
         assert max(members, key=lambda row: row.enter_s).rank == late
         begin, end = run.truth[late]["slow"][0]
-        parts = [run.sync_parts[i] for i in range(by_rank[late].first_part, by_rank[late].first_part + by_rank[late].parts)]
+        parts = [run.sync_causes[i] for i in range(by_rank[late].first_cause, by_rank[late].first_cause + by_rank[late].causes)]
         slept = sum(part.self_s for part in parts if part.function in ("slow", "built-in method time.sleep"))
         assert slept == pytest.approx(end - begin, abs=CLOCK_SLACK_S)
         assert by_rank[late].enter_s >= end - CLOCK_SLACK_S
@@ -95,26 +95,26 @@ def check_messages(run: SimpleNamespace) -> None:
     assert_same_messages(run, "send", "sent")
     assert_same_messages(run, "receive", "received")
     sent: dict[tuple[int, int, int, int], list[SimpleNamespace]] = {}
-    for row in run.syncs:
+    for row in run.synchronisations:
         if row.kind == "send":
             sent.setdefault((row.communicator, row.rank, row.peer, row.tag), []).append(row)
-    for row in run.syncs:
+    for row in run.synchronisations:
         if row.kind == "receive":
             send = sent[row.communicator, row.peer, row.rank, row.tag].pop(0)
             assert row.exit_s >= send.enter_s - CLOCK_SLACK_S
     assert not any(sent.values())
-    (probe,) = [row for row in run.syncs if row.kind == "probe"]
+    (probe,) = [row for row in run.synchronisations if row.kind == "probe"]
     assert (probe.rank, probe.peer, probe.tag) == (0, 1, 9)
 
 
 def assert_same_messages(run: SimpleNamespace, kind: str, noted: str) -> None:
-    found = Counter((row.rank, row.peer, row.tag) for row in run.syncs if row.kind == kind)
+    found = Counter((row.rank, row.peer, row.tag) for row in run.synchronisations if row.kind == kind)
     assert found == Counter((rank, *message) for rank, done in enumerate(run.truth) for message in done[noted])
 
 
 def check_nonblocking(run: SimpleNamespace) -> None:
     # Sends that were waited for are there only if that took a while.
-    waits = [row for row in run.syncs if row.function in ("MPI_Waitall", "MPI_Wait") and row.kind != "taken"]
+    waits = [row for row in run.synchronisations if row.function in ("MPI_Waitall", "MPI_Wait") and row.kind != "taken"]
     assert len(waits) == 2 * N_RANKS
     for row in waits:
         assert row.nonblocking and row.posted_s <= row.enter_s <= row.exit_s
@@ -136,7 +136,7 @@ def test_clocks_of_several_hosts(mpi: Sandbox):
     processes = load(mpi, "late_rank.allranks").processes
     assert {process.host for process in processes} == {f"node{rank}" for rank in range(4)}
     for process in processes:
-        assert process.clock_compared and process.clock_compared_again
+        assert process.clock_compared and process.clock_end_compared
         assert abs(process.clock_offset_s) <= process.clock_error_s
-        assert abs(process.clock_offset_end_s) <= process.clock_error_end_s
+        assert abs(process.clock_end_offset_s) <= process.clock_end_error_s
         assert (process.clock_error_s > 0) == (process.rank > 0)

@@ -38,7 +38,7 @@ class Where:
 
 
 def where(sandbox: Sandbox, *words: str | Path) -> Where:
-    return Where(json.loads(sandbox.answer("where", "--json", *words)))
+    return Where(json.loads(sandbox.answer("where", "--json=1", *words)))
 
 
 def start(sandbox: Sandbox, how: str, builtins: str = "all") -> Running:

@@ -163,14 +163,14 @@ def record(mpi: Sandbox, program: str, n_ranks: int, *arguments: str) -> tuple[T
 
 
 def read_waits(mpi: Sandbox, run: str, *options: str) -> Json:
-    data = json.loads(mpi.answer("waits", run, "--json", *options))
+    data = json.loads(mpi.answer("waits", run, "--json=1", *options))
     assert (data["schema"], data["version"]) == ("allranks.waits", 1)
     return data
 
 
 def check_efficiencies(mpi: Sandbox, run: str, data: Json) -> None:
     """As the POP centre defines them, of the run and of whatever it called, from what `waits` says of ranks."""
-    found = json.loads(mpi.answer("ranks", run, "--json", "--all"))
+    found = json.loads(mpi.answer("ranks", run, "--json=1", "--all"))
     walls = [row["wall_ns"] - row["setting_up_ns"] for row in data["by_rank"]]
     ideal = [row["computing_ns"] + row["waiting_ns"] for row in data["by_rank"]]
     computing = [row["computing_ns"] for row in data["by_rank"]]

@@ -3,6 +3,7 @@
 #include "run/run.h"
 
 #include "failing_alloc.h"
+#include "format/runfile.h"
 #include "sample_profile.h"
 #include "tap.h"
 
@@ -66,6 +67,48 @@ static void test_parts_are_shared(void)
     ar_run_close(run);
 }
 
+/* As a run file has it: the folded form shows rows of the recorded one. */
+static struct ar_run *open_packed(void)
+{
+    struct ar_profile p, packed;
+    struct ar_bytes bytes = {0};
+    struct ar_error err;
+    struct ar_run *run;
+    unsigned char *file;
+
+    fill(&p);
+    sample_must(ar_run_encode(&p, &bytes));
+    ar_profile_free(&p);
+    file = malloc(bytes.n);
+    memcpy(file, bytes.data, bytes.n);
+    sample_must(ar_run_decode_packed(&packed, file, bytes.n, "x", &err));
+    packed.file = file;
+    ar_bytes_free(&bytes);
+    sample_must(ar_run_of(&run, &packed, &(struct ar_run_choice){.path = "x.allranks"}, &err));
+    return run;
+}
+
+/* Nodes that are one in both forms have the figures of the recorded form, which are the same as if they were read again. */
+static void test_totals_of_known_rows(void)
+{
+    struct ar_run *read = open_packed(), *known = open_packed();
+    const struct ar_totals *once = ar_run_totals(read, AR_FORM_FOLDED), *again;
+    bool is_same = true;
+
+    tap_ok(ar_run_totals(known, AR_FORM_RECORDED) != NULL, "totals of what was recorded");
+    again = ar_run_totals(known, AR_FORM_FOLDED);
+    for (size_t i = 0; i < ar_run_profile(read, AR_FORM_FOLDED)->n_nodes; i++)
+        is_same =
+            is_same && once->time[i].sd == again->time[i].sd &&
+            once->time[i].sum == again->time[i].sum && once->self[i].sum == again->self[i].sum &&
+            once->self[i].sd == again->self[i].sd &&
+            once->self[i].max_process == again->self[i].max_process &&
+            once->n_calls[i] == again->n_calls[i] && once->first_child[i] == again->first_child[i];
+    tap_ok(is_same, "and of the folded form, from these");
+    ar_run_close(read);
+    ar_run_close(known);
+}
+
 static void test_choices(void)
 {
     struct ar_selection two = {.ranks = "0-1"};
@@ -102,8 +145,9 @@ static void test_wrong_choices(void)
 
 static bool ask_for_all(struct ar_run *run)
 {
-    bool has_all = ar_run_findings(run) && ar_run_efficiencies(run) && ar_run_shares(run) &&
-                   ar_run_own_time(run) && ar_run_child_waits(run);
+    bool has_all = ar_run_findings(run) && ar_run_efficiencies(run) &&
+                   ar_run_shares_of(run, AR_FORM_RECORDED, 1) && ar_run_own_time(run) &&
+                   ar_run_child_waits(run);
 
     for (int i = 0; i < AR_N_TREE_FORMS; i++) {
         enum ar_tree_form form = (enum ar_tree_form)i;
@@ -134,6 +178,7 @@ static void test_no_memory(void)
 int main(void)
 {
     test_parts_are_shared();
+    test_totals_of_known_rows();
     test_choices();
     test_wrong_choices();
     test_no_memory();

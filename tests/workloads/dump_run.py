@@ -9,7 +9,7 @@ import sys
 
 import allranks
 
-TABLES = ("functions", "tree", "mpi", "communicators", "traffic", "requests", "syncs", "sync_parts", "ranks", "processes", "threads")
+TABLES = ("functions", "tree", "mpi", "communicators", "messages", "requests", "synchronisations", "sync_causes", "ranks", "processes", "threads")
 
 
 def plain(column):

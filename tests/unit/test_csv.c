@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Cells of comma-separated values: quoted where they must be, and never a formula. */
-#include "cli/sheet.h"
+#include "export/csv.h"
 
 #include "tap.h"
 
@@ -8,9 +8,9 @@
 
 static void check(const char *text, const char *expected)
 {
-    struct ar_sheet sheet = {0};
+    struct ar_csv sheet = {0};
 
-    ar_sheet_text(&sheet, text);
+    ar_csv_text(&sheet, text);
     if (!tap_ok(sheet.out.n == strlen(expected) &&
                     memcmp(sheet.out.data, expected, sheet.out.n) == 0,
                 "%s", expected))
@@ -20,7 +20,7 @@ static void check(const char *text, const char *expected)
 
 int main(void)
 {
-    struct ar_sheet sheet = {0};
+    struct ar_csv sheet = {0};
 
     check("MPI_Send", "MPI_Send");
     check("a,b", "\"a,b\"");
@@ -36,9 +36,9 @@ int main(void)
     check("a=b", "a=b");
     check("\t=x\r\n\033[2J\u202e", "?=x???[2J?");
 
-    ar_sheet_number(&sheet, -5);
-    ar_sheet_ratio(&sheet, -0.25, 6);
-    ar_sheet_integer(&sheet, 7);
+    ar_csv_number(&sheet, -5);
+    ar_csv_ratio(&sheet, -0.25, 6);
+    ar_csv_integer(&sheet, 7);
     tap_ok(sheet.out.n == 10 && memcmp(sheet.out.data, "-5,-0.25,7", 10) == 0,
            "numbers stay numbers");
     ar_bytes_free(&sheet.out);

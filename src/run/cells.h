@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * cells: how tables_*.c list their columns. For these files only.
+ *
+ * A list is written once, X(id, member of the cell, type, is optional, group, name, unit, help, value), and is both what describes
+ * the columns and what reads them. In `value` stand the variables of the function that reads.
+ *
+ *     #define THREAD_COLUMNS(X)                                                          \
+ *         INTEGER(X, id, "", "row of this table", row)                                   \
+ *         TEXT(X, name, "name of the thread", text_of(p, location->name))
+ *
+ *     static const struct ar_shown_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
+ *
+ *     static union ar_cell thread_cell(const struct ar_run *run, size_t column, size_t row)
+ *     {
+ *         enum { THREAD_COLUMNS(NUMBER) };
+ *         union ar_cell cell = {0};
+ *         …
+ *         switch (column) { THREAD_COLUMNS(READ) }
+ *         return cell;
+ *     }
+ */
+#pragma once
+
+#include "run/parts.h"
+#include "run/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INTEGER(X, id, unit, help, value)                                                          \
+    X(id, integer, AR_CELL_INTEGER, false, NULL, #id, unit, help, (int64_t)(value))
+#define OPTIONAL(X, id, unit, help, value)                                                         \
+    X(id, integer, AR_CELL_INTEGER, true, NULL, #id, unit, help, (int64_t)(value))
+#define REAL(X, id, unit, help, value)                                                             \
+    X(id, real, AR_CELL_REAL, false, NULL, #id, unit, help, value)
+#define BOOLEAN(X, id, help, value) X(id, boolean, AR_CELL_BOOL, false, NULL, #id, "", help, value)
+#define TEXT(X, id, help, value) X(id, text, AR_CELL_TEXT, false, NULL, #id, "", help, value)
+#define OPTIONAL_TEXT(X, id, help, value)                                                          \
+    X(id, text, AR_CELL_TEXT, true, NULL, #id, "", help, value)
+#define RANKS(X, id, help, value) X(id, ranks, AR_CELL_RANKS, false, NULL, #id, "", help, value)
+/* In a group: */
+#define MEMBER_INTEGER(X, group, id, unit, help, value)                                            \
+    X(group##_##id, integer, AR_CELL_INTEGER, false, #group, #id, unit, help, (int64_t)(value))
+#define MEMBER_REAL(X, group, id, unit, help, value)                                               \
+    X(group##_##id, real, AR_CELL_REAL, false, #group, #id, unit, help, value)
+
+/* How a value differs between ranks. */
+#define RANGE(X, group, unit, help, s)                                                             \
+    MEMBER_REAL(X, group, mean, unit, help ", mean over ranks", (s).mean)                          \
+    MEMBER_REAL(X, group, sd, unit, "standard deviation of these ranks", (s).sd)                   \
+    MEMBER_INTEGER(X, group, min, unit, "of the rank that has least", (s).min)                     \
+    X(group##_min_rank, integer, AR_CELL_INTEGER, true, #group, "min_rank", "",                    \
+      "that rank; of equal ones the first", rank_of(p, (s).min_process))                           \
+    MEMBER_INTEGER(X, group, max, unit, "of the rank that has most", (s).max)                      \
+    X(group##_max_rank, integer, AR_CELL_INTEGER, true, #group, "max_rank", "",                    \
+      "that rank; of equal ones the first", rank_of(p, (s).max_process))
+
+#define DOUBTED(X, group, unit, doubt)                                                             \
+    X(group##_estimated, boolean, AR_CELL_BOOL, false, #group, "estimated", "",                    \
+      "whether it is estimated from some of the calls", ((doubt).marks & AR_MARK_ESTIMATED) != 0)  \
+    MEMBER_REAL(X, group, error, unit, "standard error of the sum", ar_doubt_error(doubt, 1))
+
+/* A time over ranks. */
+#define SPREAD(X, group, help, s)                                                                  \
+    MEMBER_REAL(X, group, sum, "ns", help, (s).sum)                                                \
+    RANGE(X, group, "ns", help, s)                                                                 \
+    DOUBTED(X, group, "ns", (s).doubt)
+
+/* As the POP centre of excellence defines them; none where they are not known. */
+#define EFFICIENCY_COLUMNS(X)                                                                      \
+    REAL(X, wall, "ns", "of the rank that took longest", e->wall_ns)                               \
+    REAL(X, counted, "ns", "of the rank that took longest, without setting up MPI", e->counted_ns) \
+    REAL(X, mean_computing, "ns", "time less that within MPI, mean over ranks",                    \
+         e->mean_computing_ns)                                                                     \
+    REAL(X, max_computing, "ns", "of the rank that has most of it", e->max_computing_ns)           \
+    OPTIONAL(X, max_computing_rank, "", "that rank", rank_of(p, e->max_process))                   \
+    REAL(X, parallel_efficiency, "share", "load balance times communication efficiency",           \
+         e->parallel)                                                                              \
+    REAL(X, load_balance, "share", "mean by most computing", e->load_balance)                      \
+    REAL(X, communication_efficiency, "share", "most computing by counted time", e->communication) \
+    REAL(X, serialisation_efficiency, "share", "the part that waiting for others has",             \
+         e->is_split ? e->serialisation : NAN)                                                     \
+    REAL(X, transfer_efficiency, "share", "the part that moving data has",                         \
+         e->is_split ? e->transfer : NAN)
+
+#define NUMBER(id, member, type, is_optional, group, name, unit, help, value) column_##id,
+#define DESCRIBE(id, member, type, is_optional, group, name, unit, help, value)                    \
+    {name, group, unit, help, type, is_optional},
+#define READ(id, member, type, is_optional, group, name, unit, help, value)                        \
+    case column_##id:                                                                              \
+        cell.member = (value);                                                                     \
+        break;
+
+#define N_COLUMNS(list) (sizeof list / sizeof *list)
+
+static inline struct ar_str text_of(const struct ar_profile *p, uint32_t id)
+{
+    return ar_strtab_get(&p->strings, id);
+}
+
+static inline struct ar_str plain_text(const char *text)
+{
+    return (struct ar_str){text, strlen(text)};
+}
+
+/* -1: not known. */
+static inline int64_t rank_of(const struct ar_profile *p, uint32_t process)
+{
+    if (process >= p->n_processes || p->processes[process].world_rank == AR_RANK_NONE)
+        return -1;
+    return p->processes[process].world_rank;
+}
+
+static inline int64_t id_or_none(uint32_t id)
+{
+    return id == AR_NO_ID ? -1 : (int64_t)id;
+}
+
+static inline const struct ar_function *function_at(const struct ar_profile *p, uint32_t node)
+{
+    return &p->functions[p->nodes[node].function];
+}
+
+/* Where a call stands, by what was found of its form: its caller, the file of that, and the line there. */
+static inline struct ar_str caller_of(const struct ar_form *f, uint32_t node)
+{
+    uint32_t caller = f->places.caller[node];
+
+    return text_of(f->p, caller == AR_NO_ID ? 0 : function_at(f->p, caller)->name);
+}
+
+static inline struct ar_str file_of(const struct ar_form *f, uint32_t node)
+{
+    uint32_t caller = f->places.caller[node];
+
+    return text_of(f->p, caller == AR_NO_ID ? 0 : function_at(f->p, caller)->file);
+}
+
+static inline uint32_t line_of(const struct ar_form *f, uint32_t node)
+{
+    return f->p->nodes[f->places.site[node]].line;
+}
+
+/* Sorted by a number, the largest first: rows of tables. */
+uint32_t *ar_rows_by(const double *keys, const bool *is_shown, size_t n, size_t *n_shown);
+
+/* Fills `function_rows` of a form. */
+AR_MUST_CHECK enum ar_status ar_order_functions(struct ar_run *run, enum ar_tree_form form);
+
+extern const struct ar_shown_table ar_shown_table_run, ar_shown_table_efficiency,
+    ar_shown_table_findings;
+extern const struct ar_shown_table ar_shown_table_functions, ar_shown_table_tree,
+    ar_shown_table_relatives;
+extern const struct ar_shown_table ar_shown_table_ranks, ar_shown_table_processes,
+    ar_shown_table_threads;
+extern const struct ar_shown_table ar_shown_table_function_ranks,
+    ar_shown_table_function_efficiency, ar_shown_table_imbalance, ar_shown_table_rank_classes;
+extern const struct ar_shown_table ar_shown_table_mpi, ar_shown_table_communicators,
+    ar_shown_table_messages, ar_shown_table_requests;
+extern const struct ar_shown_table ar_shown_table_mpi_paths, ar_shown_table_mpi_functions,
+    ar_shown_table_mpi_classes, ar_shown_table_mpi_communicators, ar_shown_table_mpi_peers,
+    ar_shown_table_mpi_sizes, ar_shown_table_mpi_requests, ar_shown_table_mpi_matrix,
+    ar_shown_table_mpi_methods;
+extern const struct ar_shown_table ar_shown_table_stacks, ar_shown_table_stack_threads,
+    ar_shown_table_stack_frames;
+extern const struct ar_shown_table ar_shown_table_synchronisations, ar_shown_table_sync_causes;
+extern const struct ar_shown_table ar_shown_table_waits, ar_shown_table_wait_ranks,
+    ar_shown_table_wait_times, ar_shown_table_waiting;
