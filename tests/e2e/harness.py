@@ -287,7 +287,7 @@ class Sandbox:
         assert done.code == 0, done
         polled = json.loads(result.read_text())
         print("looks of the poller:", polled["looks"])
-        assert polled["faults"] == []
+        assert polled["faults"] == [], polled["faults"]
 
     def read_json(self, name: str):
         return json.loads((self.cwd / name).read_text())
