@@ -707,7 +707,7 @@ enum ar_status ar_mpi_open(struct ar_mpi *out, const struct ar_profile *p,
     status = find_classes(out);
     if (status == AR_OK)
         status = ar_picklers_find(&out->picklers, p);
-    out->shown = malloc((p->n_nodes + 1) * sizeof *out->shown);
+    out->shown = calloc(p->n_nodes + 1, sizeof *out->shown);
     out->is_chosen = malloc((p->n_nodes + 1) * sizeof *out->is_chosen);
     if (status == AR_OK && out->shown && out->is_chosen) {
         find_shown(out);
