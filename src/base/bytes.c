@@ -75,6 +75,11 @@ void ar_bytes_string(struct ar_bytes *out, const char *text, size_t n_bytes)
     ar_bytes_put(out, text, n_bytes);
 }
 
+void ar_bytes_text(struct ar_bytes *out, const char *text)
+{
+    ar_bytes_string(out, text, strlen(text));
+}
+
 void ar_bytes_free(struct ar_bytes *out)
 {
     free(out->data);

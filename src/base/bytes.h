@@ -38,6 +38,7 @@ void ar_bytes_u64(struct ar_bytes *out, uint64_t value);
 void ar_bytes_long_varint(struct ar_bytes *out, uint64_t value); /* any */
 /* Varint length, then the bytes. */
 void ar_bytes_string(struct ar_bytes *out, const char *text, size_t n_bytes);
+void ar_bytes_text(struct ar_bytes *out, const char *text); /* the same of one that ends with 0 */
 void ar_bytes_free(struct ar_bytes *out);
 
 /* Most take one byte. */

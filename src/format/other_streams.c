@@ -159,7 +159,7 @@ size_t ar_other_streams_alike(const struct ar_other_streams *streams, size_t fir
 void ar_stream_head_encode(const char *name, const struct ar_column *roles, size_t n_tables,
                            size_t n_streams, struct ar_bytes *out)
 {
-    ar_bytes_string(out, name, strlen(name));
+    ar_bytes_text(out, name);
     ar_bytes_varint(out, n_tables);
     for (size_t i = 0; i < n_tables; i++) {
         ar_bytes_u8(out, roles[i].role);

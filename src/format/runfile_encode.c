@@ -120,22 +120,17 @@ static void encode_rows(struct encoding *e, const struct ar_metric *m, const str
     ar_bytes_free(&values);
 }
 
-static void put_text(struct ar_bytes *out, const char *text)
-{
-    ar_bytes_string(out, text, strlen(text));
-}
-
 /* What is known of all rows comes first: to look at one, no other need be read. */
 static void encode_matrix(struct encoding *e, unsigned metric, const struct row_sets *rows)
 {
     const struct ar_metric_kind *kind = ar_profile_metric(e->p, metric);
 
     begin_section(e, AR_SECTION_MATRIX);
-    put_text(e->out, kind->name);
-    put_text(e->out, kind->unit);
+    ar_bytes_text(e->out, kind->name);
+    ar_bytes_text(e->out, kind->unit);
     ar_bytes_varint(e->out, kind->combine);
     ar_bytes_varint(e->out, kind->scope);
-    put_text(e->out, kind->divide_by ? kind->divide_by : "");
+    ar_bytes_text(e->out, kind->divide_by ? kind->divide_by : "");
     encode_rows(e, &e->p->metrics[metric], rows);
     end_section(e);
 }

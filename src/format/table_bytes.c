@@ -7,20 +7,15 @@
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-static void put_text(struct ar_bytes *out, const char *text)
-{
-    ar_bytes_string(out, text, strlen(text));
-}
-
 static void put_kind(struct ar_bytes *out, const struct ar_table_kind *kind)
 {
-    put_text(out, kind->name);
+    ar_bytes_text(out, kind->name);
     ar_bytes_varint(out, kind->n_columns);
     for (size_t c = 0; c < kind->n_columns; c++) {
         const struct ar_column *column = &kind->columns[c];
 
-        put_text(out, column->name);
-        put_text(out, column->unit);
+        ar_bytes_text(out, column->name);
+        ar_bytes_text(out, column->unit);
         ar_bytes_u8(out, column->role);
         ar_bytes_u8(out, column->combine);
         ar_bytes_u8(out, column->flags);

@@ -167,3 +167,27 @@ extern const struct ar_shown_table ar_shown_table_stacks, ar_shown_table_stack_t
 extern const struct ar_shown_table ar_shown_table_synchronisations, ar_shown_table_sync_causes;
 extern const struct ar_shown_table ar_shown_table_waits, ar_shown_table_wait_ranks,
     ar_shown_table_wait_times, ar_shown_table_waiting;
+
+/* Tables that tell losses and overheads by kind say by LOST(X, name, loss) and OVERHEAD(X, name, reason) whose they are. */
+#define EACH_LOSS(X)                                                                               \
+    LOST(X, nodes, AR_LOST_NODES)                                                                  \
+    LOST(X, functions, AR_LOST_FUNCTIONS)                                                          \
+    LOST(X, threads, AR_LOST_THREADS)                                                              \
+    LOST(X, frames, AR_LOST_FRAMES)                                                                \
+    LOST(X, regions, AR_LOST_REGIONS)                                                              \
+    LOST(X, processes, AR_LOST_PROCESSES)                                                          \
+    LOST(X, messages, AR_LOST_TRAFFIC)                                                             \
+    LOST(X, requests, AR_LOST_REQUESTS)                                                            \
+    LOST(X, synchronisations, AR_LOST_SYNCS)                                                       \
+    LOST(X, communicators, AR_LOST_COMMS)                                                          \
+    LOST(X, metrics, AR_LOST_METRICS)                                                              \
+    LOST(X, tables, AR_LOST_TABLES)                                                                \
+    LOST(X, sections, AR_LOST_SECTIONS)
+#define EACH_OVERHEAD(X)                                                                           \
+    OVERHEAD(X, start, AR_OVERHEAD_START)                                                          \
+    OVERHEAD(X, imports, AR_OVERHEAD_IMPORTS)                                                      \
+    OVERHEAD(X, paths, AR_OVERHEAD_PATHS)                                                          \
+    OVERHEAD(X, python_calls, AR_OVERHEAD_PYTHON)                                                  \
+    OVERHEAD(X, c_calls, AR_OVERHEAD_C)                                                            \
+    OVERHEAD(X, mpi_calls, AR_OVERHEAD_MPI)                                                        \
+    OVERHEAD(X, end, AR_OVERHEAD_END)

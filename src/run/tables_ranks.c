@@ -14,19 +14,7 @@
 #define LOST_COLUMNS(X)                                                                            \
     MEMBER_INTEGER(X, lost, sum, "", "that could not be recorded, in all and by kind",             \
                    ar_profile_lost_in_all(p, (uint32_t)(process - p->processes)))                  \
-    LOST(X, nodes, AR_LOST_NODES)                                                                  \
-    LOST(X, functions, AR_LOST_FUNCTIONS)                                                          \
-    LOST(X, threads, AR_LOST_THREADS)                                                              \
-    LOST(X, frames, AR_LOST_FRAMES)                                                                \
-    LOST(X, regions, AR_LOST_REGIONS)                                                              \
-    LOST(X, processes, AR_LOST_PROCESSES)                                                          \
-    LOST(X, messages, AR_LOST_TRAFFIC)                                                             \
-    LOST(X, requests, AR_LOST_REQUESTS)                                                            \
-    LOST(X, synchronisations, AR_LOST_SYNCS)                                                       \
-    LOST(X, communicators, AR_LOST_COMMS)                                                          \
-    LOST(X, metrics, AR_LOST_METRICS)                                                              \
-    LOST(X, tables, AR_LOST_TABLES)                                                                \
-    LOST(X, sections, AR_LOST_SECTIONS)
+    EACH_LOSS(X)
 
 #define OVERHEAD(X, id, reason)                                                                    \
     MEMBER_INTEGER(X, overheads, id, "ns", "of recording, for this reason",                        \
@@ -35,13 +23,7 @@
 #define OVERHEAD_COLUMNS(X)                                                                        \
     INTEGER(X, overhead, "ns", "that recording added; 0: no price was measured",                   \
             process->overhead_ns)                                                                  \
-    OVERHEAD(X, start, AR_OVERHEAD_START)                                                          \
-    OVERHEAD(X, imports, AR_OVERHEAD_IMPORTS)                                                      \
-    OVERHEAD(X, paths, AR_OVERHEAD_PATHS)                                                          \
-    OVERHEAD(X, python_calls, AR_OVERHEAD_PYTHON)                                                  \
-    OVERHEAD(X, c_calls, AR_OVERHEAD_C)                                                            \
-    OVERHEAD(X, mpi_calls, AR_OVERHEAD_MPI)                                                        \
-    OVERHEAD(X, end, AR_OVERHEAD_END)
+    EACH_OVERHEAD(X)
 
 #define RANK_COLUMNS(X)                                                                            \
     INTEGER(X, id, "", "row of this table and of processes", row)                                  \

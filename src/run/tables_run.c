@@ -30,28 +30,10 @@
          t->overhead_ns ? (double)t->overhead_ns : NAN)                                            \
     REAL(X, overhead_share, "share", "the same of the time of all processes",                      \
          t->overhead_ns ? t->overhead : NAN)                                                       \
-    OVERHEAD(X, start, AR_OVERHEAD_START)                                                          \
-    OVERHEAD(X, imports, AR_OVERHEAD_IMPORTS)                                                      \
-    OVERHEAD(X, paths, AR_OVERHEAD_PATHS)                                                          \
-    OVERHEAD(X, python_calls, AR_OVERHEAD_PYTHON)                                                  \
-    OVERHEAD(X, c_calls, AR_OVERHEAD_C)                                                            \
-    OVERHEAD(X, mpi_calls, AR_OVERHEAD_MPI)                                                        \
-    OVERHEAD(X, end, AR_OVERHEAD_END)                                                              \
+    EACH_OVERHEAD(X)                                                                               \
     MEMBER_INTEGER(X, lost, sum, "", "that could not be recorded, in all and by kind",             \
                    ar_profile_lost_in_all(p, AR_NO_ID))                                            \
-    LOST(X, nodes, AR_LOST_NODES)                                                                  \
-    LOST(X, functions, AR_LOST_FUNCTIONS)                                                          \
-    LOST(X, threads, AR_LOST_THREADS)                                                              \
-    LOST(X, frames, AR_LOST_FRAMES)                                                                \
-    LOST(X, regions, AR_LOST_REGIONS)                                                              \
-    LOST(X, processes, AR_LOST_PROCESSES)                                                          \
-    LOST(X, messages, AR_LOST_TRAFFIC)                                                             \
-    LOST(X, requests, AR_LOST_REQUESTS)                                                            \
-    LOST(X, synchronisations, AR_LOST_SYNCS)                                                       \
-    LOST(X, communicators, AR_LOST_COMMS)                                                          \
-    LOST(X, metrics, AR_LOST_METRICS)                                                              \
-    LOST(X, tables, AR_LOST_TABLES)                                                                \
-    LOST(X, sections, AR_LOST_SECTIONS)
+    EACH_LOSS(X)
 
 static const struct ar_shown_column run_columns[] = {RUN_COLUMNS(DESCRIBE)};
 
