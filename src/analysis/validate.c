@@ -2,6 +2,7 @@
 #include "analysis/validate.h"
 
 #include "base/arena.h"
+#include "format/live_measure.h"
 #include "format/live_values.h"
 #include "format/streams.h"
 
@@ -39,6 +40,7 @@ struct checking {
     uint8_t *kinds; /* of functions, from 1 */
     size_t n_functions, cap_kinds;
     size_t n_comms;
+    struct ar_measures measures;
     size_t n_values, n_followed; /* blocks that there are, and that chains have led to */
     uint64_t now_ticks;
     bool now_is_known; /* or else the newest stamp in the file, which an event may be ahead of */
@@ -95,6 +97,16 @@ static bool comm_makes_sense(const struct checking *c, const struct ar_record *r
            comm.made_ref < c->n_refs;
 }
 
+static bool measure_makes_sense(const struct checking *c, const struct ar_record *record)
+{
+    struct ar_measure measure;
+    const char *bytes = (const char *)(record + 1) + record->n_name + record->n_file;
+    bool is_sound = ar_measure_decode(&measure, bytes, record->n_linetable) == AR_OK;
+
+    ar_measure_free(&measure);
+    return is_sound && c->measures.n < AR_MAX_MEASURES;
+}
+
 static bool record_makes_sense(const struct checking *c, const struct ar_record *record)
 {
     switch (record->kind) {
@@ -107,6 +119,8 @@ static bool record_makes_sense(const struct checking *c, const struct ar_record 
         return comm_makes_sense(c, record);
     case AR_RECORD_COMM_NAME:
         return record->other > 0 && record->other <= c->n_comms;
+    case AR_RECORD_MEASURE:
+        return measure_makes_sense(c, record);
     default:
         return record->kind == AR_RECORD_FACT;
     }
@@ -115,6 +129,8 @@ static bool record_makes_sense(const struct checking *c, const struct ar_record 
 static enum ar_status add_record(struct checking *c, const struct ar_record *record)
 {
     c->n_comms += record->kind == AR_RECORD_COMM;
+    if (record->kind == AR_RECORD_MEASURE)
+        return ar_measures_add(&c->measures, record);
     if (record->kind != AR_RECORD_FUNCTION)
         return AR_OK;
     if (ar_grow((void **)&c->kinds, &c->cap_kinds, c->n_functions + 2, sizeof *c->kinds) < 0)
@@ -281,49 +297,69 @@ static enum ar_status wrong_node(const struct checking *c, uint32_t ref, const c
     return ar_fail(c->err, AR_BAD, "node %u of thread %u: %s", ref, c->places[ref].owner, what);
 }
 
-static bool traffic_makes_sense(const struct checking *c, const uint64_t *words, uint32_t node_ref)
+/* A request may have been posted in another thread. 0 of a node: there was no room to tell. */
+static bool key_makes_sense(const struct checking *c, const struct ar_column *column,
+                            uint64_t number)
 {
-    uint32_t what = (uint32_t)words[AR_TRAFFIC_WHERE];
-
-    return words[AR_TRAFFIC_WHERE] >> 32 == node_ref && what >> 8 <= c->n_comms &&
-           (what & 0xff) <= 64;
-}
-
-/* A request may have been posted in another thread; 0: there was no room to tell. */
-static bool completed_makes_sense(const struct checking *c, const uint64_t *words,
-                                  uint32_t node_ref)
-{
-    uint64_t posted = words[AR_COMPLETED_POSTED];
-
-    return words[AR_COMPLETED_WHERE] >> 32 == node_ref && posted < c->n_refs &&
-           (!posted || c->places[posted].item == ITEM_NODE);
-}
-
-/* One block of each kind, but for messages and requests, of which there are any number. */
-static bool block_makes_sense(const struct checking *c, const struct ar_values *values,
-                              uint32_t node_ref, unsigned *seen)
-{
-    bool again = values->kind < 32 && *seen & 1u << values->kind;
-
-    switch (values->kind) {
-    case AR_VALUES_TRAFFIC:
-        return traffic_makes_sense(c, values->words, node_ref);
-    case AR_VALUES_COMPLETED:
-        return completed_makes_sense(c, values->words, node_ref);
+    switch (column->role) {
+    case AR_ROLE_NODE:
+        return number < c->n_refs && (!number || c->places[number].item == ITEM_NODE);
+    case AR_ROLE_COMM:
+        return number <= c->n_comms;
+    case AR_ROLE_FUNCTION:
+        return number <= c->n_functions;
     default:
-        *seen |= values->kind < 32 ? 1u << values->kind : 0;
-        return values->kind >= AR_VALUES_MPI && values->kind <= AR_VALUES_TASK && !again;
+        return !column->limit || (uint32_t)(number + column->shift) < column->limit;
     }
 }
 
+static bool row_makes_sense(const struct checking *c, const struct ar_measure *m,
+                            const uint64_t *words)
+{
+    for (size_t i = 0; m->table && i < m->table->n_keys; i++)
+        if (!key_makes_sense(c, &m->table->columns[i], ar_field_get(&m->fields[i], words)))
+            return false;
+    return true;
+}
+
+/* Which kinds of blocks a node has had. */
+struct seen {
+    uint64_t bits[(AR_FIRST_MEASURE + AR_MAX_MEASURES) / 64];
+};
+
+static bool is_first(struct seen *seen, uint32_t kind)
+{
+    uint64_t bit = UINT64_C(1) << kind % 64, *bits = &seen->bits[kind / 64];
+    bool is_new = !(*bits & bit);
+
+    *bits |= bit;
+    return is_new;
+}
+
+/* One block of each kind, except rows of tables, of which there are any number. */
+static bool block_makes_sense(const struct checking *c, const struct ar_values *block,
+                              uint32_t node_ref, struct seen *seen)
+{
+    bool is_own = block->kind < AR_FIRST_MEASURE;
+    const struct ar_measure *m =
+        is_own ? ar_measure_of_kind(block->kind) : ar_measures_find(&c->measures, block->kind);
+
+    if (!m)
+        return block->kind == AR_VALUES_ESTIMATE && is_first(seen, block->kind);
+    if (m->form == AR_MEASURE_TABLE)
+        return ar_block_owner(block) == node_ref && row_makes_sense(c, m, block->words);
+    return m->form == AR_MEASURE_METRICS && (is_own || ar_block_owner(block) == node_ref) &&
+           is_first(seen, block->kind);
+}
+
 /*
- * No block is in two chains, or in one twice. Messages and requests are put in after the first block:
+ * No block is in two chains, or in one twice. Rows of tables are put in after the first block:
  * that may have been copied after the place where the new one was not yet.
  */
 static bool values_make_sense(struct checking *c, const struct ar_node *node, uint32_t node_ref)
 {
     uint32_t owner = c->places[node_ref].owner;
-    unsigned seen = 0;
+    struct seen seen = {.bits = {0}};
 
     for (uint32_t ref = node->values_ref, from = 0; ref;) {
         const struct ar_values *values = ar_live_at(c->live, ref);
@@ -546,6 +582,39 @@ static enum ar_status check_streams(struct checking *c)
     return status;
 }
 
+/* ---- other streams ---------------------------------------------------------------------------- */
+
+static enum ar_status check_rows(const struct checking *c, const struct ar_measure *m,
+                                 const struct ar_extent *e)
+{
+    size_t row_bytes = m->n_words * sizeof(uint64_t);
+    size_t n = ar_extent_count(e, row_bytes);
+
+    if (sizeof *e + n * row_bytes != e->n_bytes_used)
+        return ar_fail(c->err, AR_BAD, "stream %s: cut off", m->table->name);
+    for (size_t i = 0; i < n; i++)
+        if (!row_makes_sense(c, m, ar_extent_item(e, i, row_bytes)))
+            return ar_fail(c->err, AR_BAD, "stream %s of thread %u: row %zu", m->table->name,
+                           e->owner, i);
+    return AR_OK;
+}
+
+static enum ar_status check_described_streams(struct checking *c)
+{
+    enum ar_status status = AR_OK;
+
+    for (uint32_t i = 0; i < c->measures.n; i++) {
+        const struct ar_measure *m = ar_measures_find(&c->measures, AR_FIRST_MEASURE + i);
+        enum ar_extent_kind kind = (enum ar_extent_kind)(AR_FIRST_MEASURE + i);
+
+        for (const struct ar_extent *e = NULL; m && m->form == AR_MEASURE_STREAM &&
+                                               status == AR_OK &&
+                                               (e = ar_live_next(c->live, e, kind));)
+            status = check_rows(c, m, e);
+    }
+    return status;
+}
+
 /* ---- what is open ---------------------------------------------------------------------------- */
 
 static enum ar_status wrong_thread(const struct checking *c, const struct ar_live_thread *slot,
@@ -678,6 +747,8 @@ static enum ar_status check_all(struct checking *c)
     if (status == AR_OK)
         status = check_streams(c);
     if (status == AR_OK)
+        status = check_described_streams(c);
+    if (status == AR_OK)
         status = check_threads(c);
     if (status == AR_OK)
         status = each_node(c, check_open);
@@ -716,6 +787,7 @@ enum ar_status ar_validate(const struct ar_live *live, const struct ar_live *lat
     free(c.inside);
     free(c.trees);
     free(c.kinds);
+    ar_measures_free(&c.measures);
     return status;
 }
 

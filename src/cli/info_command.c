@@ -30,6 +30,7 @@ static const char *const loss_texts[AR_N_LOSSES] = {
     [AR_LOST_REQUESTS] = "requests that were not followed to their end",
     [AR_LOST_SYNCS] = "calls that synchronise ranks of which nothing is known but their time",
     [AR_LOST_COMMS] = "communicators that are not told apart from others",
+    [AR_LOST_ROWS] = "rows of other measurements without room or call path",
     [AR_LOST_METRICS] = "metrics that there was no room for",
     [AR_LOST_TABLES] = "tables that there was no room for",
     [AR_LOST_SECTIONS] = "parts of files that only a newer allranks can read",

@@ -91,6 +91,7 @@ enum ar_live_loss {
     AR_LOST_REQUESTS,  /* requests that could not be followed to their end */
     AR_LOST_SYNCS,     /* synchronising calls whose record found no room: who waited is not known */
     AR_LOST_COMMS,     /* communicators that are not told apart from others */
+    AR_LOST_ROWS,      /* blocks and rows of other measurements: no room, or no such node */
     AR_N_LIVE_LOSSES = 12, /* that a live file has room for */
     /* Of a run file: */
     AR_LOST_METRICS = AR_N_LIVE_LOSSES, /* beyond AR_MAX_METRICS */

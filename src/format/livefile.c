@@ -165,7 +165,7 @@ enum step { STEP_THREADS, STEP_NODES, STEP_REST, N_STEPS };
 
 static enum step step_of(uint32_t kind)
 {
-    if (kind == AR_EXTENT_THREADS || kind == AR_EXTENT_STREAM)
+    if (kind == AR_EXTENT_THREADS || kind == AR_EXTENT_STREAM || kind >= AR_FIRST_MEASURE)
         return STEP_THREADS;
     return kind == AR_EXTENT_NODES ? STEP_NODES : STEP_REST;
 }
@@ -268,16 +268,22 @@ static enum ar_status copy_file(struct ar_live *out, const struct source *from, 
     return status;
 }
 
+static bool version_is_read(const struct ar_live_header *header)
+{
+    return header->version >= AR_LIVE_OLDEST_VERSION && header->version <= AR_LIVE_VERSION;
+}
+
 static enum ar_status check_magic(const struct ar_live_header *header, const char *name,
                                   struct ar_error *err)
 {
     if (memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
         return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, name);
-    if (header->version != AR_LIVE_VERSION)
-        return ar_fail(err, AR_UNSUPPORTED,
-                       "%s: live file of version %u, this allranks reads version %d (use the "
-                       "allranks that recorded it)",
-                       name, header->version, AR_LIVE_VERSION);
+    if (!version_is_read(header))
+        return ar_fail(
+            err, AR_UNSUPPORTED,
+            "%s: live file of version %u, this allranks reads versions %d to %d (use the "
+            "allranks that recorded it)",
+            name, header->version, AR_LIVE_OLDEST_VERSION, AR_LIVE_VERSION);
     return AR_OK;
 }
 
@@ -497,7 +503,7 @@ static bool get_header(int fd, struct ar_live_header *header)
 /* Of a file with holes only the data is copied: it may claim to be larger than all memory. */
 static bool is_at_rest(const struct stat *st, const struct ar_live_header *header)
 {
-    return header->state == AR_LIVE_FINISHED && header->version == AR_LIVE_VERSION &&
+    return header->state == AR_LIVE_FINISHED && version_is_read(header) &&
            length_is_sound(header, (size_t)st->st_size) &&
            !ar_file_is_sparse(st, header->n_bytes_used);
 }
@@ -647,7 +653,7 @@ bool ar_live_read_newest(const char *path, struct ar_live_header *out, uint64_t 
 {
     struct stat st;
     int fd = ar_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st);
-    bool has_header = fd >= 0 && get_header(fd, out) && out->version == AR_LIVE_VERSION;
+    bool has_header = fd >= 0 && get_header(fd, out) && version_is_read(out);
 
     if (has_header) {
         struct source from = {

@@ -45,10 +45,12 @@
 #include <stdint.h>
 
 #define AR_LIVE_MAGIC "ALLRLIVE"
-#define AR_LIVE_VERSION 7
+#define AR_LIVE_VERSION 8
+#define AR_LIVE_OLDEST_VERSION 7 /* that is read: it has no measures */
 #define AR_LIVE_HEADER_BYTES 4096
 #define AR_LIVE_PAGE_BYTES 4096
 #define AR_LIVE_REF_BYTES 64
+#define AR_FIRST_MEASURE 64 /* kinds of blocks and extents from here on are described by records */
 enum ar_live_state {
     AR_LIVE_RUNNING = 1,
     AR_LIVE_FINISHED = 2, /* the process ended its recording in good order */
@@ -114,6 +116,7 @@ enum ar_extent_kind {
     AR_EXTENT_VALUES = 4, /* further values of nodes */
     AR_EXTENT_STREAM = 5, /* struct ar_sync; readers skip kinds they do not know */
     AR_EXTENT_GONE = 6, /* the parent's, which a forked child has no use for; a hole in the file */
+    /* From AR_FIRST_MEASURE on: streams, as records describe them. */
 };
 
 struct ar_extent {
@@ -131,6 +134,7 @@ enum ar_record_kind {
     AR_RECORD_PARTIAL = 3, /* function `other` was timed no more from here on */
     AR_RECORD_COMM = 4, /* a communicator, window or file: struct ar_live_comm follows the name */
     AR_RECORD_COMM_NAME = 5, /* number `other` has this name from here on */
+    AR_RECORD_MEASURE = 6,   /* what blocks or a stream mean: live_measure.h, as the linetable */
 };
 
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
@@ -244,15 +248,17 @@ struct ar_node {
     uint32_t successor_ref; /* the sibling that followed last time; only for the writer */
 };
 
-/* Values beyond calls and time; one 64-byte block a kind, chained. */
+/*
+ * Values beyond calls and time: blocks of 64 bytes, chained, one of a kind per node where nothing else is said. Those that records
+ * describe come after the first one: the writer looks at that in every MPI call, and for every C function that is not always timed.
+ */
 enum ar_values_kind {
     AR_VALUES_MPI = 1,
-    AR_VALUES_COUNTERS = 2, /* kept for hardware counters */
-    AR_VALUES_MEMORY = 3,   /* kept for allocations */
     AR_VALUES_ESTIMATE = 4, /* of a function in C of which not every call was timed */
     AR_VALUES_TASK = 5,
     AR_VALUES_TRAFFIC = 6,   /* any number of them: one a communicator, peer and size */
     AR_VALUES_COMPLETED = 7, /* any number of them: one a node whose requests were completed here */
+    /* From AR_FIRST_MEASURE on: as records describe them. */
 };
 
 struct ar_values {

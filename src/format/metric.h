@@ -60,3 +60,9 @@ struct ar_metric {
 
 /* One allocation, strings and all; NULL: no memory. */
 struct ar_metric_kind *ar_metric_kind_copy(const struct ar_metric_kind *kind);
+
+/* As bytes, in run files and in live ones. NULL: they are no description, or there is no memory; then `in` is bad. */
+void ar_metric_kind_encode(const struct ar_metric_kind *kind, struct ar_bytes *out);
+struct ar_metric_kind *ar_metric_kind_decode(struct ar_cursor *in);
+/* Before version 10 they said less: scope is of the call, as far as the name does not say better. */
+struct ar_metric_kind *ar_metric_kind_decode_old(struct ar_cursor *in);

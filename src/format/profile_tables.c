@@ -7,44 +7,11 @@
 
 /* ---- metrics ---------------------------------------------------------------------------------- */
 
-#define X(ID, NAME, UNIT, COMBINE, SCOPE)                                                          \
-    [ID] = {.name = NAME, .unit = UNIT, .combine = AR_COMBINE_##COMBINE, .scope = AR_SCOPE_##SCOPE},
-const struct ar_metric_kind ar_metric_kinds[AR_N_METRICS] = {AR_METRIC_LIST(X)};
-#undef X
-
 const struct ar_metric_kind *ar_profile_metric(const struct ar_profile *p, unsigned metric)
 {
     const struct ar_metric *one = p->metrics + metric;
 
     return metric < AR_N_METRICS ? &ar_metric_kinds[metric] : one->own;
-}
-
-struct ar_metric_kind *ar_metric_kind_copy(const struct ar_metric_kind *kind)
-{
-    const char *texts[] = {kind->name, kind->unit, kind->divide_by ? kind->divide_by : ""};
-    size_t n_bytes = sizeof *kind;
-    char *copies[3];
-
-    for (int i = 0; i < 3; i++)
-        n_bytes += strlen(texts[i]) + 1;
-
-    struct ar_metric_kind *copy = malloc(n_bytes);
-
-    if (!copy)
-        return NULL;
-
-    char *at = (char *)(copy + 1);
-
-    for (int i = 0; i < 3; i++) {
-        copies[i] = at;
-        at = stpcpy(at, texts[i]) + 1;
-    }
-    *copy = (struct ar_metric_kind){.name = copies[0],
-                                    .unit = copies[1],
-                                    .combine = kind->combine,
-                                    .scope = kind->scope,
-                                    .divide_by = *copies[2] ? copies[2] : NULL};
-    return copy;
 }
 
 enum ar_status ar_profile_find_metric(struct ar_profile *p, const struct ar_metric_kind *kind,
@@ -322,13 +289,13 @@ const struct ar_open_call *ar_profile_open_call(const struct ar_profile *p, uint
 const char *ar_loss_name(enum ar_live_loss what)
 {
     static const char *const names[AR_N_LOSSES] = {
-        [AR_LOST_NODES] = "nodes",       [AR_LOST_FUNCTIONS] = "functions",
-        [AR_LOST_THREADS] = "threads",   [AR_LOST_FRAMES] = "frames",
-        [AR_LOST_REGIONS] = "regions",   [AR_LOST_PROCESSES] = "processes",
-        [AR_LOST_TRAFFIC] = "traffic",   [AR_LOST_REQUESTS] = "requests",
-        [AR_LOST_SYNCS] = "syncs",       [AR_LOST_COMMS] = "communicators",
-        [AR_LOST_METRICS] = "metrics",   [AR_LOST_TABLES] = "tables",
-        [AR_LOST_SECTIONS] = "sections",
+        [AR_LOST_NODES] = "nodes",     [AR_LOST_FUNCTIONS] = "functions",
+        [AR_LOST_THREADS] = "threads", [AR_LOST_FRAMES] = "frames",
+        [AR_LOST_REGIONS] = "regions", [AR_LOST_PROCESSES] = "processes",
+        [AR_LOST_TRAFFIC] = "traffic", [AR_LOST_REQUESTS] = "requests",
+        [AR_LOST_SYNCS] = "syncs",     [AR_LOST_COMMS] = "communicators",
+        [AR_LOST_ROWS] = "rows",       [AR_LOST_METRICS] = "metrics",
+        [AR_LOST_TABLES] = "tables",   [AR_LOST_SECTIONS] = "sections",
     };
 
     return what < AR_N_LOSSES ? names[what] : NULL;

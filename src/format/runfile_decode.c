@@ -152,58 +152,17 @@ static void decode_comms(struct ar_decoding *d)
 
 /* ---- metrics ---------------------------------------------------------------------------------- */
 
-static const char *get_text(struct ar_cursor *in, char *text, size_t n_text)
-{
-    size_t n_bytes;
-    const char *stored = ar_cursor_string(in, &n_bytes);
-
-    if (in->bad || n_bytes >= n_text) {
-        in->bad = true;
-        n_bytes = 0;
-    }
-    memcpy(text, stored, n_bytes);
-    text[n_bytes] = '\0';
-    return text;
-}
-
-/* A name of a metric is as long as that of a function may be, and no more. */
-#define MOST_NAME_BYTES 512
-
-struct metric_texts {
-    char name[MOST_NAME_BYTES], unit[MOST_NAME_BYTES], divide_by[MOST_NAME_BYTES];
-};
-
-/* What it says of itself. Before version 10 it says less; ours are known by name. */
-static struct ar_metric_kind get_metric_kind(struct ar_decoding *d, bool has_scope,
-                                             struct metric_texts *texts)
-{
-    struct ar_metric_kind kind = {.name = get_text(&d->in, texts->name, sizeof texts->name),
-                                  .unit = get_text(&d->in, texts->unit, sizeof texts->unit)};
-    uint64_t combine = ar_cursor_varint(&d->in), scope = AR_SCOPE_CALL;
-
-    if (has_scope) {
-        scope = ar_cursor_varint(&d->in);
-        kind.divide_by = get_text(&d->in, texts->divide_by, sizeof texts->divide_by);
-    }
-    if (combine >= AR_N_COMBINES || scope >= AR_N_SCOPES)
-        d->in.bad = true;
-    kind.combine = (uint8_t)combine;
-    kind.scope = (uint8_t)scope;
-    if (kind.divide_by && !*kind.divide_by)
-        kind.divide_by = NULL;
-    return kind;
-}
-
 bool ar_run_get_metric(struct ar_decoding *d, bool has_scope, unsigned *metric)
 {
-    struct metric_texts texts;
-    struct ar_metric_kind kind = get_metric_kind(d, has_scope, &texts);
+    struct ar_metric_kind *kind =
+        has_scope ? ar_metric_kind_decode(&d->in) : ar_metric_kind_decode_old(&d->in);
 
-    if (d->in.bad)
+    if (!kind)
         return false;
 
-    enum ar_status status = ar_profile_find_metric(d->p, &kind, metric);
+    enum ar_status status = ar_profile_find_metric(d->p, kind, metric);
 
+    free(kind);
     d->in.bad = status == AR_NOMEM;
     d->n_lost[AR_LOST_METRICS] += status == AR_BAD;
     return status == AR_OK;

@@ -123,14 +123,8 @@ static void encode_rows(struct encoding *e, const struct ar_metric *m, const str
 /* What is known of all rows comes first: to look at one, no other need be read. */
 static void encode_matrix(struct encoding *e, unsigned metric, const struct row_sets *rows)
 {
-    const struct ar_metric_kind *kind = ar_profile_metric(e->p, metric);
-
     begin_section(e, AR_SECTION_MATRIX);
-    ar_bytes_text(e->out, kind->name);
-    ar_bytes_text(e->out, kind->unit);
-    ar_bytes_varint(e->out, kind->combine);
-    ar_bytes_varint(e->out, kind->scope);
-    ar_bytes_text(e->out, kind->divide_by ? kind->divide_by : "");
+    ar_metric_kind_encode(ar_profile_metric(e->p, metric), e->out);
     encode_rows(e, &e->p->metrics[metric], rows);
     end_section(e);
 }

@@ -68,6 +68,7 @@ void ar_table_kind_free(const struct ar_table_kind *kind); /* if it is owned */
 /* The description, then the columns. */
 void ar_table_encode(const struct ar_table *table, struct ar_bytes *out);
 /* The description alone. NULL: it cannot be one, and `in` is bad. */
+void ar_table_kind_encode(const struct ar_table_kind *kind, struct ar_bytes *out);
 struct ar_table_kind *ar_table_kind_decode(struct ar_cursor *in);
 /* Its rows, of which the file has the first `n_columns`. The table is new. */
 void ar_table_decode(struct ar_table *table, const struct ar_table_kind *kind, size_t n_columns,

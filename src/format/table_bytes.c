@@ -7,7 +7,7 @@
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-static void put_kind(struct ar_bytes *out, const struct ar_table_kind *kind)
+void ar_table_kind_encode(const struct ar_table_kind *kind, struct ar_bytes *out)
 {
     ar_bytes_text(out, kind->name);
     ar_bytes_varint(out, kind->n_columns);
@@ -25,7 +25,7 @@ static void put_kind(struct ar_bytes *out, const struct ar_table_kind *kind)
 
 void ar_table_encode(const struct ar_table *table, struct ar_bytes *out)
 {
-    put_kind(out, table->kind);
+    ar_table_kind_encode(table->kind, out);
     ar_bytes_varint(out, table->n);
     for (size_t c = 0; c < table->kind->n_columns; c++)
         ar_column_put(&table->kind->columns[c], ar_table_place(table, 0, c), out);

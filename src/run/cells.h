@@ -180,6 +180,7 @@ extern const struct ar_shown_table ar_shown_table_waits, ar_shown_table_wait_ran
     LOST(X, requests, AR_LOST_REQUESTS)                                                            \
     LOST(X, synchronisations, AR_LOST_SYNCS)                                                       \
     LOST(X, communicators, AR_LOST_COMMS)                                                          \
+    LOST(X, rows, AR_LOST_ROWS)                                                                    \
     LOST(X, metrics, AR_LOST_METRICS)                                                              \
     LOST(X, tables, AR_LOST_TABLES)                                                                \
     LOST(X, sections, AR_LOST_SECTIONS)

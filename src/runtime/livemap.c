@@ -35,7 +35,7 @@ static struct {
     uint64_t n_bytes_max;
     uint64_t retry_ns; /* the file is not tried to be made larger before; 0: it may be */
     struct ar_extent *records;
-    uint32_t n_functions;
+    uint32_t n_functions, n_measures;
     /* When the process last forked; the parent's mapping, in the child. */
     unsigned char *parent;
     uint64_t parent_bytes, parent_records_bytes;
@@ -257,7 +257,7 @@ void ar_livemap_forget(void)
         munmap(base, map.n_bytes_max);
     ar_live_base = map.parent = NULL;
     map.records = NULL;
-    map.n_functions = 0;
+    map.n_functions = map.n_measures = 0;
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -543,6 +543,13 @@ static bool append_record(const struct ar_record *head, const char *name, const 
     return true;
 }
 
+static uint32_t next_number(uint8_t kind)
+{
+    if (kind == AR_RECORD_FUNCTION)
+        return ++map.n_functions;
+    return kind == AR_RECORD_MEASURE ? AR_FIRST_MEASURE + map.n_measures++ : 1;
+}
+
 uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const char *file,
                            const void *linetable)
 {
@@ -551,7 +558,7 @@ uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const
 
     pthread_mutex_lock(&map.lock);
     if (ar_live_base && append_record(head, name, file, linetable))
-        number = head->kind == AR_RECORD_FUNCTION ? ++map.n_functions : 1;
+        number = next_number(head->kind);
     pthread_mutex_unlock(&map.lock);
     errno = saved_errno;
     return number;

@@ -71,8 +71,8 @@ void *ar_extent_take(struct ar_extent **extent, enum ar_extent_kind kind, uint32
                      size_t n_bytes);
 
 /*
- * Adds a record; functions get the next number, from 1, which is returned; for others 1 is. 0: there
- * was no room.
+ * Adds a record; functions get the next number, from 1, and measures from AR_FIRST_MEASURE, which is returned; for others 1
+ * is. 0: there was no room.
  */
 uint32_t ar_livemap_record(const struct ar_record *head, const char *name, const char *file,
                            const void *linetable);

@@ -83,9 +83,9 @@ static bool make_room(struct ar_cells *cells)
 static struct ar_values *add(struct ar_thread *t, struct ar_node *node,
                              const struct ar_values *cell)
 {
-    struct ar_values *first = ar_tree_values(t, node, AR_VALUES_MPI);
+    bool has_first = ar_tree_values(t, node, AR_VALUES_MPI) != NULL;
     struct ar_values *added =
-        first && make_room(&t->mpi->cells) ? ar_tree_values_add(t, first, cell) : NULL;
+        has_first && make_room(&t->mpi->cells) ? ar_tree_values_add(t, node, cell) : NULL;
 
     if (added)
         put(&t->mpi->cells, added);
@@ -159,7 +159,7 @@ struct ar_values *ar_completed_cell(struct ar_thread *t, struct ar_node *node, u
     if (__builtin_expect(cell != NULL, 1))
         return cell;
     if (!may_add())
-        return others(t, node, AR_VALUES_COMPLETED, AR_LOST_TRAFFIC);
+        return others(t, node, AR_VALUES_COMPLETED, AR_LOST_REQUESTS);
     return add(t, node,
                &(struct ar_values){.kind = AR_VALUES_COMPLETED, .words = {where, posted_ref}});
 }

@@ -264,22 +264,28 @@ static struct ar_values *link_values(struct ar_thread *t,
     return values;
 }
 
-struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
-                                 enum ar_values_kind kind)
+struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node, uint32_t kind)
 {
     for (uint32_t ref = node->values_ref; ref;) {
         struct ar_values *values = ar_live_ptr(ref);
 
-        if (values->kind == (uint32_t)kind)
+        if (values->kind == kind)
             return values;
         ref = values->next_ref;
     }
 
-    return link_values(t, &node->values_ref, &(struct ar_values){.kind = kind});
+    struct ar_values made = {.kind = kind};
+
+    if (kind < AR_FIRST_MEASURE)
+        return link_values(t, &node->values_ref, &made);
+    made.words[0] = (uint64_t)ar_live_ref(node) << 32;
+    return ar_tree_values_add(t, node, &made);
 }
 
-struct ar_values *ar_tree_values_add(struct ar_thread *t, struct ar_values *first,
+struct ar_values *ar_tree_values_add(struct ar_thread *t, struct ar_node *node,
                                      const struct ar_values *values)
 {
-    return link_values(t, &first->next_ref, values);
+    struct ar_values *first = node->values_ref ? ar_live_ptr(node->values_ref) : NULL;
+
+    return link_values(t, first ? &first->next_ref : &node->values_ref, values);
 }

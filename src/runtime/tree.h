@@ -169,11 +169,13 @@ struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64
 extern uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
 /* A step of a task is over. */
 extern void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
-/* The values of that kind of a node, made if need be; NULL when the file is full. */
-struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node,
-                                 enum ar_values_kind kind);
-/* Adds `values` to a node, after `first`, which is its own. Of one kind there may be many. */
-struct ar_values *ar_tree_values_add(struct ar_thread *t, struct ar_values *first,
+/*
+ * The values of that kind of a node, made if need be; NULL when the file is full. New ones come first, so that every MPI call and
+ * every C function that is not always timed finds its own there; but those of a measure (measures.h) after the first.
+ */
+struct ar_values *ar_tree_values(struct ar_thread *t, struct ar_node *node, uint32_t kind);
+/* Adds `values` to a node, after its first ones. Of one kind there may be many. */
+struct ar_values *ar_tree_values_add(struct ar_thread *t, struct ar_node *node,
                                      const struct ar_values *values);
 /* Leaves a node that is not the innermost one. */
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now);

@@ -7,6 +7,7 @@
 #include "export/pstats.h"
 #include "format/runfile.h"
 #include "live_image.h"
+#include "made_up.h"
 #include "sample_profile.h"
 #include "scratch.h"
 
@@ -102,6 +103,28 @@ static void add_records(size_t records)
     image_function(records, AR_FUNCTION_UNASSIGNED, "time.sleep");
 }
 
+/* A metric of each scope, a table and a stream that only the file describes. */
+static void add_measures(size_t records, size_t values, uint32_t ref)
+{
+    image_measure(records, &made_up_metrics);
+    image_measure(records, &made_up_lines);
+    image_measure(records, &made_up_events);
+
+    uint64_t *words = image_values(values, ref, AR_FIRST_MEASURE)->words;
+
+    words[0] = (uint64_t)ref << 32;
+    words[1] = 500;
+    words[2] = (uint64_t)3 << 32 | 7;
+    words = image_values(values, ref, AR_FIRST_MEASURE + 1)->words;
+    words[0] = (uint64_t)ref << 32 | 11;
+    words[1] = 2;
+
+    size_t events = image_extent((enum ar_extent_kind)(AR_FIRST_MEASURE + 2), 0, 1);
+
+    image_row(events, (uint64_t[]){(uint64_t)1 << 32 | ref, 5, 1500}, 3);
+    image_row(events, (uint64_t[]){ref, 6, 1600}, 3);
+}
+
 static void save_live(void)
 {
     image_start();
@@ -134,6 +157,8 @@ static void save_live(void)
     add_messages(values, within, operation);
     add_waits(image_extent(AR_EXTENT_STREAM, 0, 1), within, operation);
     save("one_thread", image.bytes, image.n_bytes);
+    add_measures(records, values, within);
+    save("measures", image.bytes, image.n_bytes);
 
     size_t more = image_extent(AR_EXTENT_NODES, 1, 1);
 
@@ -154,6 +179,33 @@ static void save_profile(const char *name, struct ar_profile *p)
     sample_must(ar_run_encode(p, &bytes));
     save(name, bytes.data, bytes.n);
     ar_bytes_free(&bytes);
+}
+
+/* A metric, a table and a stream that this program does not know. */
+static void add_others(struct ar_profile *p, uint32_t node)
+{
+    static const unsigned char rows[] = {0, 5, 0, 6};
+    static const struct ar_role_maps same;
+    uint32_t nodes[] = {node};
+    const struct ar_other_stream stream = {.name = "made_up.events",
+                                           .location = 1,
+                                           .roles = {{.role = AR_ROLE_NODE}},
+                                           .tables = {{nodes, 1}},
+                                           .n_tables = 1,
+                                           .bytes = rows,
+                                           .n_bytes = sizeof rows};
+    struct {
+        uint32_t node, thread, line, spare;
+        uint64_t hits, ns;
+    } line = {.node = node, .thread = 1, .line = 11, .hits = 3, .ns = 40};
+    struct ar_table *table;
+    unsigned metric;
+
+    sample_must(ar_profile_find_metric(p, &made_up_samples, &metric));
+    sample_must(ar_profile_value(p, metric, (struct ar_value){node, 1, 7}));
+    sample_must(ar_profile_find_table(p, &made_up_line_kind, &table));
+    sample_must(ar_table_add(table, &line, sizeof line));
+    sample_must(ar_other_streams_add(&p->other_streams, &stream, &same, true));
 }
 
 static void save_run(void)
@@ -210,6 +262,8 @@ static void save_run(void)
     sample_comm(&p, 3, "world", AR_COMM_WORLD, 3, 0);
     sample_comm(&p, 0, "", AR_COMM_DUP, 3, 1);
     save_profile("three_ranks", &p);
+    add_others(&p, send);
+    save_profile("others", &p);
     ar_profile_free(&p);
 }
 

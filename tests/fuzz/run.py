@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
 BUILD = ROOT / "build" / "fuzz"
-SOURCES = [path for part in ("base", "format", "import", "analysis", "export") for path in sorted((ROOT / "src" / part).glob("*.c"))]
+SOURCES = [path for part in ("base", "format", "import", "analysis", "findings", "run", "export") for path in sorted((ROOT / "src" / part).glob("*.c"))]
 FLAGS = ["-std=gnu11", "-g", "-O1", "-D_GNU_SOURCE", "-fno-omit-frame-pointer", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests/unit'}"]
 SANITIZERS = "address,undefined"
 TIMEOUT_S = 10

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "format/livefile.h"
+#include "format/live_measure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +120,29 @@ static inline void image_function(size_t extent, enum ar_function_kind kind, con
     struct ar_record head = {.kind = AR_RECORD_FUNCTION, .function_kind = (uint8_t)kind};
 
     image_record(extent, head, name, "", NULL);
+}
+
+/* The first one has number AR_FIRST_MEASURE. */
+static inline struct ar_record *image_measure(size_t extent, const struct ar_measure *measure)
+{
+    struct ar_bytes bytes = {0};
+
+    ar_measure_encode(measure, &bytes);
+
+    struct ar_record head = {.kind = AR_RECORD_MEASURE, .n_linetable = (uint32_t)bytes.n};
+    struct ar_record *record = image_record(extent, head, "", "", bytes.data);
+
+    ar_bytes_free(&bytes);
+    return record;
+}
+
+/* A row of a stream. */
+static inline uint64_t *image_row(size_t extent, const uint64_t *words, size_t n_words)
+{
+    uint64_t *row = (uint64_t *)(image.bytes + image_room(extent, n_words * sizeof *row));
+
+    memcpy(row, words, n_words * sizeof *row);
+    return row;
 }
 
 /* Returns its ref. */

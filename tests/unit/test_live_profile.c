@@ -391,7 +391,7 @@ static void test_chains_of_values(void)
 {
     build();
 
-    struct ar_values *other = image_values(at.values, at.wait, AR_VALUES_MEMORY);
+    struct ar_values *other = image_values(at.values, at.wait, AR_FIRST_MEASURE);
 
     memset(other->words, 0xff, sizeof other->words);
     read_image(0);
@@ -814,7 +814,7 @@ static void test_flips(void (*make)(void))
     bool good = true;
 
     make();
-    image_values(at.values, at.main_node, AR_VALUES_COUNTERS);
+    image_values(at.values, at.main_node, AR_FIRST_MEASURE);
     memcpy(saved, image.bytes, sizeof saved);
     for (size_t i = 0; i < image.n_bytes; i++)
         for (size_t k = 0; k < sizeof flips && is_written(i); k++, n_flips++) {

@@ -29,14 +29,14 @@ static void test_chains(void)
     struct ar_values *last = image_values(values, root, AR_VALUES_ESTIMATE);
 
     for (int i = 0; i < 3; i++)
-        image_values(values, root, AR_VALUES_MEMORY);
+        image_values(values, root, AR_FIRST_MEASURE);
     tap_ok(ar_live_from_bytes(&live, image.bytes, image.n_bytes, "image", &error) == AR_OK,
            "a short chain");
     tap_ok(ar_live_values(&live, ar_live_at(&live, root), AR_VALUES_ESTIMATE), "its end");
     tap_ok(!ar_live_values(&live, ar_live_at(&live, root), AR_VALUES_TASK), "what is not in it");
     ar_live_close(&live);
     for (int i = 0; i < 20; i++)
-        image_values(values, root, AR_VALUES_MEMORY);
+        image_values(values, root, AR_FIRST_MEASURE);
     last->next_ref = image_node_at(root)->values_ref; /* in a circle, too */
     tap_ok(ar_live_from_bytes(&live, image.bytes, image.n_bytes, "image", &error) == AR_OK,
            "a long chain");

@@ -167,7 +167,7 @@ static void test_headers(void)
     check_refused(AR_BAD, "not a live file of allranks");
     build();
     image_header()->version = 4;
-    check_refused(AR_UNSUPPORTED, "version 4, this allranks reads version 7");
+    check_refused(AR_UNSUPPORTED, "version 4, this allranks reads versions 7 to 8");
     build();
     image_header()->header_bytes = 8192;
     check_refused(AR_BAD, "damaged");

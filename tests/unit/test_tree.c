@@ -696,7 +696,7 @@ static void add_values(struct ar_thread *t)
     struct ar_values *mpi = ar_tree_values(t, node, AR_VALUES_MPI);
 
     mpi->words[AR_MPI_BYTES_OUT] = 77;
-    ar_tree_values(t, node, AR_VALUES_MEMORY)->words[6] = 88;
+    ar_tree_values(t, node, AR_FIRST_MEASURE)->words[6] = 88;
     if (ar_tree_values(t, node, AR_VALUES_MPI) != mpi)
         _exit(8);
     for (uint32_t place = 1; place < 200; place++) { /* more than a page of them */
@@ -722,7 +722,7 @@ static void test_values(void)
     record(MIB, add_values);
 
     const struct ar_values *mpi = values_of(node_at(0, "1@1"), AR_VALUES_MPI);
-    const struct ar_values *memory = values_of(node_at(0, "1@1"), AR_VALUES_MEMORY);
+    const struct ar_values *memory = values_of(node_at(0, "1@1"), AR_FIRST_MEASURE);
 
     tap_ok(mpi && mpi->words[AR_MPI_BYTES_OUT] == 77 && memory && memory->words[6] == 88,
            "values of two kinds");
@@ -791,7 +791,7 @@ static void exhaust_values(struct ar_thread *t)
 /* Says in the file, as values of the root that were made in time, how often it was refused. */
 static void fill(struct ar_thread *t)
 {
-    struct ar_values *said = ar_tree_values(t, t->root, AR_VALUES_COUNTERS);
+    struct ar_values *said = ar_tree_values(t, t->root, AR_FIRST_MEASURE);
 
     visit(t, 1, 1, 0, 1);
     for (uint32_t place = 2; place < 30000; place++)
@@ -812,7 +812,7 @@ static void test_full_file(void)
     record(MIB, fill);
 
     const struct ar_live_thread *t = thread_number(0);
-    const struct ar_values *said = values_of(ar_live_at(&live, t->root_ref), AR_VALUES_COUNTERS);
+    const struct ar_values *said = values_of(ar_live_at(&live, t->root_ref), AR_FIRST_MEASURE);
 
     tap_ok(live.n_bytes == MIB, "the file is full to the last page");
     tap_ok(said && said->words[0] > 10000 && live.header->n_lost[AR_LOST_NODES] == said->words[0],

@@ -10,7 +10,9 @@
 
 #include "dice.h"
 #include "live_image.h"
+#include "made_up.h"
 #include "runtime/identity.h"
+#include "runtime/measures.h"
 #include "runtime/mpi_traffic.h"
 #include "runtime/tree.h"
 #include "scratch.h"
@@ -45,6 +47,10 @@ static struct {
     struct ar_live_thread *thread, *other_thread;
     struct ar_values *traffic, *completed;
     struct ar_sync *wait, *second_wait;
+    size_t events;
+    struct ar_record *described;
+    struct ar_values *metrics, *line;
+    uint64_t *event;
 } at;
 
 /* `first` has sent three messages, and completed two requests that the other thread had posted. */
@@ -83,6 +89,20 @@ static void build_waits(void)
     at.second_wait->posted_ref = at.other;
 }
 
+/* A source of which only its records say what it measures. */
+static void build_measures(void)
+{
+    at.described = image_measure(at.records, &made_up_metrics);
+    image_measure(at.records, &made_up_lines);
+    image_measure(at.records, &made_up_events);
+    at.metrics = image_values_after(at.values, at.first, AR_FIRST_MEASURE);
+    at.metrics->words[0] = (uint64_t)at.first << 32;
+    at.line = image_values_after(at.values, at.first, AR_FIRST_MEASURE + 1);
+    at.line->words[0] = (uint64_t)at.first << 32 | 12;
+    at.events = image_extent((enum ar_extent_kind)(AR_FIRST_MEASURE + 2), 0, 1);
+    at.event = image_row(at.events, (uint64_t[]){(uint64_t)MAIN << 32 | at.first, 0, 0}, 3);
+}
+
 static void build(void)
 {
     image_start();
@@ -113,6 +133,7 @@ static void build(void)
     image_node_at(at.first)->successor_ref = at.current;
     build_messages();
     build_waits();
+    build_measures();
 }
 
 static enum ar_status validate_at(uint64_t now_ticks, struct ar_validated *found)
@@ -247,6 +268,16 @@ WRONG(chain_wild, at.traffic->next_ref = at.root)
 WRONG(chain_round, at.traffic->next_ref = image_node_at(at.first)->values_ref)
 WRONG(chain_of_two, image_node_at(at.current)->values_ref = image_node_at(at.first)->values_ref)
 
+WRONG(measure_form, ((unsigned char *)(at.described + 1))[0] = 9)
+WRONG(measure_cut, at.described->n_linetable -= 1)
+WRONG(metrics_elsewhere, at.metrics->words[0] += (uint64_t)1 << 32)
+WRONG(metrics_twice, at.line->kind = AR_FIRST_MEASURE)
+WRONG(line_elsewhere, at.line->words[0] += (uint64_t)1 << 32)
+WRONG(line_kind, at.line->kind = AR_FIRST_MEASURE + 2)
+WRONG(event_node, at.event[0] = (uint64_t)MAIN << 32 | at.metrics->next_ref)
+WRONG(event_function, at.event[0] = (uint64_t)99 << 32 | at.first)
+WRONG(event_cut, image_at(at.events)->n_bytes_used -= 8)
+
 static float *part_ticks(const struct ar_sync *sync, size_t i)
 {
     return &((struct ar_sync_part *)(sync + 1))[i].ticks;
@@ -328,6 +359,15 @@ static void test_wrong(void)
         CASE(longer_than_open_caller),
         CASE(open_before_start),
         CASE(root_too_long),
+        CASE(measure_form),
+        CASE(measure_cut),
+        CASE(metrics_elsewhere),
+        CASE(metrics_twice),
+        CASE(line_elsewhere),
+        CASE(line_kind),
+        CASE(event_node),
+        CASE(event_function),
+        CASE(event_cut),
         CASE(traffic_elsewhere),
         CASE(traffic_comm),
         CASE(traffic_size),
@@ -473,6 +513,21 @@ static bool is_deep(const struct ar_node *node)
     return depth >= 3;
 }
 
+static uint32_t metrics, lines, events;
+
+/* A value, a new row and an event that refers to the node it is in. */
+static void measure(struct ar_thread *t, struct dice *d)
+{
+    static __thread struct ar_extent *extent;
+    uint64_t *words = ar_measure_block(t, t->current, metrics);
+    uint64_t event[] = {ar_live_ref(t->current), dice_below(d, 9), t->slot->latest_ticks};
+
+    if (words)
+        words[1] += 5;
+    ar_measure_row(t, t->current, lines, (uint64_t[]){dice_below(d, 99), 1, 2}, 3);
+    ar_measure_event(t, &extent, events, event, 3);
+}
+
 static void step(struct ar_thread *t, struct dice *d)
 {
     uint32_t i = dice_below(d, N_FUNCTIONS);
@@ -486,8 +541,13 @@ static void step(struct ar_thread *t, struct dice *d)
         ar_tree_end_region(t, functions[i], ar_ticks());
         break;
     case 3:
-        ar_tree_values(t, t->current, AR_VALUES_MPI + dice_below(d, 5));
+        ar_tree_values(
+            t, t->current,
+            (uint32_t[]){AR_VALUES_MPI, AR_VALUES_ESTIMATE, AR_VALUES_TASK}[dice_below(d, 3)]);
         call_mpi(t, d);
+        break;
+    case 2:
+        measure(t, d);
         break;
     case 4:
     case 5:
@@ -522,6 +582,9 @@ static void work_for_ever(uint64_t seed)
     for (uint32_t i = 0; i < N_FUNCTIONS; i++)
         functions[i] = new_function(i);
     mpi_function = new_mpi_function();
+    metrics = ar_measure_begin(&made_up_metrics);
+    lines = ar_measure_begin(&made_up_lines);
+    events = ar_measure_begin(&made_up_events);
     for (;;) {
         if (pthread_create(&thread, NULL, work, (void *)(uintptr_t)++seed) != 0)
             continue;
