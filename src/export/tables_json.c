@@ -61,8 +61,8 @@ static void put_cell(struct ar_json *j, const char *key, const struct ar_shown_c
 }
 
 /* Columns of a group stand together. */
-static void put_row(struct ar_json *j, const struct ar_run *run, const struct ar_shown_table *table,
-                    const struct keys *keys, size_t row)
+static void put_row(struct ar_json *j, const struct ar_subject *of,
+                    const struct ar_shown_table *table, const struct keys *keys, size_t row)
 {
     for (size_t i = 0; i < table->n_columns; i++) {
         bool is_first =
@@ -72,13 +72,13 @@ static void put_row(struct ar_json *j, const struct ar_run *run, const struct ar
 
         if (is_first)
             ar_json_open(j, keys->groups[i], '{');
-        put_cell(j, keys->names[i], &table->columns[i], table->cell(run, i, row));
+        put_cell(j, keys->names[i], &table->columns[i], table->cell(of, i, row));
         if (is_last)
             ar_json_close(j, '}');
     }
 }
 
-static void put_rows(struct ar_json *j, const struct ar_run *run,
+static void put_rows(struct ar_json *j, const struct ar_subject *of,
                      const struct ar_shown_table *table, const struct keys *keys,
                      const struct ar_shown_rows *rows)
 {
@@ -92,26 +92,26 @@ static void put_rows(struct ar_json *j, const struct ar_run *run,
     for (size_t i = 0; i < rows->n; i++) {
         j->needs_line = true;
         ar_json_open(j, table->is_single ? table->name : NULL, '{');
-        put_row(j, run, table, keys, ar_shown_row(rows, i));
+        put_row(j, of, table, keys, ar_shown_row(rows, i));
         ar_json_close(j, '}');
     }
     if (!table->is_single)
         ar_json_close(j, ']');
 }
 
-enum ar_status ar_json_table(struct ar_json *j, struct ar_run *run, const char *name,
+enum ar_status ar_json_table(struct ar_json *j, const struct ar_subject *of, const char *name,
                              const struct ar_shown_rows *rows)
 {
     const struct ar_shown_table *table = ar_shown_find(name);
     struct ar_shown_rows all;
     struct keys keys = {0};
-    enum ar_status status = ar_shown_prepare(table, run, &all);
+    enum ar_status status = ar_shown_prepare(table, of, &all);
 
     if (status == AR_OK)
         status = make_keys(&keys, table);
     if (status == AR_OK) {
         j->is_flat = true;
-        put_rows(j, run, table, &keys, rows ? rows : &all);
+        put_rows(j, of, table, &keys, rows ? rows : &all);
         j->is_flat = false;
     }
     free(keys.groups);
@@ -119,12 +119,13 @@ enum ar_status ar_json_table(struct ar_json *j, struct ar_run *run, const char *
     return status;
 }
 
-enum ar_status ar_json_tables(struct ar_json *j, struct ar_run *run, const char *const *names)
+enum ar_status ar_json_tables(struct ar_json *j, const struct ar_subject *of,
+                              const char *const *names)
 {
     enum ar_status status = AR_OK;
 
     for (; *names && status == AR_OK; names++)
-        status = ar_json_table(j, run, *names, NULL);
+        status = ar_json_table(j, of, *names, NULL);
     return status;
 }
 

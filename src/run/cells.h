@@ -11,7 +11,7 @@
  *
  *     static const struct ar_shown_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
  *
- *     static union ar_cell thread_cell(const struct ar_run *run, size_t column, size_t row)
+ *     static union ar_cell thread_cell(const struct ar_subject *of, size_t column, size_t row)
  *     {
  *         enum { THREAD_COLUMNS(NUMBER) };
  *         union ar_cell cell = {0};
