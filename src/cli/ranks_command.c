@@ -585,7 +585,7 @@ static int print_json_1(struct command *c)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.ranks");
     ar_json_integer(&j, "version", 1);
-    ar_json_facts(&j, c->p);
+    ar_json_facts(&j, "facts", c->p);
     ar_json_selection(&j, &c->selection);
     ar_json_integer(&j, "ranks", c->p->n_roots);
     ar_json_number(&j, "wall_ns", c->t->mean_wall_ns);

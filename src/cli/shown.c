@@ -6,7 +6,6 @@
 #include "export/tables_json.h"
 
 const char *const ar_json_versions[] = {[AR_JSON_2] = "2", [AR_JSON_1] = "1", NULL};
-const char *const ar_json_version_1[] = {"1", NULL};
 
 static int print_bytes(struct ar_bytes *bytes, enum ar_status made)
 {

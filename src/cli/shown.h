@@ -23,14 +23,6 @@ extern const char *const ar_json_versions[];
         .help = what ", for programs; --json=1: as earlier versions had it"                        \
     }
 
-/* Of commands that have version 1 only, which programs may name all the same. */
-extern const char *const ar_json_version_1[];
-#define AR_JSON_1_OPTION(target, what)                                                             \
-    {                                                                                              \
-        .name = "json", .kind = AR_OPTION_MAYBE, .to = (target), .choices = ar_json_version_1,     \
-        .help = what ", for programs"                                                              \
-    }
-
 /* All of them return an exit status, and free what they print. `made` is how making it went. */
 int ar_print_json(struct ar_json *j, enum ar_status made);
 int ar_print_csv(struct ar_csv *csv);

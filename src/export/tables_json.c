@@ -145,11 +145,11 @@ void ar_json_end(struct ar_json *j)
 }
 
 /* Ranks may differ in a fact, but an object has a key once: the first rank's. */
-void ar_json_facts(struct ar_json *j, const struct ar_profile *p)
+void ar_json_facts(struct ar_json *j, const char *key, const struct ar_profile *p)
 {
     bool *is_there = calloc(p->strings.n_strings + 1, sizeof *is_there); /* by key */
 
-    ar_json_open(j, "facts", '{');
+    ar_json_open(j, key, '{');
     if (!is_there)
         j->out->bad = true;
     for (size_t i = 0; is_there && i < p->n_facts; i++) {
@@ -200,6 +200,6 @@ void ar_json_about(struct ar_json *j, struct ar_run *run)
     static const struct ar_selection all = {0};
     const struct ar_selection *selection = ar_run_choice(run)->selection;
 
-    ar_json_facts(j, ar_run_profile(run, AR_FORM_RECORDED));
+    ar_json_facts(j, "facts", ar_run_profile(run, AR_FORM_RECORDED));
     ar_json_selection(j, selection ? selection : &all);
 }

@@ -21,7 +21,8 @@ void ar_json_begin(struct ar_json *j, const char *command);
 void ar_json_end(struct ar_json *j);
 /* The members "facts" and "selection", which every object about a run has. */
 void ar_json_about(struct ar_json *j, struct ar_run *run);
-void ar_json_facts(struct ar_json *j, const struct ar_profile *p);
+/* `key` is "facts", or NULL in an array. */
+void ar_json_facts(struct ar_json *j, const char *key, const struct ar_profile *p);
 /* Null for all of it. */
 void ar_json_selection(struct ar_json *j, const struct ar_selection *s);
 /* The member of that name. `rows`: only these, in that order; NULL: as the table has them. AR_NOMEM: it is not there. */

@@ -316,7 +316,7 @@ static PyObject *table(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Os", &capsule, &name))
         return NULL;
     found = ar_shown_find(name);
-    if (!found)
+    if (!found || found->about != AR_ABOUT_RUN)
         return PyErr_Format(PyExc_KeyError, "%s", name);
     o = lock_run(capsule);
     if (!o)
@@ -327,8 +327,10 @@ static PyObject *table(PyObject *self, PyObject *args)
 }
 
 PyDoc_STRVAR(tables_doc, "tables()\n--\n\n"
-                         "What table() knows: (name, key, help, columns), a column being\n"
-                         "(name here, name in JSON and CSV, group, unit, type, help).");
+                         "All tables: (name, command, key, help, columns), a column being\n"
+                         "(name here, name in JSON and CSV, group, unit, type, help).\n"
+                         "Tables without a command are about a run, and table() knows them; the\n"
+                         "others are about what that command shows.");
 
 static PyObject *describe_columns(const struct ar_shown_table *t)
 {
@@ -361,7 +363,8 @@ static PyObject *tables(PyObject *self, PyObject *args)
         PyObject *columns = describe_columns(t), *item = NULL;
 
         if (columns)
-            item = Py_BuildValue("(sssN)", t->name, t->key, t->help, columns);
+            item = Py_BuildValue("(ssssN)", t->name, ar_subject_commands[t->about], t->key, t->help,
+                                 columns);
         if (!item || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
         Py_XDECREF(item);

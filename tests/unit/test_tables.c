@@ -352,6 +352,8 @@ static void test_every_table(void)
 
         tap_ok(ar_shown_find(t->name) == t && is_well_described(t) && has_key(t),
                "%s is well described", t->name);
+        if (t->about != AR_ABOUT_RUN)
+            continue;
         sample_must(ar_shown_prepare(t, ar_run_subject(run), &rows));
         for (size_t column = 0; column < t->n_columns; column++)
             is_same = is_same && is_same_in_pieces(t, column, &rows);
@@ -364,7 +366,8 @@ static bool prepare_all(void)
     struct ar_shown_rows rows;
 
     for (size_t i = 0; ar_shown_tables[i]; i++)
-        if (ar_shown_prepare(ar_shown_tables[i], ar_run_subject(run), &rows) < 0)
+        if (ar_shown_tables[i]->about == AR_ABOUT_RUN &&
+            ar_shown_prepare(ar_shown_tables[i], ar_run_subject(run), &rows) < 0)
             return false;
     return true;
 }
