@@ -16,7 +16,7 @@ HEAD = """\
 
 <!-- made by tools/gen_tables.py from src/run/tables_*.c: change these -->
 
-What is known of a run is shown as tables, each with one name, one key and one set of columns, in [JSON](json.md), CSV and
+All figures are shown as tables, each with one name, one key and one set of columns, in [JSON](json.md), CSV and
 [`allranks.load`](load.md). A column has the same name everywhere, but for the unit of times:
 
 | | times | groups of columns | a value that is not there |
@@ -36,6 +36,9 @@ The columns below are named as in CSV. A group over ranks has
 | `error` | standard error of the sum, which is that of the mean times the ranks; in 19 of 20 cases the true value is within twice that. 0: it was measured; none: not known (files of older versions) |
 
 Counts are exact. Sets of ranks are arrays of numbers in JSON, else texts as `0-3,7`. New tables and columns may come at any time.
+
+Most tables are about a run. Those of `diff`, `scale`, `top` and `clean` are about several runs, a running job or files that jobs
+have left: `allranks.load` does not have these.
 """
 SPREAD = ["sum", "mean", "sd", "min", "min_rank", "max", "max_rank", "estimated", "error"]
 
@@ -68,9 +71,10 @@ def rows(columns: list[tuple[str, str, str | None, str, str, str]]) -> list[str]
 
 def main() -> None:
     print(HEAD)
-    for name, key, text, columns in _reader.tables():
+    for name, command, key, text, columns in _reader.tables():
         keys = ", ".join(f"`{column}`" for column in key.split(", ")) if key else "there is one row"
-        print(f"## `{name}`\n\n{text[0].upper()}{text[1:]}. Key: {keys}.\n\n| column | |\n|---|---|")
+        shown_by = f" Of `allranks {command}`." if command else ""
+        print(f"## `{name}`\n\n{text[0].upper()}{text[1:]}.{shown_by} Key: {keys}.\n\n| column | |\n|---|---|")
         print("\n".join(rows(columns)), end="\n\n")
 
 

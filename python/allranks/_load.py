@@ -292,7 +292,7 @@ class Run(Generic[TableType]):
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of all tables; table() has each of them."""
-        return tuple(name for name, *_ in _reader.tables())
+        return tuple(name for name, command, *_ in _reader.tables() if not command)
 
     def table(self, name: str) -> TableType:
         """A table by its name: "waits", "mpi_paths", "findings" …; docs/tables.md has all of them."""

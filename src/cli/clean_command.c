@@ -6,8 +6,9 @@
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/shown.h"
-#include "export/json.h"
+#include "export/tables_json.h"
 #include "format/live_names.h"
+#include "run/subjects.h"
 
 #include <dirent.h>
 #include <getopt.h>
@@ -34,7 +35,7 @@ static const char usage[] =
 
 struct request {
     bool removes, other_hosts, is_dry;
-    int json; /* AR_NO_JSON: it was not asked for */
+    int json; /* enum ar_json_version */
     uint64_t older_than_ns;
 };
 
@@ -191,33 +192,6 @@ static size_t directory_bytes(const struct ar_left_job *job)
                        : strlen(job->path);
 }
 
-static void put_job(struct ar_json *j, const struct ar_left_job *job, const char *run,
-                    bool is_removed)
-{
-    ar_json_open(j, NULL, '{');
-    ar_json_text(j, "path", job->path);
-    if (job->start_real_ns) {
-        ar_json_text(j, "host", host_of(job));
-        ar_json_integer(j, "start_real_ns", job->start_real_ns);
-    } else {
-        ar_json_null(j, "host");
-        ar_json_null(j, "start_real_ns");
-    }
-    ar_json_integer(j, "latest_real_ns", job->latest_real_ns);
-    ar_json_integer(j, "processes", job->n_processes);
-    ar_json_integer(j, "ranks", job->n_ranks);
-    ar_json_integer(j, "world_size", job->world_size);
-    ar_json_integer(j, "files", job->n_files);
-    ar_json_integer(j, "bytes", job->n_bytes);
-    ar_json_text(j, "state", state_of(job));
-    if (*run)
-        ar_json_text(j, "run", run);
-    else
-        ar_json_null(j, "run");
-    ar_json_bool(j, "removed", is_removed);
-    ar_json_close(j, '}');
-}
-
 static bool remove_job(const struct ar_left_job *job, const struct request *request,
                        struct removal *removal)
 {
@@ -273,34 +247,102 @@ static void print_all(const struct ar_leftovers *left, const struct request *req
     print_end(left, request, &removal, n_shown);
 }
 
-static int print_json(const struct ar_leftovers *left, const struct request *request)
+/* ---- as JSON ---------------------------------------------------------------------------------- */
+
+static void put_job_1(struct ar_json *j, const struct ar_left_row *row)
+{
+    const struct ar_left_job *job = row->job;
+
+    ar_json_open(j, NULL, '{');
+    ar_json_text(j, "path", job->path);
+    if (job->start_real_ns) {
+        ar_json_text(j, "host", row->host);
+        ar_json_integer(j, "start_real_ns", job->start_real_ns);
+    } else {
+        ar_json_null(j, "host");
+        ar_json_null(j, "start_real_ns");
+    }
+    ar_json_integer(j, "latest_real_ns", job->latest_real_ns);
+    ar_json_integer(j, "processes", job->n_processes);
+    ar_json_integer(j, "ranks", job->n_ranks);
+    ar_json_integer(j, "world_size", job->world_size);
+    ar_json_integer(j, "files", job->n_files);
+    ar_json_integer(j, "bytes", job->n_bytes);
+    ar_json_text(j, "state", row->state);
+    if (*row->run)
+        ar_json_text(j, "run", row->run);
+    else
+        ar_json_null(j, "run");
+    ar_json_bool(j, "removed", row->is_removed);
+    ar_json_close(j, '}');
+}
+
+static int print_json_1(const struct ar_shown_leftovers *shown)
 {
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
-    struct removal removal = {0};
 
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.clean");
     ar_json_integer(&j, "version", 1);
     ar_json_open(&j, "jobs", '[');
-    for (size_t i = 0; i < left->n_jobs; i++) {
-        char run[4096];
-
-        if (!is_old_enough(&left->jobs[i], request))
-            continue;
-        find_run(&left->jobs[i], run, sizeof run);
-        put_job(&j, &left->jobs[i], run, remove_job(&left->jobs[i], request, &removal));
-    }
+    for (size_t i = 0; i < shown->n_rows; i++)
+        put_job_1(&j, &shown->rows[i]);
     ar_json_close(&j, ']');
-    ar_json_integer(&j, "files_removed", removal.n_files);
-    ar_json_integer(&j, "bytes_removed", removal.n_bytes);
-    ar_json_close(&j, '}');
-    ar_bytes_u8(&bytes, '\n');
+    ar_json_integer(&j, "files_removed", shown->n_removed);
+    ar_json_integer(&j, "bytes_removed", shown->removed_bytes);
+    ar_json_end(&j);
+    return ar_print_json(&j, AR_OK);
+}
 
-    int status = bytes.bad ? ar_complain("out of memory") : ar_write_output("-", &bytes);
+static int print_json_2(const struct ar_shown_leftovers *shown)
+{
+    static const char *const tables[] = {"clean", "clean_jobs", NULL};
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    enum ar_status status;
 
-    ar_bytes_free(&bytes);
-    return status;
+    ar_json_begin(&j, "clean");
+    status = ar_json_tables(&j, &(struct ar_subject){.leftovers = shown}, tables);
+    ar_json_end(&j);
+    return ar_print_json(&j, status);
+}
+
+/* Removes the jobs that are to be removed, too. */
+static enum ar_status fill_row(struct ar_left_row *row, const struct ar_left_job *job,
+                               const struct request *request, struct removal *removal)
+{
+    char run[4096];
+
+    find_run(job, run, sizeof run);
+    *row = (struct ar_left_row){
+        .job = job, .host = host_of(job), .state = state_of(job), .run = strdup(run)};
+    if (row->run)
+        row->is_removed = remove_job(job, request, removal);
+    return row->run ? AR_OK : AR_NOMEM;
+}
+
+static int print_json(const struct ar_leftovers *left, const struct request *request)
+{
+    struct ar_left_row *rows = calloc(left->n_jobs + 1, sizeof *rows);
+    struct ar_shown_leftovers shown = {.rows = rows};
+    struct removal removal = {0};
+    enum ar_status status = rows ? AR_OK : AR_NOMEM;
+    int exit_status;
+
+    for (size_t i = 0; i < left->n_jobs && status == AR_OK; i++)
+        if (is_old_enough(&left->jobs[i], request))
+            status = fill_row(&rows[shown.n_rows++], &left->jobs[i], request, &removal);
+    shown.n_removed = removal.n_files;
+    shown.removed_bytes = removal.n_bytes;
+    if (status < 0)
+        exit_status = ar_complain("out of memory");
+    else
+        exit_status = request->json == AR_JSON_1 ? print_json_1(&shown) : print_json_2(&shown);
+    for (size_t i = 0; i < shown.n_rows; i++)
+        free(rows[i].run);
+    free(rows);
+    return exit_status;
 }
 
 /* ---- where to look --------------------------------------------------------------------------- */
@@ -374,7 +416,7 @@ static int parse(int argc, char **argv, struct request *request)
          .value = "AGE",
          .help = "only what has not been written to for so long: 90s, 30m, 12h,\n"
                  "2d, 4w"},
-        AR_JSON_1_OPTION(&request->json, "the same"),
+        AR_JSON_OPTION(&request->json, "the same"),
         {.name = "dry-run",
          .letter = 'n',
          .kind = AR_OPTION_FLAG,

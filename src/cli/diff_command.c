@@ -11,6 +11,8 @@
 #include "cli/program_names.h"
 #include "cli/screen.h"
 #include "cli/shown.h"
+#include "export/tables_json.h"
+#include "run/subjects.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -47,7 +49,7 @@ struct command {
     struct ar_fail_if conditions[AR_MOST_WORDS];
     struct ar_fail_verdict verdicts[AR_MOST_WORDS];
     bool paths, inclusive, csv;
-    int json; /* AR_NO_JSON: it was not asked for */
+    int json; /* enum ar_json_version */
     size_t n_rows, n_columns;
     size_t n_lines; /* printed so far */
     struct ar_marks_shown marks;
@@ -257,7 +259,7 @@ static void print_path_label(const struct command *c, const struct ar_diff_row *
     const struct ar_summary *s = &c->runs[row->run];
     struct ar_bytes path = {0};
 
-    ar_diff_path(&s->p, row->id, &path);
+    ar_path_text(&s->p, row->id, &path);
     if (!path.bad) {
         path.n--; /* the end of the text */
         const char *place = ar_show_place(&s->p, row->id);
@@ -517,6 +519,52 @@ static int check_conditions(struct command *c)
     return AR_EXIT_OK;
 }
 
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static int print_json(const struct command *c, const struct ar_subject *of)
+{
+    static const char *const before[] = {"diff", "diff_runs", "diff_functions", NULL};
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    enum ar_status status;
+
+    ar_json_begin(&j, "diff");
+    ar_json_open(&j, "facts", '[');
+    for (size_t i = 0; i < c->n_runs; i++)
+        ar_json_facts(&j, NULL, &c->runs[i].p);
+    ar_json_close(&j, ']');
+    status = ar_json_tables(&j, of, before);
+    if (status == AR_OK && c->paths)
+        status = ar_json_table(&j, of, "diff_paths", NULL);
+    if (status == AR_OK)
+        status = ar_json_table(&j, of, "diff_conditions", NULL);
+    ar_json_end(&j);
+    return ar_print_json(&j, status);
+}
+
+/* As JSON of version 2, or as CSV. */
+static int print_tables(const struct command *c)
+{
+    struct ar_shown_condition conditions[AR_MOST_WORDS];
+    struct ar_shown_diff diff = {
+        .d = &c->d, .conditions = conditions, .n_conditions = c->fail_if.n};
+    const struct ar_subject subject = {.diff = &diff};
+    int status;
+
+    for (size_t i = 0; i < c->fail_if.n; i++)
+        conditions[i] = (struct ar_shown_condition){.text = c->conditions[i].text,
+                                                    .holds = c->verdicts[i].holds,
+                                                    .is_noise = c->verdicts[i].is_noise,
+                                                    .row = c->verdicts[i].row,
+                                                    .change = c->verdicts[i].change};
+    if (c->json == AR_JSON_2)
+        status = print_json(c, &subject);
+    else
+        status = ar_print_table(&subject, c->paths ? "diff_paths" : "diff_functions", NULL);
+    ar_shown_diff_free(&diff);
+    return status;
+}
+
 /* ---- command -------------------------------------------------------------------------------- */
 
 static int print_screen(struct command *c)
@@ -541,10 +589,10 @@ static int show(struct command *c)
     status = check_conditions(c);
     if (status != AR_EXIT_OK)
         return status;
-    if (c->json != AR_NO_JSON)
+    if (c->json == AR_JSON_1)
         status = ar_diff_json(&c->d, c->conditions, c->verdicts, c->fail_if.n);
-    else if (c->csv)
-        status = ar_diff_sheet(&c->d);
+    else if (c->json == AR_JSON_2 || c->csv)
+        status = print_tables(c);
     else
         status = print_screen(c);
     return status == AR_EXIT_OK ? tell_conditions(c) : status;
@@ -603,7 +651,7 @@ static int parse(int argc, char **argv, struct command *c)
                  "of the base, s, ms or us."},
         AR_ROWS_OPTION(&c->n_rows, "rows (default: one screen; 0: all of them, also within noise)"),
         AR_CSV_OPTION(&c->csv, "for spreadsheets"),
-        AR_JSON_1_OPTION(&c->json, "everything"),
+        AR_JSON_OPTION(&c->json, "everything"),
         AR_HELP_OPTION,
     };
     int separator = 1, n_now = 1, n_paths, status;

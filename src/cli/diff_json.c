@@ -4,45 +4,13 @@
 #include "analysis/place.h"
 #include "cli/report_json.h"
 #include "cli/screen.h"
-#include "cli/shown.h"
-
-#include <string.h>
-
-/* ---- paths ---------------------------------------------------------------------------------- */
-
-#define MOST_DEPTH 64 /* of which names are shown; recursion goes deeper */
-
-/* The node and those above it, without the root, which is no function. */
-static size_t list_path(const struct ar_profile *p, uint32_t node, uint32_t *nodes)
-{
-    size_t n = 0;
-
-    for (; node != 0 && node != AR_NO_ID && n < MOST_DEPTH; node = p->nodes[node].parent)
-        nodes[n++] = node;
-    return n;
-}
-
-void ar_diff_path(const struct ar_profile *p, uint32_t node, struct ar_bytes *out)
-{
-    uint32_t nodes[MOST_DEPTH];
-
-    for (size_t n = list_path(p, node, nodes); n-- > 0;) {
-        const char *name = ar_show_name(p, nodes[n], SIZE_MAX);
-
-        ar_bytes_put(out, name, strlen(name));
-        if (n)
-            ar_bytes_put(out, " > ", 3);
-    }
-    ar_bytes_u8(out, '\0');
-}
-
-/* ---- JSON ----------------------------------------------------------------------------------- */
+#include "run/subjects.h"
 
 static void put_run(struct ar_json *j, const struct ar_summary *s)
 {
     ar_json_open(j, NULL, '{');
     ar_json_text(j, "path", s->path);
-    ar_json_facts(j, &s->p);
+    ar_json_facts(j, "facts", &s->p);
     ar_json_integer(j, "ranks", s->p.n_roots);
     ar_json_number(j, "wall_ns", s->t.mean_wall_ns);
     ar_json_number(j, "mpi_ns", s->t.mpi_ns);
@@ -132,7 +100,7 @@ static void put_functions(struct ar_json *j, const struct ar_diff *d)
 
 static void put_node(struct ar_json *j, const struct ar_profile *p, uint32_t node)
 {
-    uint32_t nodes[MOST_DEPTH];
+    uint32_t nodes[AR_PATH_NODES];
 
     put_identity(j, p, p->nodes[node].function);
     if (p->nodes[node].line)
@@ -140,7 +108,7 @@ static void put_node(struct ar_json *j, const struct ar_profile *p, uint32_t nod
     else
         ar_json_null(j, "call_line");
     ar_json_open(j, "path", '[');
-    for (size_t n = list_path(p, node, nodes); n-- > 0;)
+    for (size_t n = ar_path_nodes(p, node, nodes); n-- > 0;)
         ar_json_text(j, NULL, ar_show_name(p, nodes[n], SIZE_MAX));
     ar_json_close(j, ']');
 }
@@ -213,70 +181,4 @@ int ar_diff_json(const struct ar_diff *d, const struct ar_fail_if *conditions,
 
     ar_bytes_free(&bytes);
     return status;
-}
-
-/* ---- CSV ------------------------------------------------------------------------------------ */
-
-static void put_calls(struct ar_csv *sheet, double calls)
-{
-    ar_csv_ratio(sheet, calls, 10);
-}
-
-#define CHANGE_CELLS(of)                                                                           \
-    "base_" of "_ns,now_" of "_ns," of "_noise_ns," of "_counts,base_" of "_estimated,base_" of    \
-    "_error_ns,now_" of "_estimated,now_" of "_error_ns"
-
-static void put_cells(struct ar_csv *sheet, const struct ar_change *change)
-{
-    ar_csv_number(sheet, change->base);
-    ar_csv_number(sheet, change->now);
-    ar_csv_number(sheet, change->noise);
-    ar_csv_integer(sheet, change->counts);
-    ar_csv_doubt(sheet, change->base_doubt, 1);
-    ar_csv_doubt(sheet, change->now_doubt, 1);
-}
-
-static void put_path_cell(struct ar_csv *sheet, const struct ar_profile *p, uint32_t node)
-{
-    struct ar_bytes path = {0};
-
-    ar_diff_path(p, node, &path);
-    ar_csv_text(sheet, path.bad ? "" : (const char *)path.data);
-    ar_bytes_free(&path);
-}
-
-static void put_sheet_row(struct ar_csv *sheet, const struct ar_diff *d,
-                          const struct ar_diff_row *row, bool by_path)
-{
-    const struct ar_profile *p = &d->runs[row->run].p;
-    const struct ar_function *f = &p->functions[by_path ? p->nodes[row->id].function : row->id];
-
-    if (by_path)
-        put_path_cell(sheet, p, row->id);
-    ar_csv_text(sheet, ar_strtab_text(&p->strings, f->name));
-    ar_csv_text(sheet, ar_function_kind_name(f->kind));
-    ar_csv_text(sheet, ar_strtab_text(&p->strings, f->file));
-    ar_csv_integer(sheet, f->first_line);
-    put_calls(sheet, row->base_calls);
-    put_calls(sheet, row->now_calls);
-    put_cells(sheet, &row->time);
-    put_cells(sheet, &row->self);
-    ar_csv_end_row(sheet);
-}
-
-int ar_diff_sheet(const struct ar_diff *d)
-{
-    bool by_path = d->paths.common.n_rows > 0;
-    const struct ar_diff_table *table = by_path ? &d->paths : &d->functions;
-    struct ar_csv sheet = {0};
-
-    if (by_path)
-        ar_csv_text(&sheet, "path");
-    ar_csv_text(&sheet, "name");
-    ar_csv_head(&sheet, ",kind,file,line,base_calls,now_calls," CHANGE_CELLS(
-                            "time") "," CHANGE_CELLS("self"));
-    for (size_t i = 0; i < table->n_rows; i++)
-        if (!by_path || table->rows[i].id != 0)
-            put_sheet_row(&sheet, d, &table->rows[i], by_path);
-    return ar_print_csv(&sheet);
 }

@@ -293,7 +293,7 @@ static int print_json_1(const struct ar_profile *p, const struct ar_totals *t, s
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.info");
     ar_json_integer(&j, "version", 2);
-    ar_json_facts(&j, p);
+    ar_json_facts(&j, "facts", p);
     ar_json_integer(&j, "functions", p->n_functions - 1);
     ar_json_integer(&j, "nodes", p->n_nodes - 1);
     ar_json_bool(&j, "call_paths", !t->of_pairs);

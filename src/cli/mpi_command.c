@@ -559,8 +559,8 @@ static int print_csv(struct command *c)
     sorting_by = c->sort < 0 ? SORT_TIME : (enum sort)c->sort;
     if (c->sort >= 0)
         qsort(order, n, sizeof *order, numbers_in_order);
-    status =
-        ar_print_table(c->run, tables[c->by], &(struct ar_shown_rows){.numbers = order, .n = n});
+    status = ar_print_table(ar_run_subject(c->run), tables[c->by],
+                            &(struct ar_shown_rows){.numbers = order, .n = n});
     free(order);
     return status;
 }
@@ -619,9 +619,10 @@ static int print_screen(struct command *c)
 
     choose_unit(c);
     if (c->csv && c->matrix >= 0)
-        return ar_print_table(c->run, "mpi_matrix", NULL);
+        return ar_print_table(ar_run_subject(c->run), "mpi_matrix", NULL);
     if (c->csv)
-        return c->requests ? ar_print_table(c->run, "mpi_requests", NULL) : print_csv(c);
+        return c->requests ? ar_print_table(ar_run_subject(c->run), "mpi_requests", NULL)
+                           : print_csv(c);
     status = print_head(c);
     if (status != AR_EXIT_OK)
         return status;

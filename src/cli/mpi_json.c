@@ -212,7 +212,7 @@ static void put_head(struct ar_json *j, const struct ar_mpi *m)
 {
     ar_json_text(j, "schema", "allranks.mpi");
     ar_json_integer(j, "version", 1);
-    ar_json_facts(j, m->p);
+    ar_json_facts(j, "facts", m->p);
     ar_json_bool(j, "call_paths", !m->t->of_pairs);
     ar_json_integer(j, "ranks", m->n_ranks);
     ar_json_number(j, "wall_ns", m->wall_ns);

@@ -585,7 +585,7 @@ static int print_json_1(struct command *c)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.ranks");
     ar_json_integer(&j, "version", 1);
-    ar_json_facts(&j, c->p);
+    ar_json_facts(&j, "facts", c->p);
     ar_json_selection(&j, &c->selection);
     ar_json_integer(&j, "ranks", c->p->n_roots);
     ar_json_number(&j, "wall_ns", c->t->mean_wall_ns);
@@ -616,15 +616,15 @@ static int print_json(struct command *c)
 
     ar_json_begin(&j, "ranks");
     ar_json_about(&j, c->run);
-    status = ar_json_tables(&j, c->run, before);
+    status = ar_json_tables(&j, ar_run_subject(c->run), before);
     if (status == AR_OK)
         status =
-            ar_json_table(&j, c->run, "functions",
+            ar_json_table(&j, ar_run_subject(c->run), "functions",
                           &(struct ar_shown_rows){.numbers = c->functions, .n = c->n_functions});
     if (status == AR_OK)
-        status = ar_json_tables(&j, c->run, after);
+        status = ar_json_tables(&j, ar_run_subject(c->run), after);
     if (status == AR_OK && c->wanted.text)
-        status = ar_json_tables(&j, c->run, of_function);
+        status = ar_json_tables(&j, ar_run_subject(c->run), of_function);
     ar_json_end(&j);
     return ar_print_json(&j, status);
 }
@@ -632,8 +632,8 @@ static int print_json(struct command *c)
 static int print_csv(struct command *c)
 {
     if (c->wanted.text)
-        return ar_print_table(c->run, "function_ranks", NULL);
-    return ar_print_table(c->run, "functions",
+        return ar_print_table(ar_run_subject(c->run), "function_ranks", NULL);
+    return ar_print_table(ar_run_subject(c->run), "functions",
                           &(struct ar_shown_rows){.numbers = c->functions, .n = c->n_functions});
 }
 

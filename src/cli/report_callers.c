@@ -257,11 +257,11 @@ static int print_csv(struct ar_report *r)
 {
     struct ar_shown_rows rows;
 
-    if (ar_shown_prepare(ar_shown_find("relatives"), r->run, &rows) < 0)
+    if (ar_shown_prepare(ar_shown_find("relatives"), ar_run_subject(r->run), &rows) < 0)
         return ar_complain("out of memory");
     if (!r->fits && r->n_rows && r->n_rows < rows.n)
         rows.n = r->n_rows;
-    return ar_print_table(r->run, "relatives", &rows);
+    return ar_print_table(ar_run_subject(r->run), "relatives", &rows);
 }
 
 int ar_report_callers(struct ar_report *r)

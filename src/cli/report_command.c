@@ -184,12 +184,12 @@ static int print_json(struct ar_report *r)
 
     ar_json_begin(&j, "report");
     ar_json_about(&j, r->run);
-    status = ar_json_tables(&j, r->run, before);
+    status = ar_json_tables(&j, ar_run_subject(r->run), before);
     ar_json_hang(&j, r->p);
     if (status == AR_OK)
-        status = ar_json_tables(&j, r->run, after);
+        status = ar_json_tables(&j, ar_run_subject(r->run), after);
     if (status == AR_OK && (r->callers || r->callees))
-        status = ar_json_table(&j, r->run, "relatives", NULL);
+        status = ar_json_table(&j, ar_run_subject(r->run), "relatives", NULL);
     ar_json_end(&j);
     return ar_print_json(&j, status);
 }

@@ -12,7 +12,7 @@ struct rows {
 
 static int print_rows(const struct ar_report *r, const char *table, const struct rows *rows)
 {
-    return ar_print_table(r->run, table,
+    return ar_print_table(ar_run_subject(r->run), table,
                           &(struct ar_shown_rows){.numbers = rows->numbers, .n = rows->n});
 }
 

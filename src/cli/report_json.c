@@ -125,7 +125,7 @@ static void put_head(struct ar_json *j, const struct ar_report *r)
 {
     ar_json_text(j, "schema", "allranks.report");
     ar_json_integer(j, "version", 2);
-    ar_json_facts(j, r->p);
+    ar_json_facts(j, "facts", r->p);
     ar_json_selection(j, &r->selection);
     ar_json_bool(j, "call_paths", !r->t->of_pairs);
     ar_json_integer(j, "processes", r->p->n_processes);

@@ -12,9 +12,10 @@
 #include "cli/report_json.h"
 #include "cli/screen.h"
 #include "cli/shown.h"
+#include "export/tables_json.h"
+#include "run/subjects.h"
 
 #include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ struct command {
     size_t n_runs;
     struct ar_scaling s;
     bool weak, functions, csv;
-    int json; /* AR_NO_JSON: it was not asked for */
+    int json; /* enum ar_json_version */
     size_t n_rows, n_columns;
     size_t n_lines; /* between head and tables */
     double unit_ns;
@@ -225,7 +226,7 @@ static void print_functions(struct command *c)
     ar_print_marks(&c->marks);
 }
 
-/* ---- for programs --------------------------------------------------------------------------- */
+/* ---- version 1 of the JSON --------------------------------------------------------------------------- */
 
 static void put_point(struct ar_json *j, const struct ar_scaling_point *point)
 {
@@ -233,7 +234,7 @@ static void put_point(struct ar_json *j, const struct ar_scaling_point *point)
 
     ar_json_open(j, NULL, '{');
     ar_json_text(j, "path", point->run->path);
-    ar_json_facts(j, &point->run->p);
+    ar_json_facts(j, "facts", &point->run->p);
     ar_json_integer(j, "ranks", point->n_ranks);
     ar_json_number(j, "wall_ns", point->wall_ns);
     ar_json_number(j, "mean_computing_ns", e->mean_computing_ns);
@@ -282,7 +283,7 @@ static void put_function(struct ar_json *j, const struct command *c,
     ar_json_close(j, '}');
 }
 
-static int print_json(const struct command *c)
+static int print_json_1(const struct command *c)
 {
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
@@ -309,79 +310,35 @@ static int print_json(const struct command *c)
     return status;
 }
 
-/* Empty where it is not known. */
-static void put_ratio(struct ar_csv *sheet, double value)
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static int print_json(const struct command *c, const struct ar_subject *of)
 {
-    if (isnan(value))
-        ar_csv_nothing(sheet);
-    else
-        ar_csv_ratio(sheet, value, 6);
+    static const char *const tables[] = {"scaling", "scaling_runs", "scaling_functions",
+                                         "scaling_function_runs", NULL};
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    enum ar_status status;
+
+    ar_json_begin(&j, "scale");
+    ar_json_open(&j, "facts", '[');
+    for (size_t i = 0; i < c->s.n_points; i++)
+        ar_json_facts(&j, NULL, &c->s.points[i].run->p);
+    ar_json_close(&j, ']');
+    status = ar_json_tables(&j, of, tables);
+    ar_json_end(&j);
+    return ar_print_json(&j, status);
 }
 
-static int print_points_sheet(const struct command *c)
+/* As JSON of version 2, or as CSV. */
+static int print_tables(const struct command *c)
 {
-    struct ar_csv sheet = {0};
+    const struct ar_shown_scaling scaling = {.s = &c->s};
+    const struct ar_subject subject = {.scaling = &scaling};
 
-    ar_csv_head(&sheet, "path,ranks,wall_ns,speed_up,global_efficiency,parallel_efficiency,"
-                        "load_balance,communication_efficiency,serialisation_efficiency,"
-                        "transfer_efficiency,computation_scaling");
-    for (size_t i = 0; i < c->s.n_points; i++) {
-        const struct ar_scaling_point *point = &c->s.points[i];
-        const struct ar_efficiency *e = &point->run->e.run;
-
-        ar_csv_text(&sheet, point->run->path);
-        ar_csv_integer(&sheet, point->n_ranks);
-        ar_csv_number(&sheet, point->wall_ns);
-        put_ratio(&sheet, point->speed_up);
-        put_ratio(&sheet, point->global);
-        put_ratio(&sheet, e->parallel);
-        put_ratio(&sheet, e->load_balance);
-        put_ratio(&sheet, e->communication);
-        put_ratio(&sheet, e->serialisation);
-        put_ratio(&sheet, e->transfer);
-        put_ratio(&sheet, point->computation);
-        ar_csv_end_row(&sheet);
-    }
-    return ar_print_csv(&sheet);
-}
-
-static void put_function_rows(struct ar_csv *sheet, const struct command *c,
-                              const struct ar_scaling_function *f)
-{
-    const struct ar_profile *p = &c->s.points[f->run].run->p;
-    const struct ar_function *function = &p->functions[f->id];
-
-    for (size_t i = 0; i < c->s.n_points; i++) {
-        struct ar_function_sums sums = ar_scaling_sums(&c->s, f->row, i);
-
-        ar_csv_text(sheet, ar_strtab_text(&p->strings, function->name));
-        ar_csv_text(sheet, ar_function_kind_name(function->kind));
-        ar_csv_text(sheet, ar_strtab_text(&p->strings, function->file));
-        ar_csv_integer(sheet, function->first_line);
-        ar_csv_text(sheet, ar_verdict_name(f->verdict));
-        ar_csv_number(sheet, f->lost_ns);
-        ar_csv_integer(sheet, c->s.points[i].n_ranks);
-        put_ratio(sheet, sums.calls.mean);
-        ar_csv_number(sheet, sums.time.mean);
-        ar_csv_integer(sheet, sums.time.max);
-        ar_csv_number(sheet, sums.self.mean);
-        ar_csv_integer(sheet, sums.self.max);
-        ar_csv_doubt(sheet, sums.time.doubt, c->s.points[i].n_ranks);
-        ar_csv_doubt(sheet, sums.self.doubt, c->s.points[i].n_ranks);
-        ar_csv_end_row(sheet);
-    }
-}
-
-static int print_functions_sheet(const struct command *c)
-{
-    struct ar_csv sheet = {0};
-
-    ar_csv_head(&sheet, "name,kind,file,line,verdict,lost_ns,ranks,calls,time_mean_ns,"
-                        "time_max_ns,self_mean_ns,self_max_ns,time_estimated,time_error_ns,"
-                        "self_estimated,self_error_ns");
-    for (size_t i = 0; i < c->s.n_functions; i++)
-        put_function_rows(&sheet, c, &c->s.functions[i]);
-    return ar_print_csv(&sheet);
+    if (c->json == AR_JSON_2)
+        return print_json(c, &subject);
+    return ar_print_table(&subject, c->functions ? "scaling_function_runs" : "scaling_runs", NULL);
 }
 
 /* ---- command -------------------------------------------------------------------------------- */
@@ -389,10 +346,10 @@ static int print_functions_sheet(const struct command *c)
 static int show(struct command *c)
 {
     c->unit_ns = c->s.points[0].wall_ns < 1e9 ? 1e6 : 1e9;
-    if (c->json != AR_NO_JSON)
-        return print_json(c);
-    if (c->csv)
-        return c->functions ? print_functions_sheet(c) : print_points_sheet(c);
+    if (c->json == AR_JSON_1)
+        return print_json_1(c);
+    if (c->json == AR_JSON_2 || c->csv)
+        return print_tables(c);
     print_head(c);
     c->n_lines = ar_print_programs(c->runs, c->n_runs);
     print_points(c);
@@ -437,7 +394,7 @@ static int parse(int argc, char **argv, struct command *c)
          .to = &c->functions,
          .help = "with --csv: a row for each function and run, not for each run"},
         AR_CSV_OPTION(&c->csv, "for spreadsheets"),
-        AR_JSON_1_OPTION(&c->json, "everything"),
+        AR_JSON_OPTION(&c->json, "everything"),
         AR_HELP_OPTION,
     };
     int status =

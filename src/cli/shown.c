@@ -6,7 +6,6 @@
 #include "export/tables_json.h"
 
 const char *const ar_json_versions[] = {[AR_JSON_2] = "2", [AR_JSON_1] = "1", NULL};
-const char *const ar_json_version_1[] = {"1", NULL};
 
 static int print_bytes(struct ar_bytes *bytes, enum ar_status made)
 {
@@ -35,16 +34,16 @@ int ar_print_tables(struct ar_run *run, const char *command, const char *const *
 
     ar_json_begin(&j, command);
     ar_json_about(&j, run);
-    status = ar_json_tables(&j, run, names);
+    status = ar_json_tables(&j, ar_run_subject(run), names);
     ar_json_end(&j);
     return ar_print_json(&j, status);
 }
 
-int ar_print_table(struct ar_run *run, const char *name, const struct ar_shown_rows *rows)
+int ar_print_table(const struct ar_subject *of, const char *name, const struct ar_shown_rows *rows)
 {
     struct ar_csv csv = {0};
 
-    if (ar_csv_table(&csv, run, name, rows) < 0)
+    if (ar_csv_table(&csv, of, name, rows) < 0)
         csv.out.bad = true;
     return ar_print_csv(&csv);
 }

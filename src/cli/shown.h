@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * shown: tables of a run on standard output, as JSON or as CSV; and the option --json, which is the same in every command.
+ * shown: tables on standard output, as JSON or as CSV; and the option --json, which is the same in every command.
  *
  *     int json = AR_NO_JSON;
  *     const struct ar_option options[] = {AR_JSON_OPTION(&json, "everything"), …};
@@ -23,18 +23,10 @@ extern const char *const ar_json_versions[];
         .help = what ", for programs; --json=1: as earlier versions had it"                        \
     }
 
-/* Of commands that have version 1 only, which programs may name all the same. */
-extern const char *const ar_json_version_1[];
-#define AR_JSON_1_OPTION(target, what)                                                             \
-    {                                                                                              \
-        .name = "json", .kind = AR_OPTION_MAYBE, .to = (target), .choices = ar_json_version_1,     \
-        .help = what ", for programs"                                                              \
-    }
-
 /* All of them return an exit status, and free what they print. `made` is how making it went. */
 int ar_print_json(struct ar_json *j, enum ar_status made);
 int ar_print_csv(struct ar_csv *csv);
-/* The whole answer of a command: these tables, up to NULL. */
+/* The whole answer of a command about a run: these tables, up to NULL. */
 int ar_print_tables(struct ar_run *run, const char *command, const char *const *names);
 /* `rows`: see ar_csv_table. */
-int ar_print_table(struct ar_run *run, const char *name, const struct ar_shown_rows *rows);
+int ar_print_table(const struct ar_subject *of, const char *name, const struct ar_shown_rows *rows);

@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "cli/top_json.h"
 #include "cli/top_screen.h"
+#include "export/tables_json.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -39,7 +40,7 @@ struct top {
     char path[4096];
     char typed[sizeof(((struct ar_top_view *)0)->filter)];
     bool once, asks_process;
-    int json;      /* AR_NO_JSON: it was not asked for */
+    int json;      /* enum ar_json_version */
     double look_s; /* how long the last one took */
 };
 
@@ -86,13 +87,32 @@ static void print_end(const struct top *t)
 
 /* ---- plain ------------------------------------------------------------------------------------ */
 
+static int print_json(const struct ar_top_view *view)
+{
+    static const char *const tables[] = {"top", "top_processes", "top_functions", NULL};
+    struct ar_shown_job job = {.watch = view->watch, .has_interval = view->has_interval};
+    struct ar_top_row *rows = ar_top_rows(view, &job.n_rows);
+    struct ar_bytes bytes = {0};
+    struct ar_json j = {.out = &bytes};
+    enum ar_status status = rows ? AR_OK : AR_NOMEM;
+
+    job.rows = rows;
+    ar_json_begin(&j, "top");
+    ar_json_facts(&j, "facts", &view->watch->names);
+    if (status == AR_OK)
+        status = ar_json_tables(&j, &(struct ar_subject){.job = &job}, tables);
+    ar_json_end(&j);
+    free(rows);
+    return ar_print_json(&j, status);
+}
+
 static int print_once(struct top *t)
 {
     struct ar_bytes text = {0};
     int status;
 
     if (t->json != AR_NO_JSON)
-        return ar_top_json(&t->view);
+        return t->json == AR_JSON_1 ? ar_top_json(&t->view) : print_json(&t->view);
     t->view.is_plain = true;
     t->view.n_rows = 24;
     t->view.n_columns = ar_screen_columns();
@@ -317,7 +337,7 @@ static int parse(int argc, char **argv, struct top *t)
          .help = "print one screen as plain text, of the time since the start; with -d\n"
                  "also of the time between two looks. The same if the output is no\n"
                  "terminal"},
-        AR_JSON_1_OPTION(&t->json, "the same"),
+        AR_JSON_OPTION(&t->json, "the same"),
         AR_HELP_OPTION,
     };
     int status =

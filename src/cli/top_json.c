@@ -90,7 +90,7 @@ int ar_top_json(const struct ar_top_view *view)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.top");
     ar_json_integer(&j, "version", 1);
-    ar_json_facts(&j, &w->names);
+    ar_json_facts(&j, "facts", &w->names);
     ar_json_integer(&j, "span_ns", ar_watch_span_ns(w, AR_NO_ID, true));
     if (view->has_interval)
         ar_json_integer(&j, "lately_span_ns", ar_watch_span_ns(w, AR_NO_ID, false));

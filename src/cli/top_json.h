@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* top_json: one look at a running job, for programs. docs/json.md describes it. */
+/* top_json: version 1 of the JSON of `allranks top`. docs/json.md describes it. */
 #pragma once
 
 #include "cli/top_screen.h"

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "analysis/look.h"
+#include "run/subjects.h"
 
 enum ar_top_sort {
     AR_TOP_BY_SELF, /* in the last interval, as long as there is one */
@@ -44,12 +44,6 @@ bool ar_top_screen(struct ar_top_view *view, struct ar_bytes *text);
 /* The process that was picked, or AR_NO_ID for all. */
 uint32_t ar_top_picked(const struct ar_top_view *view);
 const char *ar_top_sort_name(enum ar_top_sort sort);
-
-/* A function with its figures. */
-struct ar_top_row {
-    uint32_t function;
-    struct ar_share lately, ever;
-};
 
 /*
  * Those that pass the filter, in order; the caller frees them. `lately` is `ever` if there is no

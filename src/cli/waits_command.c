@@ -209,7 +209,7 @@ static int show(struct command *c)
     if (c->json != AR_NO_JSON)
         return c->json == AR_JSON_1 ? ar_waits_json(c->p, c->w) : print_json(c);
     if (c->csv)
-        return ar_print_table(c->run, "wait_ranks", NULL);
+        return ar_print_table(ar_run_subject(c->run), "wait_ranks", NULL);
     if (c->number)
         return print_one(c);
     print_waits(c);

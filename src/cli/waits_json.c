@@ -170,7 +170,7 @@ int ar_waits_json(const struct ar_profile *p, const struct ar_waits *w)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.waits");
     ar_json_integer(&j, "version", 1);
-    ar_json_facts(&j, p);
+    ar_json_facts(&j, "facts", p);
     ar_json_integer(&j, "ranks", p->n_roots);
     ar_json_number(&j, "wall_ns", mean_wall(p));
     ar_json_number(&j, "waited_ns", w->waited_ns);

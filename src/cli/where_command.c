@@ -488,7 +488,7 @@ static int print_json(struct where *w)
 
     ar_json_begin(&j, "where");
     ar_json_about(&j, w->run);
-    status = ar_json_tables(&j, w->run, tables);
+    status = ar_json_tables(&j, ar_run_subject(w->run), tables);
     ar_json_hang(&j, w->p);
     ar_json_end(&j);
     return ar_print_json(&j, status);

@@ -94,7 +94,7 @@ int ar_where_json(const struct ar_profile *p, const struct ar_stacks *s)
     ar_json_open(&j, NULL, '{');
     ar_json_text(&j, "schema", "allranks.where");
     ar_json_integer(&j, "version", 1);
-    ar_json_facts(&j, p);
+    ar_json_facts(&j, "facts", p);
     ar_json_open(&j, "processes", '[');
     for (uint32_t i = 0; i < p->n_processes; i++)
         put_process(&j, p, i);

@@ -66,20 +66,20 @@ static void put_cell(struct ar_csv *csv, const struct ar_shown_column *column, u
     }
 }
 
-enum ar_status ar_csv_table(struct ar_csv *csv, struct ar_run *run, const char *name,
+enum ar_status ar_csv_table(struct ar_csv *csv, const struct ar_subject *of, const char *name,
                             const struct ar_shown_rows *rows)
 {
     const struct ar_shown_table *table = ar_shown_find(name);
     struct ar_shown_rows all;
 
-    if (ar_shown_prepare(table, run, &all) < 0)
+    if (ar_shown_prepare(table, of, &all) < 0)
         return AR_NOMEM;
     if (!rows)
         rows = &all;
     put_names(csv, table);
     for (size_t i = 0; i < rows->n; i++) {
         for (size_t column = 0; column < table->n_columns; column++)
-            put_cell(csv, &table->columns[column], table->cell(run, column, ar_shown_row(rows, i)));
+            put_cell(csv, &table->columns[column], table->cell(of, column, ar_shown_row(rows, i)));
         ar_csv_end_row(csv);
     }
     return AR_OK;

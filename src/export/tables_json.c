@@ -61,8 +61,8 @@ static void put_cell(struct ar_json *j, const char *key, const struct ar_shown_c
 }
 
 /* Columns of a group stand together. */
-static void put_row(struct ar_json *j, const struct ar_run *run, const struct ar_shown_table *table,
-                    const struct keys *keys, size_t row)
+static void put_row(struct ar_json *j, const struct ar_subject *of,
+                    const struct ar_shown_table *table, const struct keys *keys, size_t row)
 {
     for (size_t i = 0; i < table->n_columns; i++) {
         bool is_first =
@@ -72,13 +72,13 @@ static void put_row(struct ar_json *j, const struct ar_run *run, const struct ar
 
         if (is_first)
             ar_json_open(j, keys->groups[i], '{');
-        put_cell(j, keys->names[i], &table->columns[i], table->cell(run, i, row));
+        put_cell(j, keys->names[i], &table->columns[i], table->cell(of, i, row));
         if (is_last)
             ar_json_close(j, '}');
     }
 }
 
-static void put_rows(struct ar_json *j, const struct ar_run *run,
+static void put_rows(struct ar_json *j, const struct ar_subject *of,
                      const struct ar_shown_table *table, const struct keys *keys,
                      const struct ar_shown_rows *rows)
 {
@@ -92,26 +92,26 @@ static void put_rows(struct ar_json *j, const struct ar_run *run,
     for (size_t i = 0; i < rows->n; i++) {
         j->needs_line = true;
         ar_json_open(j, table->is_single ? table->name : NULL, '{');
-        put_row(j, run, table, keys, ar_shown_row(rows, i));
+        put_row(j, of, table, keys, ar_shown_row(rows, i));
         ar_json_close(j, '}');
     }
     if (!table->is_single)
         ar_json_close(j, ']');
 }
 
-enum ar_status ar_json_table(struct ar_json *j, struct ar_run *run, const char *name,
+enum ar_status ar_json_table(struct ar_json *j, const struct ar_subject *of, const char *name,
                              const struct ar_shown_rows *rows)
 {
     const struct ar_shown_table *table = ar_shown_find(name);
     struct ar_shown_rows all;
     struct keys keys = {0};
-    enum ar_status status = ar_shown_prepare(table, run, &all);
+    enum ar_status status = ar_shown_prepare(table, of, &all);
 
     if (status == AR_OK)
         status = make_keys(&keys, table);
     if (status == AR_OK) {
         j->is_flat = true;
-        put_rows(j, run, table, &keys, rows ? rows : &all);
+        put_rows(j, of, table, &keys, rows ? rows : &all);
         j->is_flat = false;
     }
     free(keys.groups);
@@ -119,12 +119,13 @@ enum ar_status ar_json_table(struct ar_json *j, struct ar_run *run, const char *
     return status;
 }
 
-enum ar_status ar_json_tables(struct ar_json *j, struct ar_run *run, const char *const *names)
+enum ar_status ar_json_tables(struct ar_json *j, const struct ar_subject *of,
+                              const char *const *names)
 {
     enum ar_status status = AR_OK;
 
     for (; *names && status == AR_OK; names++)
-        status = ar_json_table(j, run, *names, NULL);
+        status = ar_json_table(j, of, *names, NULL);
     return status;
 }
 
@@ -144,11 +145,11 @@ void ar_json_end(struct ar_json *j)
 }
 
 /* Ranks may differ in a fact, but an object has a key once: the first rank's. */
-void ar_json_facts(struct ar_json *j, const struct ar_profile *p)
+void ar_json_facts(struct ar_json *j, const char *key, const struct ar_profile *p)
 {
     bool *is_there = calloc(p->strings.n_strings + 1, sizeof *is_there); /* by key */
 
-    ar_json_open(j, "facts", '{');
+    ar_json_open(j, key, '{');
     if (!is_there)
         j->out->bad = true;
     for (size_t i = 0; is_there && i < p->n_facts; i++) {
@@ -199,6 +200,6 @@ void ar_json_about(struct ar_json *j, struct ar_run *run)
     static const struct ar_selection all = {0};
     const struct ar_selection *selection = ar_run_choice(run)->selection;
 
-    ar_json_facts(j, ar_run_profile(run, AR_FORM_RECORDED));
+    ar_json_facts(j, "facts", ar_run_profile(run, AR_FORM_RECORDED));
     ar_json_selection(j, selection ? selection : &all);
 }

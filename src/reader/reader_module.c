@@ -205,7 +205,7 @@ static PyObject *ranks_text(struct ar_rank_list list)
 
 /* Where cells are read from. */
 struct source {
-    const struct ar_run *run;
+    const struct ar_subject *of;
     const struct ar_shown_table *table;
     struct ar_shown_rows rows;
 };
@@ -216,7 +216,7 @@ static PyObject *read_texts(const struct source *from, size_t column, struct mad
     PyObject *list = PyList_New((Py_ssize_t)from->rows.n);
 
     for (size_t i = 0; list && i < from->rows.n; i++) {
-        union ar_cell cell = from->table->cell(from->run, column, ar_shown_row(&from->rows, i));
+        union ar_cell cell = from->table->cell(from->of, column, ar_shown_row(&from->rows, i));
         PyObject *object = is_ranks ? ranks_text(cell.ranks) : shared_text(made, cell.text);
 
         if (!object || PyList_SetItem(list, (Py_ssize_t)i, object) < 0)
@@ -247,7 +247,7 @@ static PyObject *read_numbers(const struct source *from, size_t column)
         void *cells = PyByteArray_AsString(array); /* no other code has seen it yet */
         PyThreadState *state = PyEval_SaveThread();
 
-        ar_shown_read(from->table, from->run, &from->rows, column, 0, n, cells);
+        ar_shown_read(from->table, from->of, &from->rows, column, 0, n, cells);
         if (strcmp(c->unit, "ns") == 0)
             make_seconds(cells, n, c->type == AR_CELL_INTEGER);
         PyEval_RestoreThread(state);
@@ -291,11 +291,11 @@ static PyObject *read_table(const struct source *from)
 
 static PyObject *prepare_and_read(struct opened *o, const struct ar_shown_table *table)
 {
-    struct source from = {.run = o->run, .table = table};
+    struct source from = {.of = ar_run_subject(o->run), .table = table};
     enum ar_status status;
     PyThreadState *state = PyEval_SaveThread();
 
-    status = ar_shown_prepare(table, o->run, &from.rows);
+    status = ar_shown_prepare(table, from.of, &from.rows);
     PyEval_RestoreThread(state);
     return status < 0 ? PyErr_NoMemory() : read_table(&from);
 }
@@ -316,7 +316,7 @@ static PyObject *table(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Os", &capsule, &name))
         return NULL;
     found = ar_shown_find(name);
-    if (!found)
+    if (!found || found->about != AR_ABOUT_RUN)
         return PyErr_Format(PyExc_KeyError, "%s", name);
     o = lock_run(capsule);
     if (!o)
@@ -327,8 +327,10 @@ static PyObject *table(PyObject *self, PyObject *args)
 }
 
 PyDoc_STRVAR(tables_doc, "tables()\n--\n\n"
-                         "What table() knows: (name, key, help, columns), a column being\n"
-                         "(name here, name in JSON and CSV, group, unit, type, help).");
+                         "All tables: (name, command, key, help, columns), a column being\n"
+                         "(name here, name in JSON and CSV, group, unit, type, help).\n"
+                         "Tables without a command are about a run, and table() knows them; the\n"
+                         "others are about what that command shows.");
 
 static PyObject *describe_columns(const struct ar_shown_table *t)
 {
@@ -361,7 +363,8 @@ static PyObject *tables(PyObject *self, PyObject *args)
         PyObject *columns = describe_columns(t), *item = NULL;
 
         if (columns)
-            item = Py_BuildValue("(sssN)", t->name, t->key, t->help, columns);
+            item = Py_BuildValue("(ssssN)", t->name, ar_subject_commands[t->about], t->key, t->help,
+                                 columns);
         if (!item || PyList_Append(list, item) < 0)
             Py_CLEAR(list);
         Py_XDECREF(item);
@@ -481,15 +484,15 @@ PyDoc_STRVAR(shares_doc, "shares(run, function_id)\n--\n\n"
 /* Functions have as many rows as there are ranks, in the order of their own table. */
 static PyObject *read_shares(struct opened *o, unsigned int id)
 {
-    struct source from = {.run = o->run, .table = ar_shown_find("function_ranks")};
+    struct source from = {.of = ar_run_subject(o->run), .table = ar_shown_find("function_ranks")};
     struct ar_shown_rows functions;
     size_t n_ranks, i = 0;
     enum ar_status status;
     PyThreadState *state = PyEval_SaveThread();
 
-    status = ar_shown_prepare(ar_shown_find("functions"), o->run, &functions);
+    status = ar_shown_prepare(ar_shown_find("functions"), from.of, &functions);
     if (status == AR_OK)
-        status = ar_shown_prepare(from.table, o->run, &from.rows);
+        status = ar_shown_prepare(from.table, from.of, &from.rows);
     PyEval_RestoreThread(state);
     if (status < 0)
         return PyErr_NoMemory();

@@ -11,7 +11,7 @@
  *
  *     static const struct ar_shown_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
  *
- *     static union ar_cell thread_cell(const struct ar_run *run, size_t column, size_t row)
+ *     static union ar_cell thread_cell(const struct ar_subject *of, size_t column, size_t row)
  *     {
  *         enum { THREAD_COLUMNS(NUMBER) };
  *         union ar_cell cell = {0};
@@ -167,6 +167,13 @@ extern const struct ar_shown_table ar_shown_table_stacks, ar_shown_table_stack_t
 extern const struct ar_shown_table ar_shown_table_synchronisations, ar_shown_table_sync_causes;
 extern const struct ar_shown_table ar_shown_table_waits, ar_shown_table_wait_ranks,
     ar_shown_table_wait_times, ar_shown_table_waiting;
+extern const struct ar_shown_table ar_shown_table_diff, ar_shown_table_diff_runs,
+    ar_shown_table_diff_functions, ar_shown_table_diff_paths, ar_shown_table_diff_conditions;
+extern const struct ar_shown_table ar_shown_table_scaling, ar_shown_table_scaling_runs,
+    ar_shown_table_scaling_functions, ar_shown_table_scaling_function_runs;
+extern const struct ar_shown_table ar_shown_table_top, ar_shown_table_top_processes,
+    ar_shown_table_top_functions;
+extern const struct ar_shown_table ar_shown_table_clean, ar_shown_table_clean_jobs;
 
 /* Tables that tell losses and overheads by kind say by LOST(X, name, loss) and OVERHEAD(X, name, reason) whose they are. */
 #define EACH_LOSS(X)                                                                               \

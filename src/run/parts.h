@@ -3,6 +3,7 @@
 #pragma once
 
 #include "run/comparison.h"
+#include "run/tables.h"
 
 /* Of one form of the tree. Those that `has_…` does not say are not there yet. */
 struct ar_form {
@@ -51,6 +52,7 @@ struct ar_stack_row {
 
 struct ar_run {
     struct ar_run_choice choice;
+    struct ar_subject subject; /* of its tables: itself */
     struct ar_profile whole, chosen, folded;
     struct ar_form forms[AR_N_TREE_FORMS];
     bool *waiting; /* by root */

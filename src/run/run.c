@@ -54,6 +54,7 @@ enum ar_status ar_run_of(struct ar_run **out, struct ar_profile *taken,
         return ar_fail(err, AR_NOMEM, "out of memory");
     }
     run->choice = *choice;
+    run->subject.run = run;
     run->whole = *taken;
     *taken = (struct ar_profile){0};
 
@@ -141,6 +142,11 @@ void ar_run_close(struct ar_run *run)
 const struct ar_run_choice *ar_run_choice(const struct ar_run *run)
 {
     return &run->choice;
+}
+
+const struct ar_subject *ar_run_subject(struct ar_run *run)
+{
+    return &run->subject;
 }
 
 /* ---- of either form --------------------------------------------------------------------------- */

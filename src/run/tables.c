@@ -42,8 +42,28 @@ const struct ar_shown_table *const ar_shown_tables[] = {
     &ar_shown_table_stacks,
     &ar_shown_table_stack_threads,
     &ar_shown_table_stack_frames,
+    &ar_shown_table_diff,
+    &ar_shown_table_diff_runs,
+    &ar_shown_table_diff_functions,
+    &ar_shown_table_diff_paths,
+    &ar_shown_table_diff_conditions,
+    &ar_shown_table_scaling,
+    &ar_shown_table_scaling_runs,
+    &ar_shown_table_scaling_functions,
+    &ar_shown_table_scaling_function_runs,
+    &ar_shown_table_top,
+    &ar_shown_table_top_processes,
+    &ar_shown_table_top_functions,
+    &ar_shown_table_clean,
+    &ar_shown_table_clean_jobs,
     NULL,
 };
+
+const char *const ar_subject_commands[] = {[AR_ABOUT_RUN] = "",
+                                           [AR_ABOUT_DIFF] = "diff",
+                                           [AR_ABOUT_SCALING] = "scale",
+                                           [AR_ABOUT_JOB] = "top",
+                                           [AR_ABOUT_LEFTOVERS] = "clean"};
 
 const char *const ar_shown_units[] = {"", "ns", "bytes", "us2", "share", NULL};
 
@@ -57,17 +77,25 @@ const struct ar_shown_table *ar_shown_find(const char *name)
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-enum ar_status ar_shown_prepare(const struct ar_shown_table *table, struct ar_run *run,
+/* Tables that have nodes show those of the chosen form. */
+static enum ar_status choose_form(struct ar_run *run)
+{
+    run->shown = ar_run_form(run, run->choice.form);
+    return run->shown ? AR_OK : AR_NOMEM;
+}
+
+enum ar_status ar_shown_prepare(const struct ar_shown_table *table, const struct ar_subject *of,
                                 struct ar_shown_rows *rows)
 {
     *rows = (struct ar_shown_rows){0};
-    run->shown = ar_run_form(run, run->choice.form);
-    if (!run->shown || table->prepare(run) < 0)
+    if (of->run && choose_form(of->run) < 0)
+        return AR_NOMEM;
+    if (table->prepare && table->prepare(of) < 0)
         return AR_NOMEM;
     if (table->order)
-        rows->numbers = table->order(run, &rows->n);
+        rows->numbers = table->order(of, &rows->n);
     if (!rows->numbers)
-        rows->n = table->n_rows(run);
+        rows->n = table->n_rows(of);
     return AR_OK;
 }
 
@@ -123,14 +151,14 @@ size_t ar_cell_bytes(enum ar_cell_type type)
     }
 }
 
-void ar_shown_read(const struct ar_shown_table *table, const struct ar_run *run,
+void ar_shown_read(const struct ar_shown_table *table, const struct ar_subject *of,
                    const struct ar_shown_rows *rows, size_t column, size_t first, size_t n,
                    void *out)
 {
     size_t n_bytes = ar_cell_bytes(table->columns[column].type);
 
     for (size_t i = 0; i < n; i++) {
-        union ar_cell cell = table->cell(run, column, ar_shown_row(rows, first + i));
+        union ar_cell cell = table->cell(of, column, ar_shown_row(rows, first + i));
 
         memcpy((char *)out + i * n_bytes, &cell, n_bytes);
     }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * tables: everything that is shown of a run, as tables.
+ * tables: everything that is shown, as tables.
  *
  * A table has one name, one key, and one set of columns with units and help; JSON, CSV and `allranks.load` are writers
  * over them, so that a figure has one name everywhere. docs/tables.md is made from them (tools/gen_tables.py).
  * A new column is a line in the list of its table in tables_*.c.
+ *
+ * The subject of a table is the data that its cells are read from: most often a run; of some commands several runs that are
+ * compared, a running job, or files that jobs have left (run/subjects.h). A caller passes the subject that the table names.
  *
  *     time            a group of columns over ranks: sum, mean, sd, min, min_rank, max, max_rank, estimated, error
  *     JSON            "time_ns": {"sum": 5, "mean": 2.5, …, "max_rank": 3}
@@ -19,9 +22,9 @@
  *
  *     const struct ar_shown_table *table = ar_shown_find("functions");
  *     struct ar_shown_rows rows;
- *     if (ar_shown_prepare(table, run, &rows) < 0) ...
+ *     if (ar_shown_prepare(table, ar_run_subject(run), &rows) < 0) ...
  *     for (size_t i = 0; i < rows.n; i++)
- *         table->cell(run, column, ar_shown_row(&rows, i)) …
+ *         table->cell(ar_run_subject(run), column, ar_shown_row(&rows, i)) …
  */
 #pragma once
 
@@ -46,7 +49,7 @@ union ar_cell {
     double real;
     bool boolean;
     struct ar_str text;        /* ends in NUL, and stays where it is */
-    struct ar_rank_list ranks; /* good until the next cell of the run is read */
+    struct ar_rank_list ranks; /* good until the next cell of the subject is read */
 };
 
 struct ar_shown_column {
@@ -58,17 +61,42 @@ struct ar_shown_column {
     bool is_optional;
 };
 
+/* A table reads the member of its own kind; the other members may be NULL. */
+struct ar_subject {
+    struct ar_run *run;
+    struct ar_shown_diff *diff;
+    const struct ar_shown_scaling *scaling;
+    const struct ar_shown_job *job;
+    const struct ar_shown_leftovers *leftovers;
+};
+
+enum ar_subject_kind {
+    AR_ABOUT_RUN,
+    AR_ABOUT_DIFF,
+    AR_ABOUT_SCALING,
+    AR_ABOUT_JOB,
+    AR_ABOUT_LEFTOVERS,
+    AR_N_SUBJECT_KINDS
+};
+/* The command that shows tables of this kind: "diff", "scale", "top", "clean"; a run: "". */
+extern const char *const ar_subject_commands[AR_N_SUBJECT_KINDS];
+
 struct ar_shown_table {
     const char *name, *key, *help;
+    enum ar_subject_kind about;
     const struct ar_shown_column *columns;
     size_t n_columns;
     bool is_single; /* there is one row at most: an object in JSON */
-    AR_MUST_CHECK enum ar_status (*prepare)(struct ar_run *run);
-    size_t (*n_rows)(const struct ar_run *run);
-    union ar_cell (*cell)(const struct ar_run *run, size_t column, size_t row);
+    /* Works out everything that the cells need. NULL: the subject has it already. */
+    AR_MUST_CHECK enum ar_status (*prepare)(const struct ar_subject *of);
+    size_t (*n_rows)(const struct ar_subject *of);
+    union ar_cell (*cell)(const struct ar_subject *of, size_t column, size_t row);
     /* The rows that are shown, in order; NULL: all of them. */
-    const uint32_t *(*order)(const struct ar_run *run, size_t *n);
+    const uint32_t *(*order)(const struct ar_subject *of, size_t *n);
 };
+
+/* Lives as long as the run. */
+const struct ar_subject *ar_run_subject(struct ar_run *run);
 
 extern const struct ar_shown_table *const ar_shown_tables[]; /* NULL ends them */
 /* "": a number; "ns"; "bytes"; "us2"; "share": 0.013 is 1.3 %. */
@@ -85,7 +113,8 @@ struct ar_shown_rows {
 
 /* Everything that its cells need, and the rows that it shows. */
 AR_MUST_CHECK enum ar_status ar_shown_prepare(const struct ar_shown_table *table,
-                                              struct ar_run *run, struct ar_shown_rows *rows);
+                                              const struct ar_subject *of,
+                                              struct ar_shown_rows *rows);
 static inline size_t ar_shown_row(const struct ar_shown_rows *rows, size_t i)
 {
     return rows->numbers ? rows->numbers[i] : rows->first + i;
@@ -94,7 +123,7 @@ static inline size_t ar_shown_row(const struct ar_shown_rows *rows, size_t i)
 /* Bytes of a cell in a column: 8, 1 of a truth value, else those of its struct. */
 size_t ar_cell_bytes(enum ar_cell_type type);
 /* A column, or a piece of it, one cell after the other. */
-void ar_shown_read(const struct ar_shown_table *table, const struct ar_run *run,
+void ar_shown_read(const struct ar_shown_table *table, const struct ar_subject *of,
                    const struct ar_shown_rows *rows, size_t column, size_t first, size_t n,
                    void *out);
 

@@ -54,8 +54,9 @@ static enum ar_status find_classes(struct ar_form *f)
 }
 
 /* Classes, places and, as totals put it in order, the profile. */
-static enum ar_status prepare_calls(struct ar_run *run)
+static enum ar_status prepare_calls(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     enum ar_tree_form form = run->choice.form;
 
     if (!ar_run_totals(run, form) || !ar_run_places(run, form))
@@ -85,9 +86,10 @@ static enum ar_status prepare_calls(struct ar_run *run)
 
 static const struct ar_shown_column mpi_columns[] = {MPI_COLUMNS(DESCRIBE)};
 
-static union ar_cell mpi_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell mpi_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { MPI_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     const struct ar_totals *t = &f->totals;
@@ -117,20 +119,24 @@ static enum ar_status order_calls(struct ar_form *f)
     return f->mpi_rows ? AR_OK : AR_NOMEM;
 }
 
-static enum ar_status prepare_mpi(struct ar_run *run)
+static enum ar_status prepare_mpi(const struct ar_subject *of)
 {
-    if (prepare_calls(run) < 0 || !ar_run_call_times(run, run->choice.form))
+    struct ar_run *run = of->run;
+
+    if (prepare_calls(of) < 0 || !ar_run_call_times(run, run->choice.form))
         return AR_NOMEM;
     return run->shown->mpi_rows ? AR_OK : order_calls(run->shown);
 }
 
-static size_t n_nodes(const struct ar_run *run)
+static size_t n_nodes(const struct ar_subject *of)
 {
-    return run->shown->p->n_nodes;
+    return of->run->shown->p->n_nodes;
 }
 
-static const uint32_t *order_mpi(const struct ar_run *run, size_t *n)
+static const uint32_t *order_mpi(const struct ar_subject *of, size_t *n)
 {
+    const struct ar_run *run = of->run;
+
     *n = run->shown->n_mpi_rows;
     return run->shown->mpi_rows;
 }
@@ -172,9 +178,10 @@ const struct ar_shown_table ar_shown_table_mpi = {
 
 static const struct ar_shown_column communicator_columns[] = {COMMUNICATOR_COLUMNS(DESCRIBE)};
 
-static union ar_cell communicator_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell communicator_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { COMMUNICATOR_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     const struct ar_comm *comm = &p->comms[row];
@@ -186,9 +193,9 @@ static union ar_cell communicator_cell(const struct ar_run *run, size_t column, 
     return cell;
 }
 
-static size_t n_communicators(const struct ar_run *run)
+static size_t n_communicators(const struct ar_subject *of)
 {
-    return run->shown->p->n_comms;
+    return of->run->shown->p->n_comms;
 }
 
 const struct ar_shown_table ar_shown_table_communicators = {
@@ -228,9 +235,10 @@ const struct ar_shown_table ar_shown_table_communicators = {
 
 static const struct ar_shown_column message_columns[] = {MESSAGE_COLUMNS(DESCRIBE)};
 
-static union ar_cell message_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell message_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { MESSAGE_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     const struct ar_traffic *m = ar_traffic_at(p, row);
@@ -242,9 +250,9 @@ static union ar_cell message_cell(const struct ar_run *run, size_t column, size_
     return cell;
 }
 
-static size_t n_messages(const struct ar_run *run)
+static size_t n_messages(const struct ar_subject *of)
 {
-    return run->shown->p->n_traffic;
+    return of->run->shown->p->n_traffic;
 }
 
 const struct ar_shown_table ar_shown_table_messages = {
@@ -283,9 +291,10 @@ const struct ar_shown_table ar_shown_table_messages = {
 
 static const struct ar_shown_column request_columns[] = {REQUEST_COLUMNS(DESCRIBE)};
 
-static union ar_cell request_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell request_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { REQUEST_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     const struct ar_completed *c = ar_completed_at(p, row);
@@ -297,9 +306,9 @@ static union ar_cell request_cell(const struct ar_run *run, size_t column, size_
     return cell;
 }
 
-static size_t n_requests(const struct ar_run *run)
+static size_t n_requests(const struct ar_subject *of)
 {
-    return run->shown->p->n_completed;
+    return of->run->shown->p->n_completed;
 }
 
 const struct ar_shown_table ar_shown_table_requests = {
@@ -360,9 +369,10 @@ static int64_t clock_ns(const struct ar_profile *p, uint32_t location, uint64_t 
 
 static const struct ar_shown_column sync_columns[] = {SYNC_COLUMNS(DESCRIBE)};
 
-static union ar_cell sync_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell sync_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { SYNC_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     const struct ar_profile_sync *s = &f->syncs.syncs[row];
@@ -374,14 +384,16 @@ static union ar_cell sync_cell(const struct ar_run *run, size_t column, size_t r
     return cell;
 }
 
-static enum ar_status prepare_syncs(struct ar_run *run)
+static enum ar_status prepare_syncs(const struct ar_subject *of)
 {
-    return prepare_calls(run) == AR_OK && ar_run_syncs(run, run->choice.form) ? AR_OK : AR_NOMEM;
+    struct ar_run *run = of->run;
+
+    return prepare_calls(of) == AR_OK && ar_run_syncs(run, run->choice.form) ? AR_OK : AR_NOMEM;
 }
 
-static size_t n_syncs(const struct ar_run *run)
+static size_t n_syncs(const struct ar_subject *of)
 {
-    return run->shown->syncs.n_syncs;
+    return of->run->shown->syncs.n_syncs;
 }
 
 const struct ar_shown_table ar_shown_table_synchronisations = {
@@ -413,9 +425,10 @@ static struct ar_str cause_text(const struct ar_profile *p, const struct ar_prof
 
 static const struct ar_shown_column cause_columns[] = {SYNC_CAUSE_COLUMNS(DESCRIBE)};
 
-static union ar_cell cause_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell cause_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { SYNC_CAUSE_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->shown->p;
     const struct ar_profile_part *part = &run->shown->syncs.parts[row];
     union ar_cell cell = {0};
@@ -426,9 +439,9 @@ static union ar_cell cause_cell(const struct ar_run *run, size_t column, size_t 
     return cell;
 }
 
-static size_t n_causes(const struct ar_run *run)
+static size_t n_causes(const struct ar_subject *of)
 {
-    return run->shown->syncs.n_parts;
+    return of->run->shown->syncs.n_parts;
 }
 
 const struct ar_shown_table ar_shown_table_sync_causes = {

@@ -118,9 +118,10 @@ static struct ar_str comm_text(const struct ar_profile *p, uint32_t comm, bool o
 #define TABLE(id, by, LIST, key_, help_)                                                           \
     static const struct ar_shown_column id##_columns[] = {LIST(DESCRIBE)};                         \
                                                                                                    \
-    static union ar_cell id##_cell(const struct ar_run *run, size_t column, size_t row)            \
+    static union ar_cell id##_cell(const struct ar_subject *of, size_t column, size_t row)         \
     {                                                                                              \
         enum { LIST(NUMBER) };                                                                     \
+        const struct ar_run *run = of->run;                                                        \
         const struct ar_profile *p = run->folded_form->p;                                          \
         const struct ar_mpi_row *r = &run->mpi_tables[by][row];                                    \
         union ar_cell cell = {0};                                                                  \
@@ -131,16 +132,16 @@ static struct ar_str comm_text(const struct ar_profile *p, uint32_t comm, bool o
         return cell;                                                                               \
     }                                                                                              \
                                                                                                    \
-    static enum ar_status id##_prepare(struct ar_run *run)                                         \
+    static enum ar_status id##_prepare(const struct ar_subject *of)                                \
     {                                                                                              \
         size_t n;                                                                                  \
                                                                                                    \
-        return ar_run_mpi_rows(run, by, &n) ? AR_OK : AR_NOMEM;                                    \
+        return ar_run_mpi_rows(of->run, by, &n) ? AR_OK : AR_NOMEM;                                \
     }                                                                                              \
                                                                                                    \
-    static size_t id##_n_rows(const struct ar_run *run)                                            \
+    static size_t id##_n_rows(const struct ar_subject *of)                                         \
     {                                                                                              \
-        return run->n_mpi_tables[by];                                                              \
+        return of->run->n_mpi_tables[by];                                                          \
     }                                                                                              \
                                                                                                    \
     const struct ar_shown_table ar_shown_table_##id = {                                            \
@@ -178,9 +179,10 @@ TABLE(mpi_sizes, AR_MPI_BY_SIZE, BY_SIZE_COLUMNS, "size_class",
 
 static const struct ar_shown_column methods_columns[] = {METHODS_COLUMNS(DESCRIBE)};
 
-static union ar_cell methods_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell methods_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { METHODS_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_mpi *m = &run->mpi;
     union ar_cell cell = {0};
 
@@ -191,14 +193,16 @@ static union ar_cell methods_cell(const struct ar_run *run, size_t column, size_
     return cell;
 }
 
-static enum ar_status prepare_methods(struct ar_run *run)
+static enum ar_status prepare_methods(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     return ar_run_mpi(run) ? AR_OK : AR_NOMEM;
 }
 
-static size_t one_row(const struct ar_run *run)
+static size_t one_row(const struct ar_subject *of)
 {
-    (void)run;
+    (void)of;
     return 1;
 }
 
@@ -237,9 +241,10 @@ const struct ar_shown_table ar_shown_table_mpi_methods = {
 
 static const struct ar_shown_column request_columns[] = {REQUEST_COLUMNS(DESCRIBE)};
 
-static union ar_cell request_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell request_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { REQUEST_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_mpi_request_row *r = &run->mpi_requests[row];
     union ar_cell cell = {0};
@@ -250,8 +255,9 @@ static union ar_cell request_cell(const struct ar_run *run, size_t column, size_
     return cell;
 }
 
-static enum ar_status prepare_requests(struct ar_run *run)
+static enum ar_status prepare_requests(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     const struct ar_mpi *m = ar_run_mpi(run);
 
     if (m && !run->has_mpi_requests)
@@ -260,9 +266,9 @@ static enum ar_status prepare_requests(struct ar_run *run)
     return m && run->has_mpi_requests ? AR_OK : AR_NOMEM;
 }
 
-static size_t n_requests(const struct ar_run *run)
+static size_t n_requests(const struct ar_subject *of)
 {
-    return run->n_mpi_requests;
+    return of->run->n_mpi_requests;
 }
 
 const struct ar_shown_table ar_shown_table_mpi_requests = {
@@ -285,9 +291,10 @@ const struct ar_shown_table ar_shown_table_mpi_requests = {
 
 static const struct ar_shown_column pair_columns[] = {PAIR_COLUMNS(DESCRIBE)};
 
-static union ar_cell pair_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell pair_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { PAIR_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_mpi_pair *r = &run->mpi_pairs[row];
     union ar_cell cell = {0};
 
@@ -297,8 +304,9 @@ static union ar_cell pair_cell(const struct ar_run *run, size_t column, size_t r
     return cell;
 }
 
-static enum ar_status prepare_pairs(struct ar_run *run)
+static enum ar_status prepare_pairs(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     const struct ar_mpi *m = ar_run_mpi(run);
 
     if (m && !run->has_mpi_pairs)
@@ -306,9 +314,9 @@ static enum ar_status prepare_pairs(struct ar_run *run)
     return m && run->has_mpi_pairs ? AR_OK : AR_NOMEM;
 }
 
-static size_t n_pairs(const struct ar_run *run)
+static size_t n_pairs(const struct ar_subject *of)
 {
-    return run->n_mpi_pairs;
+    return of->run->n_mpi_pairs;
 }
 
 const struct ar_shown_table ar_shown_table_mpi_matrix = {

@@ -84,9 +84,10 @@ static const struct ar_shown_column rank_columns[] = {RANK_COLUMNS(DESCRIBE)};
 static const struct ar_shown_column process_columns[] = {PROCESS_COLUMNS(DESCRIBE)};
 static const struct ar_shown_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
 
-static union ar_cell rank_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell rank_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { RANK_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->shown->p;
     const struct ar_process *process = &p->processes[row];
     uint32_t id = (uint32_t)row;
@@ -98,9 +99,10 @@ static union ar_cell rank_cell(const struct ar_run *run, size_t column, size_t r
     return cell;
 }
 
-static union ar_cell process_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell process_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { PROCESS_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->shown->p;
     const struct ar_process *process = &p->processes[row];
     uint32_t id = (uint32_t)row;
@@ -112,9 +114,10 @@ static union ar_cell process_cell(const struct ar_run *run, size_t column, size_
     return cell;
 }
 
-static union ar_cell thread_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell thread_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { THREAD_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->shown->p;
     const struct ar_location *location = &p->locations[row];
     union ar_cell cell = {0};
@@ -125,30 +128,34 @@ static union ar_cell thread_cell(const struct ar_run *run, size_t column, size_t
     return cell;
 }
 
-static enum ar_status prepare_times(struct ar_run *run)
+static enum ar_status prepare_times(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     return ar_run_thread_times(run, run->choice.form) ? AR_OK : AR_NOMEM;
 }
 
 /* Ranks are the first processes only when families are put together. */
-static enum ar_status prepare_processes(struct ar_run *run)
+static enum ar_status prepare_processes(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     return ar_profile_sort(run->shown->p);
 }
 
-static size_t n_ranks(const struct ar_run *run)
+static size_t n_ranks(const struct ar_subject *of)
 {
-    return run->shown->p->n_roots;
+    return of->run->shown->p->n_roots;
 }
 
-static size_t n_processes(const struct ar_run *run)
+static size_t n_processes(const struct ar_subject *of)
 {
-    return run->shown->p->n_processes;
+    return of->run->shown->p->n_processes;
 }
 
-static size_t n_threads(const struct ar_run *run)
+static size_t n_threads(const struct ar_subject *of)
 {
-    return run->shown->p->n_locations;
+    return of->run->shown->p->n_locations;
 }
 
 const struct ar_shown_table ar_shown_table_ranks = {
@@ -204,9 +211,10 @@ const struct ar_shown_table ar_shown_table_threads = {
 
 static const struct ar_shown_column share_columns[] = {SHARE_COLUMNS(DESCRIBE)};
 
-static union ar_cell share_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell share_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { SHARE_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     uint32_t function = f->function_rows[row / p->n_roots], root = (uint32_t)(row % p->n_roots);
@@ -219,16 +227,18 @@ static union ar_cell share_cell(const struct ar_run *run, size_t column, size_t 
     return cell;
 }
 
-static enum ar_status prepare_shares(struct ar_run *run)
+static enum ar_status prepare_shares(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     if (!ar_run_shares_of(run, run->choice.form, 0))
         return AR_NOMEM;
     return ar_order_functions(run, run->choice.form);
 }
 
-static size_t n_shares(const struct ar_run *run)
+static size_t n_shares(const struct ar_subject *of)
 {
-    return run->shown->n_function_rows * run->shown->p->n_roots;
+    return of->run->shown->n_function_rows * of->run->shown->p->n_roots;
 }
 
 const struct ar_shown_table ar_shown_table_function_ranks = {
@@ -251,9 +261,10 @@ const struct ar_shown_table ar_shown_table_function_ranks = {
 
 static const struct ar_shown_column efficiency_columns[] = {FUNCTION_EFFICIENCY_COLUMNS(DESCRIBE)};
 
-static union ar_cell efficiency_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell efficiency_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { FUNCTION_EFFICIENCY_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_efficiency *e = &run->efficiencies.functions[row];
     union ar_cell cell = {0};
@@ -265,8 +276,9 @@ static union ar_cell efficiency_cell(const struct ar_run *run, size_t column, si
 }
 
 /* Those that main threads have any of; in the order of the table of functions. */
-static enum ar_status prepare_efficiencies(struct ar_run *run)
+static enum ar_status prepare_efficiencies(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     const struct ar_efficiencies *e = ar_run_efficiencies(run);
     const struct ar_form *f;
 
@@ -285,13 +297,15 @@ static enum ar_status prepare_efficiencies(struct ar_run *run)
     return run->efficiency_rows ? AR_OK : AR_NOMEM;
 }
 
-static size_t n_functions(const struct ar_run *run)
+static size_t n_functions(const struct ar_subject *of)
 {
-    return run->folded_form->p->n_functions;
+    return of->run->folded_form->p->n_functions;
 }
 
-static const uint32_t *order_efficiencies(const struct ar_run *run, size_t *n)
+static const uint32_t *order_efficiencies(const struct ar_subject *of, size_t *n)
 {
+    const struct ar_run *run = of->run;
+
     *n = run->n_efficiency_rows;
     return run->efficiency_rows;
 }
@@ -322,9 +336,10 @@ const struct ar_shown_table ar_shown_table_function_efficiency = {
 
 static const struct ar_shown_column imbalance_columns[] = {IMBALANCE_COLUMNS(DESCRIBE)};
 
-static union ar_cell imbalance_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell imbalance_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { IMBALANCE_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_comparison *c = &run->comparisons[row];
     union ar_cell cell = {0};
@@ -336,8 +351,9 @@ static union ar_cell imbalance_cell(const struct ar_run *run, size_t column, siz
 }
 
 /* One function after the other costs as much as the table of functions does. */
-static enum ar_status prepare_comparisons(struct ar_run *run)
+static enum ar_status prepare_comparisons(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     enum ar_status status = ar_order_functions(run, AR_FORM_FOLDED);
     size_t n;
 
@@ -357,9 +373,9 @@ static enum ar_status prepare_comparisons(struct ar_run *run)
     return status;
 }
 
-static size_t n_comparisons(const struct ar_run *run)
+static size_t n_comparisons(const struct ar_subject *of)
 {
-    return run->n_comparisons;
+    return of->run->n_comparisons;
 }
 
 const struct ar_shown_table ar_shown_table_imbalance = {
@@ -390,9 +406,10 @@ const struct ar_shown_table ar_shown_table_imbalance = {
 
 static const struct ar_shown_column class_columns[] = {CLASS_COLUMNS(DESCRIBE)};
 
-static union ar_cell class_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell class_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { CLASS_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_comparison *c = &run->comparisons[row / AR_MOST_CLASSES];
     size_t class = row % AR_MOST_CLASSES;
@@ -405,9 +422,11 @@ static union ar_cell class_cell(const struct ar_run *run, size_t column, size_t 
 }
 
 /* Row 4 i + k is class k of comparison i. */
-static enum ar_status prepare_classes(struct ar_run *run)
+static enum ar_status prepare_classes(const struct ar_subject *of)
 {
-    if (prepare_comparisons(run) < 0)
+    struct ar_run *run = of->run;
+
+    if (prepare_comparisons(of) < 0)
         return AR_NOMEM;
     if (run->class_rows)
         return AR_OK;
@@ -418,13 +437,17 @@ static enum ar_status prepare_classes(struct ar_run *run)
     return run->class_rows ? AR_OK : AR_NOMEM;
 }
 
-static size_t n_classes(const struct ar_run *run)
+static size_t n_classes(const struct ar_subject *of)
 {
+    const struct ar_run *run = of->run;
+
     return AR_MOST_CLASSES * run->n_comparisons;
 }
 
-static const uint32_t *order_classes(const struct ar_run *run, size_t *n)
+static const uint32_t *order_classes(const struct ar_subject *of, size_t *n)
 {
+    const struct ar_run *run = of->run;
+
     *n = run->n_class_rows;
     return run->class_rows;
 }

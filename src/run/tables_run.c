@@ -37,9 +37,10 @@
 
 static const struct ar_shown_column run_columns[] = {RUN_COLUMNS(DESCRIBE)};
 
-static union ar_cell run_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell run_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { RUN_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->shown->p, *recorded = run->forms[AR_FORM_RECORDED].p;
     const struct ar_totals *t = &run->shown->totals;
     union ar_cell cell = {0};
@@ -51,14 +52,16 @@ static union ar_cell run_cell(const struct ar_run *run, size_t column, size_t ro
     return cell;
 }
 
-static enum ar_status prepare_run(struct ar_run *run)
+static enum ar_status prepare_run(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     return ar_run_count_partial(run, run->choice.form, &run->n_partial);
 }
 
-static size_t one_row(const struct ar_run *run)
+static size_t one_row(const struct ar_subject *of)
 {
-    (void)run;
+    (void)of;
     return 1;
 }
 
@@ -78,9 +81,10 @@ const struct ar_shown_table ar_shown_table_run = {
 
 static const struct ar_shown_column efficiency_columns[] = {EFFICIENCY_COLUMNS(DESCRIBE)};
 
-static union ar_cell efficiency_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell efficiency_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { EFFICIENCY_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_efficiency *e = &run->efficiency;
     union ar_cell cell = {0};
@@ -92,8 +96,9 @@ static union ar_cell efficiency_cell(const struct ar_run *run, size_t column, si
     return cell;
 }
 
-static enum ar_status prepare_efficiency(struct ar_run *run)
+static enum ar_status prepare_efficiency(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     const struct ar_waits *w = ar_run_waits(run);
 
     if (w && !run->has_efficiency)
@@ -103,9 +108,9 @@ static enum ar_status prepare_efficiency(struct ar_run *run)
 }
 
 /* None where there are no ranks, or no MPI, to speak of. */
-static size_t n_efficiency(const struct ar_run *run)
+static size_t n_efficiency(const struct ar_subject *of)
 {
-    return run->efficiency.wall_ns > 0;
+    return of->run->efficiency.wall_ns > 0;
 }
 
 const struct ar_shown_table ar_shown_table_efficiency = {
@@ -153,9 +158,10 @@ static struct ar_rank_list ranks_of(const struct ar_run *run, const struct ar_pr
     return (struct ar_rank_list){run->finding_ranks, n};
 }
 
-static union ar_cell finding_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell finding_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { FINDING_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_finding *finding = &run->findings.items[row];
     bool has_place = finding->place.function != AR_NO_ID;
@@ -167,8 +173,10 @@ static union ar_cell finding_cell(const struct ar_run *run, size_t column, size_
     return cell;
 }
 
-static enum ar_status prepare_findings(struct ar_run *run)
+static enum ar_status prepare_findings(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     if (!ar_run_findings(run))
         return AR_NOMEM;
     if (!run->finding_ranks)
@@ -177,9 +185,9 @@ static enum ar_status prepare_findings(struct ar_run *run)
     return run->finding_ranks ? AR_OK : AR_NOMEM;
 }
 
-static size_t n_findings(const struct ar_run *run)
+static size_t n_findings(const struct ar_subject *of)
 {
-    return run->findings.n;
+    return of->run->findings.n;
 }
 
 const struct ar_shown_table ar_shown_table_findings = {

@@ -55,9 +55,10 @@ static struct ar_frame frame_at(const struct ar_stacks *s, struct ar_stack_row a
 
 static const struct ar_shown_column stack_columns[] = {STACK_COLUMNS(DESCRIBE)};
 
-static union ar_cell stack_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell stack_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { STACK_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_stack_group *group = &run->stacks.groups[row];
     union ar_cell cell = {0};
 
@@ -67,14 +68,16 @@ static union ar_cell stack_cell(const struct ar_run *run, size_t column, size_t 
     return cell;
 }
 
-static enum ar_status prepare_stacks(struct ar_run *run)
+static enum ar_status prepare_stacks(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     return ar_run_stacks(run) ? AR_OK : AR_NOMEM;
 }
 
-static size_t n_stacks(const struct ar_run *run)
+static size_t n_stacks(const struct ar_subject *of)
 {
-    return run->stacks.n_groups;
+    return of->run->stacks.n_groups;
 }
 
 const struct ar_shown_table ar_shown_table_stacks = {
@@ -104,9 +107,10 @@ const struct ar_shown_table ar_shown_table_stacks = {
 
 static const struct ar_shown_column thread_columns[] = {THREAD_COLUMNS(DESCRIBE)};
 
-static union ar_cell thread_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell thread_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { THREAD_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->forms[AR_FORM_RECORDED].p;
     struct ar_stack_row at = run->stack_threads[row];
     uint32_t id = run->stacks.threads[run->stacks.groups[at.stack].first + at.item];
@@ -119,16 +123,17 @@ static union ar_cell thread_cell(const struct ar_run *run, size_t column, size_t
     return cell;
 }
 
-static enum ar_status prepare_threads(struct ar_run *run)
+static enum ar_status prepare_threads(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     const struct ar_stacks *s = ar_run_stacks(run);
 
     return s ? index_rows(&run->stack_threads, &run->n_stack_threads, s, count_threads) : AR_NOMEM;
 }
 
-static size_t n_threads(const struct ar_run *run)
+static size_t n_threads(const struct ar_subject *of)
 {
-    return run->n_stack_threads;
+    return of->run->n_stack_threads;
 }
 
 const struct ar_shown_table ar_shown_table_stack_threads = {
@@ -156,9 +161,10 @@ const struct ar_shown_table ar_shown_table_stack_threads = {
 
 static const struct ar_shown_column frame_columns[] = {FRAME_COLUMNS(DESCRIBE)};
 
-static union ar_cell frame_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell frame_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { FRAME_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->forms[AR_FORM_RECORDED].p;
     struct ar_stack_row at = run->stack_frames[row];
     struct ar_frame frame = frame_at(&run->stacks, at);
@@ -171,16 +177,17 @@ static union ar_cell frame_cell(const struct ar_run *run, size_t column, size_t 
     return cell;
 }
 
-static enum ar_status prepare_frames(struct ar_run *run)
+static enum ar_status prepare_frames(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     const struct ar_stacks *s = ar_run_stacks(run);
 
     return s ? index_rows(&run->stack_frames, &run->n_stack_frames, s, count_frames) : AR_NOMEM;
 }
 
-static size_t n_frames(const struct ar_run *run)
+static size_t n_frames(const struct ar_subject *of)
 {
-    return run->n_stack_frames;
+    return of->run->n_stack_frames;
 }
 
 const struct ar_shown_table ar_shown_table_stack_frames = {

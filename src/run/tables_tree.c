@@ -29,9 +29,10 @@
 
 static const struct ar_shown_column function_columns[] = {FUNCTION_COLUMNS(DESCRIBE)};
 
-static union ar_cell function_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell function_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { FUNCTION_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     const struct ar_function *function = &p->functions[row];
@@ -68,18 +69,22 @@ enum ar_status ar_order_functions(struct ar_run *run, enum ar_tree_form form)
     return f->function_rows ? AR_OK : AR_NOMEM;
 }
 
-static enum ar_status prepare_functions(struct ar_run *run)
+static enum ar_status prepare_functions(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
+
     return ar_order_functions(run, run->choice.form);
 }
 
-static size_t n_functions(const struct ar_run *run)
+static size_t n_functions(const struct ar_subject *of)
 {
-    return run->shown->p->n_functions;
+    return of->run->shown->p->n_functions;
 }
 
-static const uint32_t *order_functions(const struct ar_run *run, size_t *n)
+static const uint32_t *order_functions(const struct ar_subject *of, size_t *n)
 {
+    const struct ar_run *run = of->run;
+
     *n = run->shown->n_function_rows;
     return run->shown->function_rows;
 }
@@ -129,9 +134,10 @@ const struct ar_shown_table ar_shown_table_functions = {
 
 static const struct ar_shown_column tree_columns[] = {TREE_COLUMNS(DESCRIBE)};
 
-static union ar_cell tree_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell tree_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { TREE_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_form *f = run->shown;
     const struct ar_profile *p = f->p;
     const struct ar_totals *t = &f->totals;
@@ -145,8 +151,9 @@ static union ar_cell tree_cell(const struct ar_run *run, size_t column, size_t r
     return cell;
 }
 
-static enum ar_status prepare_tree(struct ar_run *run)
+static enum ar_status prepare_tree(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     enum ar_tree_form form = run->choice.form;
 
     return ar_run_totals(run, form) && ar_run_places(run, form) && ar_run_hot_path(run, form)
@@ -154,9 +161,9 @@ static enum ar_status prepare_tree(struct ar_run *run)
                : AR_NOMEM;
 }
 
-static size_t n_nodes(const struct ar_run *run)
+static size_t n_nodes(const struct ar_subject *of)
 {
-    return run->shown->p->n_nodes;
+    return of->run->shown->p->n_nodes;
 }
 
 const struct ar_shown_table ar_shown_table_tree = {
@@ -202,9 +209,10 @@ static const struct ar_function *other_of(const struct ar_profile *p, const stru
     return r->other == AR_NO_ID ? &none : &p->functions[r->other];
 }
 
-static union ar_cell relative_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell relative_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { RELATIVE_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->shown->p;
     const struct ar_relative *r = &run->relatives[row];
     union ar_cell cell = {0};
@@ -306,8 +314,9 @@ static enum ar_status find_relatives(struct ar_run *run, enum ar_relation relati
     return status;
 }
 
-static enum ar_status prepare_relatives(struct ar_run *run)
+static enum ar_status prepare_relatives(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     enum ar_status status = AR_OK;
 
     if (run->has_relatives)
@@ -320,9 +329,9 @@ static enum ar_status prepare_relatives(struct ar_run *run)
     return status;
 }
 
-static size_t n_relatives(const struct ar_run *run)
+static size_t n_relatives(const struct ar_subject *of)
 {
-    return run->n_relatives;
+    return of->run->n_relatives;
 }
 
 const struct ar_shown_table ar_shown_table_relatives = {

@@ -16,8 +16,9 @@ static size_t count_waits(const struct ar_waits *w)
     return n;
 }
 
-static enum ar_status prepare_waits(struct ar_run *run)
+static enum ar_status prepare_waits(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     const struct ar_waits *w = ar_run_waits(run);
 
     run->shown_waits = w;
@@ -54,9 +55,10 @@ static enum ar_status prepare_waits(struct ar_run *run)
 
 static const struct ar_shown_column wait_columns[] = {WAIT_COLUMNS(DESCRIBE)};
 
-static union ar_cell wait_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell wait_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { WAIT_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_wait_site *site = &run->shown_waits->sites[row];
     bool has_place = site->place.function != AR_NO_ID;
@@ -68,9 +70,9 @@ static union ar_cell wait_cell(const struct ar_run *run, size_t column, size_t r
     return cell;
 }
 
-static size_t n_waits(const struct ar_run *run)
+static size_t n_waits(const struct ar_subject *of)
 {
-    return run->n_waits;
+    return of->run->n_waits;
 }
 
 const struct ar_shown_table ar_shown_table_waits = {
@@ -103,11 +105,12 @@ static void index_site(struct ar_run *run, uint32_t wait)
                 (struct ar_wait_row){wait, (enum ar_wait_role)role, i};
 }
 
-static enum ar_status prepare_ranks(struct ar_run *run)
+static enum ar_status prepare_ranks(const struct ar_subject *of)
 {
+    struct ar_run *run = of->run;
     size_t n = 0;
 
-    if (prepare_waits(run) < 0)
+    if (prepare_waits(of) < 0)
         return AR_NOMEM;
     if (run->wait_rows)
         return AR_OK;
@@ -173,9 +176,10 @@ static const char *const role_names[] = {
 
 static const struct ar_shown_column rank_columns[] = {WAIT_RANK_COLUMNS(DESCRIBE)};
 
-static union ar_cell rank_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell rank_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { WAIT_RANK_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     struct ar_wait_row at = run->wait_rows[row];
     const struct ar_wait_site *site = &run->shown_waits->sites[at.wait];
@@ -190,9 +194,9 @@ static union ar_cell rank_cell(const struct ar_run *run, size_t column, size_t r
     return cell;
 }
 
-static size_t n_ranks(const struct ar_run *run)
+static size_t n_ranks(const struct ar_subject *of)
 {
-    return run->n_wait_rows;
+    return of->run->n_wait_rows;
 }
 
 const struct ar_shown_table ar_shown_table_wait_ranks = {
@@ -223,9 +227,10 @@ const struct ar_shown_table ar_shown_table_wait_ranks = {
 
 static const struct ar_shown_column time_columns[] = {WAIT_TIME_COLUMNS(DESCRIBE)};
 
-static union ar_cell time_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell time_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { WAIT_TIME_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_profile *p = run->folded_form->p;
     const struct ar_wait_times *times = &run->shown_waits->times[row];
     union ar_cell cell = {0};
@@ -236,9 +241,9 @@ static union ar_cell time_cell(const struct ar_run *run, size_t column, size_t r
     return cell;
 }
 
-static size_t n_times(const struct ar_run *run)
+static size_t n_times(const struct ar_subject *of)
 {
-    return run->folded_form->p->n_roots;
+    return of->run->folded_form->p->n_roots;
 }
 
 const struct ar_shown_table ar_shown_table_wait_times = {
@@ -263,9 +268,10 @@ const struct ar_shown_table ar_shown_table_wait_times = {
 
 static const struct ar_shown_column waiting_columns[] = {WAITING_COLUMNS(DESCRIBE)};
 
-static union ar_cell in_all_cell(const struct ar_run *run, size_t column, size_t row)
+static union ar_cell in_all_cell(const struct ar_subject *of, size_t column, size_t row)
 {
     enum { WAITING_COLUMNS(NUMBER) };
+    const struct ar_run *run = of->run;
     const struct ar_waits *w = run->shown_waits;
     union ar_cell cell = {0};
 
@@ -276,9 +282,9 @@ static union ar_cell in_all_cell(const struct ar_run *run, size_t column, size_t
     return cell;
 }
 
-static size_t one_row(const struct ar_run *run)
+static size_t one_row(const struct ar_subject *of)
 {
-    (void)run;
+    (void)of;
     return 1;
 }
 

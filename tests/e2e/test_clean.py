@@ -41,8 +41,8 @@ def make_old(path: Path, seconds: float) -> None:
 
 def jobs(python: Sandbox, *words: str | Path) -> dict[str, dict[str, Any]]:
     listed = json.loads(python.answer("clean", "--json", *(words or (python.live,))))
-    assert (listed["schema"], listed["version"]) == ("allranks.clean", 1)
-    return {Path(job["path"]).name: job for job in listed["jobs"]}
+    assert (listed["schema"], listed["command"]) == (2, "clean")
+    return {Path(job["path"]).name: job for job in listed["clean_jobs"]}
 
 
 def test_dead_jobs_are_listed_and_removed_when_told(python: Sandbox):
@@ -54,8 +54,12 @@ def test_dead_jobs_are_listed_and_removed_when_told(python: Sandbox):
         dead.parent.name: "dead",
         f"pid{running.process.pid}-" + next(iter(set(found) - {dead.parent.name})).partition("-")[2]: "running",
     }
-    assert found[dead.parent.name]["processes"] == 1 and found[dead.parent.name]["run"] is None
+    assert found[dead.parent.name]["processes"] == 1 and found[dead.parent.name]["run_file"] is None
     assert found[dead.parent.name]["bytes"] >= 256 << 10
+    old = json.loads(python.answer("clean", "--json=1", python.live))
+    assert (old["schema"], old["version"], old["files_removed"]) == ("allranks.clean", 1, 0)
+    (before,) = [job for job in old["jobs"] if job["state"] == "dead"]
+    assert {("run_file" if key == "run" else key): value for key, value in before.items()} == found[dead.parent.name]
     text = python.answer("clean", python.live).decode()
     assert dead.parent.name in text and "dead" in text and "running" in text and "allranks clean --remove" in text
     python.answer("clean", python.live, "--remove", "-n")
@@ -72,9 +76,9 @@ def test_dead_jobs_are_listed_and_removed_when_told(python: Sandbox):
 
 def test_a_run_that_was_made_of_it_is_named(python: Sandbox):
     dead = leave_killed(python)
-    assert jobs(python)[dead.parent.name]["run"] is None
+    assert jobs(python)[dead.parent.name]["run_file"] is None
     assert python.allranks("recover", python.live).code == 0
-    assert jobs(python)[dead.parent.name]["run"] == str(python.cwd / "under_fire.allranks")
+    assert jobs(python)[dead.parent.name]["run_file"] == str(python.cwd / "under_fire.allranks")
     assert "under_fire.allranks" in python.answer("clean", python.live).decode()
 
 
@@ -209,8 +213,8 @@ def test_live_files_beside_the_output(python: Sandbox):
     assert set(jobs(python, python.cwd)) == {job.name}
     assert jobs(python, python.cwd)[job.name]["path"] == str(kept)
     done = python.allranks("clean", "--json", env={"TMPDIR": str(python.cwd.parent)})
-    assert f"./heat.live/{job.name}" in {each["path"] for each in json.loads(done.out)["jobs"]}
-    assert len(json.loads(python.answer("clean", "--json", python.cwd, kept.parent))["jobs"]) == 1
+    assert f"./heat.live/{job.name}" in {each["path"] for each in json.loads(done.out)["clean_jobs"]}
+    assert len(json.loads(python.answer("clean", "--json", python.cwd, kept.parent))["clean_jobs"]) == 1
     python.answer("clean", python.cwd, "--remove")
     assert not kept.parent.exists() and len(list(others.iterdir())) == 1
 
@@ -255,10 +259,10 @@ def test_default_places(python: Sandbox):
     home.mkdir(mode=0o700)
     shutil.move(job, home / job.name)
     done = python.allranks("clean", "--json", env={"TMPDIR": str(places)})
-    assert str(home / job.name) in {each["path"] for each in json.loads(done.out)["jobs"]}
+    assert str(home / job.name) in {each["path"] for each in json.loads(done.out)["clean_jobs"]}
     other = leave_killed(python).parent
     done = python.allranks("clean", "--json", env={"ALLRANKS_LIVE_DIR": str(python.live)})
-    assert str(other) in {each["path"] for each in json.loads(done.out)["jobs"]}
+    assert str(other) in {each["path"] for each in json.loads(done.out)["clean_jobs"]}
 
 
 def test_bad_words(python: Sandbox):

@@ -11,6 +11,7 @@ import json
 import marshal
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from harness import Done, Sandbox
@@ -42,6 +43,17 @@ def base(python: Sandbox) -> Path:
     return write_heat(python.cwd / "base", 4)
 
 
+def check_version_1(new: dict[str, Any], old: dict[str, Any]) -> None:
+    """The same rows and figures under other names."""
+    assert (old["schema"], old["version"]) == ("allranks.diff", 1)
+    assert [run["path"] for run in old["base"] + old["now"]] == [run["path"] for run in new["diff_runs"]]
+    assert (old["total_ns"], old["mpi_ns"]) == (new["diff"]["wall_ns"], new["diff"]["mpi_ns"])
+    figures = ("calls", "time_ns", "self_ns")
+    for before, after in ((old["functions"], new["diff_functions"]), (old["paths"], new["diff_paths"])):
+        assert [[row[key] for key in figures] for row in before] == [[row[key] for key in figures] for row in after]
+    assert [" > ".join(row["path"]) for row in old["paths"]] == [row["path"] for row in new["diff_paths"]]
+
+
 def test_what_got_slower(python: Sandbox, base: Path):
     """Rank 3 relaxes three times as long, in a file that was edited and moved; the others wait for it."""
     now = write_heat(python.cwd / "now", 4, slow={3: 3}, home="/srv/ada/src", moved=7)
@@ -51,21 +63,26 @@ def test_what_got_slower(python: Sandbox, base: Path):
     assert "\n solving       region" in text and text.endswith(" 4 functions within noise: -n 0 shows all\n")
 
     found = json.loads(python.answer("diff", "--json", "--paths", base, now))
-    assert (found["schema"], found["version"], found["noise_from"]) == ("allranks.diff", 1, "pairs")
-    assert [run["ranks"] for run in found["base"] + found["now"]] == [4, 4]
-    assert change_ms(found["total_ns"]) == (END_MS, END_MS + 2 * RELAX_MS - WRITING_MS, True)
-    relax = named(found["functions"], "relax")
-    assert relax["base"] == {"file": "/home/ada/solver.py", "line": 20}
-    assert relax["now"] == {"file": "/srv/ada/src/solver.py", "line": 27}
+    assert (found["schema"], found["command"], found["diff"]["noise_from"]) == (2, "diff", "pairs")
+    assert [(run["side"], run["ranks"]) for run in found["diff_runs"]] == [("base", 4), ("now", 4)]
+    assert [facts["program"] for facts in found["facts"]] == ["heat.py", "heat.py"]
+    assert change_ms(found["diff"]["wall_ns"]) == (END_MS, END_MS + 2 * RELAX_MS - WRITING_MS, True)
+    relax = named(found["diff_functions"], "relax")
+    assert (relax["base_file"], relax["base_line"]) == ("/home/ada/solver.py", 20)
+    assert (relax["now_file"], relax["now_line"]) == ("/srv/ada/src/solver.py", 27)
     assert change_ms(relax["self_ns"]) == (200, 300, True) and relax["calls"] == {"base": 10, "now": 10}
-    assert change_ms(named(found["functions"], "setup")["self_ns"]) == (20, 20, False)
-    assert change_ms(named(found["functions"], "solving")["time_ns"]) == (END_MS - 20, END_MS + 340, True)
-    path = named(found["paths"], "MPI_Allreduce")
-    assert path["path"] == ["main", "solving", "MPI_Allreduce"] and path["call_line"] == 17
+    assert change_ms(named(found["diff_functions"], "setup")["self_ns"]) == (20, 20, False)
+    assert change_ms(named(found["diff_functions"], "solving")["time_ns"]) == (END_MS - 20, END_MS + 340, True)
+    (path,) = [row for row in found["diff_paths"] if row["function"] == "MPI_Allreduce"]
+    assert path["path"] == "main > solving > MPI_Allreduce" and path["line"] == 17
+    assert [row["path"] for row in found["diff_paths"] if row["id"] == path["parent"]] == ["main > solving"]
     assert change_ms(path["self_ns"]) == (50, 310, True)
+    check_version_1(found, json.loads(python.answer("diff", "--json=1", "--paths", base, now)))
 
     rows = list(csv.DictReader(io.StringIO(python.answer("diff", "--csv", base, now).decode())))
-    assert (named(rows, "relax")["now_self_ns"], named(rows, "relax")["self_counts"]) == (str(300 * MS), "1")
+    assert (named(rows, "relax")["self_now_ns"], named(rows, "relax")["self_counts"]) == (str(300 * MS), "1")
+    rows = list(csv.DictReader(io.StringIO(python.answer("diff", "--csv", "--paths", base, now).decode())))
+    assert [row["path"] for row in rows] == [row["path"] for row in found["diff_paths"]]
     assert "\n main > solving > relax solver.py:27 " in check_screen(python.allranks("diff", "--paths", base, now))
     assert "\n main          heat.py:10 " in check_screen(python.allranks("diff", "--inclusive", base, now))
 
@@ -79,7 +96,7 @@ def test_noise_and_what_fails(python: Sandbox, base: Path):
 
     jitter = {0: 1.3, 1: 0.8, 2: 1.2, 3: 0.75}
     noisy = write_heat(python.cwd / "noisy", 4, jitter=jitter)
-    assert not named(json.loads(python.answer("diff", "--json", base, noisy))["functions"], "relax")["self_ns"]["counts"]
+    assert not named(json.loads(python.answer("diff", "--json", base, noisy))["diff_functions"], "relax")["self_ns"]["counts"]
 
     slow = write_heat(python.cwd / "slow", 4, work_ms=1000)  # 250 ms on each: 50 more of 280
     conditions = {
@@ -93,7 +110,7 @@ def test_noise_and_what_fails(python: Sandbox, base: Path):
         assert done.err.startswith(f"allranks: fail-if '{condition}': ") if code else done.err == ""
     both = python.allranks("diff", "--json", "--fail-if", "total > 5%", base, slow, "--fail-if", "mpi > 5%")
     assert both.code == 1 and "total grew by 50.0 ms (+17.9 %), from 280.0 ms to 330.0 ms" in both.err
-    assert [(c["condition"], c["holds"]) for c in json.loads(both.out)["fail_if"]] == [("total > 5%", True), ("mpi > 5%", False)]
+    assert [(c["condition"], c["holds"]) for c in json.loads(both.out)["diff_conditions"]] == [("total > 5%", True), ("mpi > 5%", False)]
 
     # Several runs a side: 200 and 210 against 202 and 222 is no difference, against 250 and 251 it is.
     more = [write_heat(python.cwd / f"ms{ms}", 4, work_ms=4 * ms) for ms in (210, 202, 222, 250, 251)]
@@ -111,7 +128,7 @@ def test_two_runs_a_side_are_too_few(python: Sandbox):
     assert "\nfewer than 3 runs per side cannot tell a change from noise: ? marks large ones\n" in text
     assert "\n relax         solver.py:20    97.00    632.0   +535.0 +552 %?" in text, text
     assert "too few runs to tell noise, does not count" in done.err
-    relax = named(json.loads(python.answer("diff", "--json", *runs[:2], "--", *runs[2:]))["functions"], "relax")
+    relax = named(json.loads(python.answer("diff", "--json", *runs[:2], "--", *runs[2:]))["diff_functions"], "relax")
     assert (relax["self_ns"]["counts"], relax["self_ns"]["undecided"]) == (False, True)
 
 
@@ -132,7 +149,7 @@ def test_different_numbers_of_ranks(python: Sandbox, base: Path):
     eight = write_heat(python.cwd / "eight", 8)
     text = check_screen(python.allranks("diff", base, eight))
     assert "different numbers of ranks: all times are means per rank" in text
-    relax = named(json.loads(python.answer("diff", "--json", base, eight))["functions"], "relax")
+    relax = named(json.loads(python.answer("diff", "--json", base, eight))["diff_functions"], "relax")
     assert change_ms(relax["self_ns"]) == (200, 100, True)
 
 
@@ -164,9 +181,9 @@ def test_scaling(python: Sandbox):
     assert words["write"] == "serial: one rank" and words["setup"] == "serial: constant"
 
     found = json.loads(python.answer("scale", "--json", *runs))
-    assert (found["schema"], found["version"], found["scaling"]) == ("allranks.scale", 1, "strong")
-    assert [run["ranks"] for run in found["runs"]] == [1, 2, 4, 8, 16]
-    first, last = found["runs"][0], found["runs"][-1]
+    assert (found["schema"], found["command"], found["scaling"]["scaling"]) == (2, "scale", "strong")
+    assert [run["ranks"] for run in found["scaling_runs"]] == [1, 2, 4, 8, 16]
+    first, last = found["scaling_runs"][0], found["scaling_runs"][-1]
     wall, computing = SETUP_MS + 100 + WRITING_MS + 16 * PER_RANK_MS, SETUP_MS + 100 + WRITING_MS / 16
     assert last["wall_ns"] == wall * MS and first["wall_ns"] == 1665 * MS
     assert last["speed_up"] == pytest.approx(1665 / wall)
@@ -175,14 +192,20 @@ def test_scaling(python: Sandbox):
     assert last["parallel_efficiency"] == pytest.approx(computing / wall)
     assert last["computation_scaling"] == pytest.approx(1660 / (16 * computing))
     assert last["global_efficiency"] == pytest.approx(last["parallel_efficiency"] * last["computation_scaling"])
-    setup = named(found["functions"], "setup")
+    setup = named(found["scaling_functions"], "setup")
     assert setup["verdict"] == "constant" and setup["lost_ns"] == pytest.approx((20 - 20 / 16) * MS)
-    assert [run["self_ns"]["max"] for run in named(found["functions"], "relax")["by_run"]] == [1600 * MS // n for n in (1, 2, 4, 8, 16)]
+    relax = [row for row in found["scaling_function_runs"] if row["function"] == "relax"]
+    assert [row["self_ns"]["max"] for row in relax] == [1600 * MS // n for n in (1, 2, 4, 8, 16)]
+    old = json.loads(python.answer("scale", "--json=1", *runs))
+    assert (old["schema"], old["version"], old["scaling"]) == ("allranks.scale", 1, "strong")
+    for before, after in zip(old["runs"], found["scaling_runs"]):
+        assert {key: after[key] for key in before if key != "facts"} == {key: before[key] for key in before if key != "facts"}
+    assert [run["self_ns"]["max"] for run in named(old["functions"], "relax")["by_run"]] == [row["self_ns"]["max"] for row in relax]
 
     rows = list(csv.DictReader(io.StringIO(python.answer("scale", "--csv", *runs).decode())))
     assert [row["ranks"] for row in rows] == ["1", "2", "4", "8", "16"]
     rows = list(csv.DictReader(io.StringIO(python.answer("scale", "--csv", "--functions", *runs).decode())))
-    assert {row["verdict"] for row in rows if row["name"] == "write"} == {"one_rank"}
+    assert {row["verdict"] for row in rows if row["function"] == "write"} == {"one_rank"}
 
     weak = [write_heat(python.cwd / f"w{n}", n, work_ms=1600 * n) for n in (1, 8)]
     text = check_screen(python.allranks("scale", "--weak", *weak))

@@ -182,12 +182,14 @@ def test_json(python: Sandbox, job: Path):
     assert [rank["self_error_ns"] for rank in ranks] == pytest.approx([ERROR_OF_RANK] * 2, rel=1e-4)
     ranks = json_of(python, "ranks", "--json=1", job, "main")["functions"][0]["by_rank"]
     assert [(rank["time_estimated"], rank["time_error_ns"], rank["self_estimated"]) for rank in ranks] == [(False, 0, True)] * 2
-    diff = {function["name"]: function for function in json_of(python, "diff", "--json", job, job)["functions"]}
+    diff = {function["name"]: function for function in json_of(python, "diff", "--json", job, job)["diff_functions"]}
     change = diff["built-in method builtins.abs"]["time_ns"]
     assert change["base_estimated"] and change["now_error"] == pytest.approx(ERROR_OF_MEAN, rel=1e-4)
-    top = {function["name"]: function for function in json_of(python, "top", "--json", "--once", job)["functions"]}
-    ever = top["built-in method builtins.abs"]["ever"]
-    assert ever["self_estimated"] and ever["total_error_ns"] == pytest.approx(ERROR_OF_SUM, rel=1e-4)
+    top = {function["name"]: function for function in json_of(python, "top", "--json", "--once", job)["top_functions"]}
+    often = top["built-in method builtins.abs"]
+    assert often["self_ns"]["estimated"] and often["time_ns"]["error"] == pytest.approx(ERROR_OF_SUM, rel=1e-4)
+    (old,) = [f for f in json_of(python, "top", "--json=1", "--once", job)["functions"] if f["name"] == often["name"]]
+    assert old["ever"]["self_estimated"] and old["ever"]["total_error_ns"] == often["time_ns"]["error"]
 
 
 def test_csv(python: Sandbox, job: Path):
@@ -200,7 +202,7 @@ def test_csv(python: Sandbox, job: Path):
         assert rows["built-in method zlib.crc32"]["time_estimated"] == "0" if "--min" in words else True
     of_ranks = list(csv.DictReader(io.StringIO(python.answer("ranks", "--csv", job, "abs").decode())))
     assert [float(row["time_error_ns"]) for row in of_ranks] == pytest.approx([ERROR_OF_RANK] * 2, rel=1e-4)
-    assert csv_of(python, "diff", "--csv", job, job)["main"]["now_self_estimated"] == "1"
+    assert csv_of(python, "diff", "--csv", job, job)["main"]["self_now_estimated"] == "1"
 
 
 LOAD = """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of runs: JSON, CSV and allranks.load show the same names and figures, and docs/tables.md has them all."""
+"""Tables: JSON, CSV and allranks.load show the same names and figures, and docs/tables.md has them all."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import json
 import math
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from harness import ROOT, Sandbox
+from heat_writing import write_heat
 
 DESCRIBE = "import json\nfrom allranks import _reader\nprint(json.dumps(_reader.tables()))\n"
 DUMP = """
@@ -32,6 +34,20 @@ IN_JSON = {
     ("where",): ["processes", "stacks", "stack_threads", "stack_frames"],
     ("info",): ["run", "processes"],
 }  # fmt: skip
+# Those about something else than a run.
+OF_OTHERS = {
+    ("diff", "run.allranks"): ["diff", "diff_runs", "diff_functions", "diff_conditions"],
+    ("diff", "--paths", "--fail-if", "total > 5%", "run.allranks"): ["diff", "diff_runs", "diff_functions", "diff_paths", "diff_conditions"],
+    ("scale", "other.allranks"): ["scaling", "scaling_runs", "scaling_functions", "scaling_function_runs"],
+    ("top", "--once"): ["top", "top_processes", "top_functions"],
+    ("clean",): ["clean", "clean_jobs"],
+}  # fmt: skip
+OTHERS_IN_CSV = {
+    ("diff", "run.allranks"): "diff_functions",
+    ("diff", "--paths", "run.allranks"): "diff_paths",
+    ("scale", "other.allranks"): "scaling_runs",
+    ("scale", "--functions", "other.allranks"): "scaling_function_runs",
+}
 IN_CSV = {
     ("report", "--functions"): "functions",
     ("report",): "tree",
@@ -65,7 +81,12 @@ def in_python(python: Sandbox, code: str, *words: str) -> Any:
 
 def described(python: Sandbox) -> dict[str, list[dict[str, Any]]]:
     names = ("load", "name", "group", "unit", "type", "help")
-    return {name: [dict(zip(names, column)) for column in columns] for name, _, _, columns in in_python(python, DESCRIBE)}
+    return {name: [dict(zip(names, column)) for column in columns] for name, *_, columns in in_python(python, DESCRIBE)}
+
+
+def of_runs(python: Sandbox) -> list[str]:
+    """Names of tables that are about a run."""
+    return [name for name, command, *_ in in_python(python, DESCRIBE) if not command]
 
 
 def flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +98,7 @@ def flat(row: dict[str, Any]) -> dict[str, Any]:
             continue
         stem, suffix = (key[:-3], "_ns") if key.endswith("_ns") else (key, "")
         for member, cell in value.items():
-            is_number = not member.endswith("_rank") and member not in ("estimated", "compared")
+            is_number = not member.endswith(("_rank", "estimated")) and member not in ("compared", "counts", "undecided")
             name = stem if member == "sum" else f"{stem}_{member}"
             cells[name + (suffix if is_number else "")] = cell
     return cells
@@ -113,6 +134,37 @@ def test_csv_has_the_columns_of_its_table(python: Sandbox, run: str, words: tupl
     assert told[0] == columns and len(told) > 1
 
 
+@pytest.fixture
+def other(python: Sandbox, run: str) -> Path:
+    """A directory with the same job on another number of ranks: live files, as of a job that was killed."""
+    shutil.move(write_heat(python.cwd / "other", 2), python.live / "job")
+    assert python.allranks("merge", python.live / "job", "-o", "other.allranks").code == 0
+    return python.live / "job"
+
+
+@pytest.mark.parametrize("words", OF_OTHERS, ids=" ".join)
+def test_json_that_is_not_about_a_run(python: Sandbox, run: str, other: Path, words: tuple[str, ...]):
+    tables = described(python)
+    operand = {"top": other, "clean": python.live}.get(words[0], run)
+    done = python.allranks(words[0], "--json", *words[1:], operand)
+    data = json.loads(done.out)
+    assert (data["schema"], data["command"]) == (2, words[0]), done
+    assert [key for key in data if key not in BESIDE] == OF_OTHERS[words]
+    for name in OF_OTHERS[words]:
+        assert rows_of(data, name) or name == "diff_conditions", name
+        for row in rows_of(data, name):
+            assert list(row) == [column["name"] for column in tables[name]], name
+    old = json.loads(python.allranks(words[0], "--json=1", *words[1:], operand).out)
+    assert old["schema"] == f"allranks.{words[0]}"
+
+
+@pytest.mark.parametrize("words", OTHERS_IN_CSV, ids=" ".join)
+def test_csv_that_is_not_about_a_run(python: Sandbox, run: str, other: Path, words: tuple[str, ...]):
+    columns = [column["name"] for column in described(python)[OTHERS_IN_CSV[words]]]
+    told = list(csv.reader(io.StringIO(python.answer(words[0], "--csv", *words[1:], run).decode())))
+    assert told[0] == columns and len(told) > 1
+
+
 def is_same(in_load: Any, in_json: Any, column: dict[str, Any]) -> bool:
     if in_json is None:
         return in_load in (-1, "") or math.isnan(in_load)
@@ -138,7 +190,7 @@ def test_load_shows_what_json_does(python: Sandbox, run: str, words: tuple[str, 
 
 
 def test_every_table_can_be_loaded(python: Sandbox, run: str):
-    tables = described(python)
+    tables = {name: columns for name, columns in described(python).items() if name in of_runs(python)}
     loaded = in_python(python, DUMP, run, *tables)
     for name, columns in tables.items():
         assert set(loaded[name]) == {column["load"] for column in columns}, name

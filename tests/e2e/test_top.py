@@ -70,12 +70,12 @@ def has_interval(text: str) -> bool:
 
 def top_json(sandbox: Sandbox, *words: str) -> dict[str, Any]:
     data = json.loads(sandbox.answer("top", "--json", *words, sandbox.live))
-    assert (data["schema"], data["version"]) == ("allranks.top", 1)
+    assert (data["schema"], data["command"]) == (2, "top")
     return data
 
 
 def named(data: dict[str, Any], name: str) -> dict[str, Any]:
-    (found,) = [f for f in data["functions"] if f["name"] == name and f["file"].endswith("two_phases.py")]
+    (found,) = [f for f in data["top_functions"] if f["name"] == name and (f["file"] or "").endswith("two_phases.py")]
     return found
 
 
@@ -101,14 +101,15 @@ def test_counts_are_those_of_the_program(python: Sandbox):
     running = start(python)
     running.wait_until((python.cwd / "counts").exists, "counts are written")
     before = python.read_json("counts")["early"]
-    first = named(top_json(python), "early")["ever"]["calls"]
+    first = named(top_json(python), "early")["calls"]
     data = top_json(python, "-d", "0.3")
     running.wait_until(lambda: python.read_json("counts")["early"] > before, "it goes on")
     calls = named(data, "early")
     after = python.read_json("counts")["early"] + 100  # it writes every hundred
-    assert before <= first <= calls["ever"]["calls"] <= after
-    assert calls["lately"]["calls"] <= calls["ever"]["calls"] - first
-    assert 0 < calls["lately"]["total_ns"] <= data["lately_span_ns"] * 1.01
+    assert before <= first <= calls["calls"] <= after
+    assert calls["lately_calls"] <= calls["calls"] - first
+    assert 0 < calls["lately_time_ns"]["sum"] <= data["top"]["lately_span_ns"] * 1.01
+    assert named(top_json(python), "early")["lately_calls"] is None
 
 
 def test_the_time_of_a_young_process_is_right(python: Sandbox):
@@ -118,7 +119,7 @@ def test_the_time_of_a_young_process_is_right(python: Sandbox):
         running = start(python)
         began = python.read_json("started")
         before = time.time()
-        module = named(top_json(python), "<module>")["ever"]["total_ns"] / 1e9
+        module = named(top_json(python), "<module>")["time_ns"]["sum"] / 1e9
         after = time.time()
         running.kill()
         for path in (*python.live_files(), python.cwd / "started"):
@@ -153,9 +154,14 @@ def test_ranks(mpi: Sandbox):
     for rank in range(2):
         running.wait_until((mpi.cwd / f"log-{rank}").exists, "both ranks are there")
     data = top_json(mpi, "-d", "0.3")
-    assert [process["rank"] for process in data["processes"]] == [0, 1]
-    for process in data["processes"]:
-        assert process["in"]["kind"] in ("mpi", "python")
+    assert [process["rank"] for process in data["top_processes"]] == [0, 1]
+    for process in data["top_processes"]:
+        assert process["kind"] in ("mpi", "python") and process["function"]
+    old = json.loads(mpi.answer("top", "--json=1", mpi.live))
+    assert (old["schema"], old["version"], old["lately_span_ns"]) == ("allranks.top", 1, None)
+    assert [(each["pid"], each["in"]["kind"]) for each in old["processes"]] == [
+        (each["pid"], each["kind"]) for each in data["top_processes"]
+    ]
     text = mpi.answer("top", "--once", "-d", "0.3", mpi.live).decode()
     assert "2 ranks on 1 host, all running" in text
     for line, rank, place in zip(text.splitlines()[4:6], "01", ("MPI_Recv", "MPI_Barr")):  # names are cut
