@@ -30,7 +30,7 @@ SYSTEM := PYTHON="$(PYTHON)" tools/system-packages.sh
 INSTALLED := $(VENV)/.installed
 SOURCES := $(wildcard meson.build meson.options pyproject.toml tools/*.py) \
            $(shell find src python -type f ! -name '*.pyc' ! -name '.*')
-C_FILES = $(shell find src tests/unit tests/fuzz bench -name '*.[ch]')
+C_FILES = $(shell find src tests/unit tests/fuzz tests/wasm bench -name '*.[ch]')
 PY_DIRS = $(wildcard python tools tests bench)
 
 .DEFAULT_GOAL := help
@@ -64,7 +64,7 @@ test-next: ## the tests on the Pythons and MPIs of Debian's next release, in a c
 test-aarch64: system-aarch64 $(VENV)/.pip-build $(VENV)/.pip-test ## build for aarch64 and test that under emulation
 	@$(IN_VENV) TESTS_AT_ONCE=$(TESTS_AT_ONCE) tools/aarch64.sh test $(ARGS)
 
-lint: lint-c lint-tidy lint-python ## formatting, include law, cppcheck, clang-tidy, ruff, mypy
+lint: lint-c lint-tidy lint-python ## formatting, include law, WebAssembly, cppcheck, clang-tidy, ruff, mypy
 
 check-mpi4py: system-test $(INSTALLED) ## mpi4py's own tests with and without allranks: the same outcome, test by test (long)
 	@$(VENV)/bin/python tools/stacks.py
@@ -125,6 +125,8 @@ lint-c: system-lint $(VENV)/pyvenv.cfg
 lint-tidy: system-lint $(INSTALLED)
 	@echo "lint: symbols against arrows"
 	@$(VENV)/bin/python tools/check_symbols.py $(BUILD)
+	@echo "lint: WebAssembly"
+	@$(VENV)/bin/python tools/check_wasm.py $(BUILD)
 	@echo "lint: clang-tidy"
 	@find src -name "*.c" | xargs -n 1 -P $$(nproc) clang-tidy --quiet -p $(BUILD) 2>$(BUILD)/tidy.log \
 	    || { grep -v "warnings\? generated" $(BUILD)/tidy.log; exit 1; }

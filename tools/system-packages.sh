@@ -95,6 +95,18 @@ need_lint() {
     want clang-format clang-format
     want clang-tidy clang-tidy
     want cppcheck cppcheck
+    # The analysis as WebAssembly: 150 MB, once. Where it cannot be had, its check is skipped.
+    have apt-get || return 0
+    have clang || want_if_there clang
+    have wasm-ld || want_if_there lld
+    [ -e /usr/include/wasm32-wasi/stdio.h ] || want_if_there wasi-libc
+    have node || want_if_there nodejs
+    # The library of the compiler is a package of its own, with the version in its name.
+    have clang || return 0
+    local version
+    version=$(clang -dumpversion)
+    [ -e "$(clang --target=wasm32-wasi -print-libgcc-file-name)" ] ||
+        want_if_there "libclang-rt-${version%%.*}-dev-wasm32"
 }
 
 need_fuzz() {
@@ -166,8 +178,8 @@ install() {
 }
 
 check "$@"
-# What belongs to a compiler is known once it is there: hence a second time.
-for _ in 1 2; do
+# Which packages there are is known once apt has been asked, and what belongs to a compiler once it is there: hence several times.
+for _ in 1 2 3; do
     if [ ${#missing[@]} -gt 0 ]; then
         install || break
         check "$@"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/call_order.h"
 
+#include "analysis/read_ahead.h"
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -22,11 +23,9 @@ struct ar_reading {
     uint32_t at, n_ahead; /* the one at hand, of as many that are unpacked */
 };
 
-/* What one thread hands to the other. */
+/* The ring that the thread fills: see read_ahead.h. */
 #define BATCH_CALLS 256
 #define N_BATCHES 16
-/* Who reads waits until so many are left: being woken takes as long as reading one. */
-#define HALF (N_BATCHES / 2)
 
 struct ar_order_batch {
     size_t n; /* 0: the end */
@@ -232,81 +231,47 @@ static struct ar_order_batch *batch_of(const struct ar_call_order *o, uint64_t n
     return &o->batches[number % N_BATCHES];
 }
 
-static uint64_t n_full(const struct ar_call_order *o)
-{
-    return o->n_filled - o->n_emptied;
-}
-
-/* Waits for room. false: there is no one to read for any more. */
-static bool has_room(struct ar_call_order *o)
-{
-    pthread_mutex_lock(&o->lock);
-    if (n_full(o) == N_BATCHES)
-        while (n_full(o) > HALF && !o->has_stopped)
-            pthread_cond_wait(&o->changed, &o->lock);
-
-    bool goes_on = !o->has_stopped;
-
-    pthread_mutex_unlock(&o->lock);
-    return goes_on;
-}
-
-static void tell(struct ar_call_order *o, uint64_t *number)
-{
-    pthread_mutex_lock(&o->lock);
-    ++*number;
-    if (n_full(o) == 1 || n_full(o) == HALF)
-        pthread_cond_signal(&o->changed); /* only one of the two can be waiting */
-    pthread_mutex_unlock(&o->lock);
-}
-
-static void *read_ahead(void *order)
+static bool fill_ahead(void *order, uint64_t number)
 {
     struct ar_call_order *o = order;
+    struct ar_order_batch *batch = batch_of(o, number);
 
-    while (has_room(o)) {
-        struct ar_order_batch *batch = batch_of(o, o->n_filled);
-
-        fill(o, batch);
-
-        bool is_end = batch->n == 0;
-
-        tell(o, &o->n_filled);
-        if (is_end)
-            break;
-    }
-    return NULL;
+    fill(o, batch);
+    return batch->n > 0;
 }
 
-/* Without a thread the same is done when it is asked for. */
+/* Without a thread a batch is filled when it is asked for. */
 static void take_batch(struct ar_call_order *o)
 {
     o->at = 0;
-    if (!o->has_thread) {
-        fill(o, batch_of(o, o->n_emptied));
-        return;
-    }
-    pthread_mutex_lock(&o->lock);
-    while (n_full(o) == 0)
-        pthread_cond_wait(&o->changed, &o->lock);
-    pthread_mutex_unlock(&o->lock);
+    if (o->ahead)
+        ar_read_ahead_wait(o->ahead);
+    else
+        fill(o, batch_of(o, o->n_read));
+}
+
+static void release_batch(struct ar_call_order *o)
+{
+    o->n_read++;
+    if (o->ahead)
+        ar_read_ahead_release(o->ahead);
 }
 
 const struct ar_ordered_call *ar_call_order_next(struct ar_call_order *o)
 {
-    struct ar_order_batch *batch = batch_of(o, o->n_emptied);
+    struct ar_order_batch *batch = batch_of(o, o->n_read);
 
     if (o->at && o->at == batch->n) {
-        tell(o, &o->n_emptied);
+        release_batch(o);
         take_batch(o);
-        batch = batch_of(o, o->n_emptied);
+        batch = batch_of(o, o->n_read);
     }
     return o->at < batch->n ? &batch->calls[o->at++] : NULL;
 }
 
 const struct ar_ordered_call *ar_call_order_later(const struct ar_call_order *o, size_t n_later)
 {
-    const struct ar_order_batch *batch = batch_of(o, o->n_emptied);
+    const struct ar_order_batch *batch = batch_of(o, o->n_read);
     size_t at = o->at - 1 + n_later;
 
     return at < batch->n ? &batch->calls[at] : NULL;
@@ -354,8 +319,6 @@ static uint64_t n_records(const struct ar_profile *p)
 enum ar_status ar_call_order_open(struct ar_call_order *out, const struct ar_profile *p)
 {
     *out = (struct ar_call_order){.p = p, .last.thread = AR_NO_ID};
-    pthread_mutex_init(&out->lock, NULL);
-    pthread_cond_init(&out->changed, NULL);
     out->readings = ar_large_array(p->n_streams + 1, sizeof *out->readings);
     out->supplies = ar_large_array(p->n_streams + 1, sizeof *out->supplies);
     out->turns = calloc(p->n_streams + 1, sizeof *out->turns);
@@ -363,27 +326,19 @@ enum ar_status ar_call_order_open(struct ar_call_order *out, const struct ar_pro
     if (!out->readings || !out->supplies || !out->turns || !out->batches || open_readings(out) < 0)
         return AR_NOMEM;
     line_up(out);
-    out->has_thread = n_records(p) >= LEAST_FOR_THREAD &&
-                      pthread_create(&out->thread, NULL, read_ahead, out) == 0;
+    if (n_records(p) >= LEAST_FOR_THREAD)
+        out->ahead = ar_read_ahead_start(fill_ahead, out, N_BATCHES);
     take_batch(out);
     return AR_OK;
 }
 
 void ar_call_order_close(struct ar_call_order *o)
 {
-    if (o->has_thread) {
-        pthread_mutex_lock(&o->lock);
-        o->has_stopped = true;
-        pthread_cond_signal(&o->changed);
-        pthread_mutex_unlock(&o->lock);
-        pthread_join(o->thread, NULL);
-    }
+    ar_read_ahead_stop(o->ahead);
     for (size_t i = 0; i < o->n_readings; i++)
         ar_stream_close(&o->readings[i].supply->cursor);
     free(o->readings);
     free(o->supplies);
     free(o->turns);
     free(o->batches);
-    pthread_mutex_destroy(&o->lock);
-    pthread_cond_destroy(&o->changed);
 }

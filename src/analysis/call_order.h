@@ -16,8 +16,6 @@
 
 #include "format/profile.h"
 
-#include <pthread.h>
-
 /* What was done before a call: `n` items of its stream, from the first on, and how the time was shared out. */
 struct ar_work_shares {
     const unsigned char *shares; /* NULL: its record does not say */
@@ -40,6 +38,7 @@ struct ar_ordered_call {
 struct ar_reading;
 struct ar_supply;
 struct ar_order_batch;
+struct ar_read_ahead;
 
 struct ar_call_order {
     const struct ar_profile *p;
@@ -57,15 +56,11 @@ struct ar_call_order {
     struct {
         uint32_t thread, node;
         int64_t enter_ns, exit_ns;
-    } last; /* that was read */
-    /* A ring: those between the two numbers are full. */
-    struct ar_order_batch *batches;
-    uint64_t n_filled, n_emptied;
-    size_t at; /* in the one that is taken from */
-    bool has_thread, has_stopped;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    } last;                         /* that was read */
+    struct ar_order_batch *batches; /* a ring */
+    uint64_t n_read;                /* batches that were read and released */
+    size_t at;                      /* in the batch that is read */
+    struct ar_read_ahead *ahead;    /* fills the ring; NULL: no thread does */
 };
 
 /* Has to be closed, whether it could be opened or not. */

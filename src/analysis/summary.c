@@ -2,7 +2,6 @@
 #include "analysis/summary.h"
 
 #include "analysis/fold.h"
-#include "analysis/load.h"
 
 #include <stdlib.h>
 
@@ -56,19 +55,6 @@ enum ar_status ar_summary_take(struct ar_summary *out, struct ar_profile *p, boo
     if (status < 0)
         ar_summary_free(out);
     return status;
-}
-
-enum ar_status ar_summary_load(struct ar_summary *out, const char *path, bool with_waits,
-                               struct ar_error *err)
-{
-    struct ar_profile p;
-    enum ar_status status = ar_load_packed(&p, path, err);
-
-    if (status < 0)
-        return status;
-    status = ar_summary_take(out, &p, with_waits);
-    out->path = path;
-    return status < 0 ? ar_fail(err, status, "out of memory") : AR_OK;
 }
 
 void ar_summary_forget_values(struct ar_summary *s)

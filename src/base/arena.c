@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/arena.h"
 
+#include "base/pages.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 #define ALIGN ((size_t)16)
@@ -83,7 +84,7 @@ void *ar_large_array(size_t n_items, size_t item_bytes)
     void *items = aligned_alloc(LARGE_PAGE, n_bytes);
 
     if (items)
-        madvise(items, n_bytes, MADV_HUGEPAGE); /* a wish: without them it works as well */
+        ar_pages_want_large(items, n_bytes);
     return items;
 }
 

@@ -180,9 +180,19 @@ uint32_t ar_cursor_count(struct ar_cursor *in, size_t item_bytes)
     return n;
 }
 
+/* Where size_t has 32 bits, a longer length would be taken for a short one. */
+size_t ar_cursor_length(struct ar_cursor *in, uint64_t n_bytes)
+{
+    if (n_bytes > ar_cursor_left(in)) {
+        in->bad = true;
+        return 0;
+    }
+    return (size_t)n_bytes;
+}
+
 const char *ar_cursor_string(struct ar_cursor *in, size_t *n_bytes)
 {
-    uint64_t n = ar_cursor_varint(in);
+    size_t n = ar_cursor_length(in, ar_cursor_varint(in));
     const char *text = ar_cursor_take(in, n);
 
     *n_bytes = text ? n : 0;

@@ -69,6 +69,8 @@ uint32_t ar_cursor_varint32(struct ar_cursor *in);    /* bad when it does not fi
  * left.
  */
 uint32_t ar_cursor_count(struct ar_cursor *in, size_t item_bytes);
+/* A number of bytes that follow, which was read in any way: bad, and 0, when fewer are left. */
+size_t ar_cursor_length(struct ar_cursor *in, uint64_t n_bytes);
 const char *ar_cursor_string(struct ar_cursor *in, size_t *n_bytes);
 
 /*

@@ -83,10 +83,3 @@ struct ar_stamp ar_stamp_now(void)
     best.real_ns = ar_clock_ns(CLOCK_REALTIME);
     return best;
 }
-
-struct ar_scale ar_scale_between(const struct ar_stamp *a, const struct ar_stamp *b)
-{
-    if (b->ticks <= a->ticks || b->mono_ns <= a->mono_ns)
-        return (struct ar_scale){1.0};
-    return (struct ar_scale){(double)(b->mono_ns - a->mono_ns) / (double)(b->ticks - a->ticks)};
-}

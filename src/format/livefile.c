@@ -2,19 +2,11 @@
 #include "format/livefile.h"
 
 #include "base/arena.h"
-#include "base/file.h"
-#include "base/process.h"
+#include "base/pages.h"
+#include "format/live_source.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* One file that is of no use is no reason to lose those next to it. */
-#define AWAY "(move it away to read the others)"
 
 /*
  * The copy is taken in an order in which nothing is seen before what it refers to: first the threads
@@ -33,46 +25,25 @@ static void copy_words(unsigned char *to, const unsigned char *from, size_t n_by
     }
 }
 
-/*
- * What is copied from: a file, or memory if `bytes` is not NULL. The kernel copies aligned words whole, too. A file
- * is not mapped, since one that becomes shorter meanwhile would end this process by SIGBUS.
- */
-struct source {
-    const unsigned char *bytes;
-    int fd;
-    size_t n_bytes;
-    bool is_written;  /* its process runs */
-    const char *name; /* for messages */
-};
-
-static enum ar_status check_length(const struct source *from, size_t at, size_t n_bytes,
+static enum ar_status check_length(const struct ar_live_source *from, size_t at, size_t n_bytes,
                                    struct ar_error *err)
 {
     if (at <= from->n_bytes && n_bytes <= from->n_bytes - at)
         return AR_OK;
-    return ar_fail(err, AR_BAD, "%s: damaged live file, it ends at byte %zu " AWAY, from->name,
-                   from->n_bytes);
-}
-
-static enum ar_status read_piece(const struct source *from, void *zeros, size_t at, size_t n_bytes,
-                                 struct ar_error *err)
-{
-    int64_t n =
-        ar_file_read_sparse(from->fd, zeros, n_bytes, at, !from->is_written, from->name, err);
-
-    return n < 0 ? (enum ar_status)n : AR_OK;
+    return ar_fail(err, AR_BAD, "%s: damaged live file, it ends at byte %zu " AR_LIVE_AWAY,
+                   from->name, from->n_bytes);
 }
 
 /* Into memory that is zero. Later loads are not made before these. */
-static enum ar_status fetch(const struct source *from, void *zeros, size_t at, size_t n_bytes,
-                            struct ar_error *err)
+static enum ar_status fetch(const struct ar_live_source *from, void *zeros, size_t at,
+                            size_t n_bytes, struct ar_error *err)
 {
     enum ar_status status = check_length(from, at, n_bytes, err);
 
-    if (status == AR_OK && from->bytes)
-        copy_words(zeros, from->bytes + at, n_bytes);
+    if (status == AR_OK && from->read)
+        status = from->read(from, zeros, at, n_bytes, err);
     else if (status == AR_OK)
-        status = read_piece(from, zeros, at, n_bytes, err);
+        copy_words(zeros, from->bytes + at, n_bytes);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return status;
 }
@@ -89,7 +60,7 @@ struct extent_list {
     struct listed {
         size_t offset;
         uint32_t kind;
-        uint64_t n_bytes;
+        size_t n_bytes;
     } * items;
     size_t n, cap;
     bool salvages; /* those before the first that is damaged */
@@ -107,7 +78,7 @@ static void cut_extent(struct ar_extent *extent, size_t n_left)
 }
 
 /* Adds the extents from byte `at` on. */
-static enum ar_status list_extents(const struct source *from, size_t at, size_t n_bytes,
+static enum ar_status list_extents(const struct ar_live_source *from, size_t at, size_t n_bytes,
                                    struct extent_list *list, struct ar_error *err)
 {
     while (at < n_bytes) {
@@ -123,18 +94,18 @@ static enum ar_status list_extents(const struct source *from, size_t at, size_t 
         if (!extent_is_sound(&extent, n_bytes - at) && list->salvages)
             break;
         if (!extent_is_sound(&extent, n_bytes - at))
-            return ar_fail(err, AR_BAD, "%s: damaged live file, extent at byte %zu " AWAY,
+            return ar_fail(err, AR_BAD, "%s: damaged live file, extent at byte %zu " AR_LIVE_AWAY,
                            from->name, at);
         if (ar_grow((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0)
             return ar_fail(err, AR_NOMEM, "%s: out of memory", from->name);
-        list->items[list->n++] = (struct listed){at, extent.kind, extent.n_bytes};
+        list->items[list->n++] = (struct listed){at, extent.kind, (size_t)extent.n_bytes};
         at += extent.n_bytes;
     }
     return AR_OK;
 }
 
 /* More may have been written since the list was made, but not more than there is room for. */
-static enum ar_status copy_extent(struct ar_live *out, const struct source *from,
+static enum ar_status copy_extent(struct ar_live *out, const struct ar_live_source *from,
                                   const struct listed *item, struct ar_error *err)
 {
     struct ar_extent *extent = (struct ar_extent *)(out->bytes + item->offset);
@@ -149,7 +120,8 @@ static enum ar_status copy_extent(struct ar_live *out, const struct source *from
         extent->n_bytes_used = item->n_bytes; /* the file ends here */
     if (extent->n_bytes_used < n_head || extent->n_bytes_used > item->n_bytes)
         extent->n_bytes_used = n_head;
-    return fetch(from, extent + 1, item->offset + n_head, extent->n_bytes_used - n_head, err);
+    return fetch(from, extent + 1, item->offset + n_head, (size_t)extent->n_bytes_used - n_head,
+                 err);
 }
 
 /* What came after its kind was copied: there, but empty. */
@@ -171,7 +143,7 @@ static enum step step_of(uint32_t kind)
 }
 
 /* `n_before` extents were there when the step before this one was taken. */
-static enum ar_status copy_step(struct ar_live *out, const struct source *from,
+static enum ar_status copy_step(struct ar_live *out, const struct ar_live_source *from,
                                 const struct extent_list *list, enum step step, size_t n_before,
                                 struct ar_error *err)
 {
@@ -185,7 +157,7 @@ static enum ar_status copy_step(struct ar_live *out, const struct source *from,
     return status;
 }
 
-static enum ar_status no_memory(size_t n_bytes, const char *name, struct ar_error *err)
+enum ar_status ar_live_no_memory(size_t n_bytes, const char *name, struct ar_error *err)
 {
     return ar_fail(err, AR_NOMEM,
                    "%s: no memory for a live file of %zu bytes (free some, or read it elsewhere)",
@@ -202,7 +174,7 @@ static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *na
     unsigned char *bytes = out->bytes ? realloc(out->bytes, n_bytes) : calloc(n_bytes, 1);
 
     if (!bytes)
-        return no_memory(n_bytes, name, err);
+        return ar_live_no_memory(n_bytes, name, err);
     if (out->bytes)
         memset(bytes + out->n_bytes, 0, n_bytes - out->n_bytes);
     out->bytes = bytes;
@@ -211,7 +183,7 @@ static enum ar_status resize(struct ar_live *out, size_t n_bytes, const char *na
 }
 
 /* How much of it is in use now; 0: it says more than there is. */
-static size_t bytes_used(const struct source *from)
+static size_t bytes_used(const struct ar_live_source *from)
 {
     struct ar_error err;
     uint64_t n_used = 0;
@@ -219,7 +191,7 @@ static size_t bytes_used(const struct source *from)
     if (fetch(from, &n_used, offsetof(struct ar_live_header, n_bytes_used), sizeof n_used, &err) <
         0)
         return 0;
-    return n_used <= from->n_bytes ? n_used : 0;
+    return n_used <= from->n_bytes ? (size_t)n_used : 0;
 }
 
 /* Where the extents that were found end. */
@@ -231,7 +203,7 @@ static size_t end_of(const struct extent_list *list)
 }
 
 /* Takes in the extents that have come up to `n_used`; fewer, where what is damaged is left out. */
-static enum ar_status extend(struct ar_live *out, const struct source *from, size_t *n_used,
+static enum ar_status extend(struct ar_live *out, const struct ar_live_source *from, size_t *n_used,
                              struct extent_list *list, struct ar_error *err)
 {
     size_t n_known = out->bytes ? out->n_bytes : AR_LIVE_HEADER_BYTES;
@@ -249,8 +221,8 @@ static enum ar_status extend(struct ar_live *out, const struct source *from, siz
     return status;
 }
 
-static enum ar_status copy_file(struct ar_live *out, const struct source *from, size_t n_used,
-                                struct ar_error *err)
+static enum ar_status copy_file(struct ar_live *out, const struct ar_live_source *from,
+                                size_t n_used, struct ar_error *err)
 {
     struct extent_list list = {.salvages = out->salvages, .is_cut = out->n_bytes_left_out > 0};
     enum ar_status status = AR_OK;
@@ -268,17 +240,12 @@ static enum ar_status copy_file(struct ar_live *out, const struct source *from, 
     return status;
 }
 
-static bool version_is_read(const struct ar_live_header *header)
-{
-    return header->version >= AR_LIVE_OLDEST_VERSION && header->version <= AR_LIVE_VERSION;
-}
-
 static enum ar_status check_magic(const struct ar_live_header *header, const char *name,
                                   struct ar_error *err)
 {
     if (memcmp(header->magic, AR_LIVE_MAGIC, sizeof header->magic) != 0)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, name);
-    if (!version_is_read(header))
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AR_LIVE_AWAY, name);
+    if (!ar_live_version_is_read(header))
         return ar_fail(
             err, AR_UNSUPPORTED,
             "%s: live file of version %u, this allranks reads versions %d to %d (use the "
@@ -287,7 +254,7 @@ static enum ar_status check_magic(const struct ar_live_header *header, const cha
     return AR_OK;
 }
 
-static bool length_is_sound(const struct ar_live_header *header, size_t n_bytes)
+bool ar_live_length_is_sound(const struct ar_live_header *header, uint64_t n_bytes)
 {
     return header->header_bytes == AR_LIVE_HEADER_BYTES &&
            header->n_bytes_used >= AR_LIVE_HEADER_BYTES && header->n_bytes_used <= n_bytes;
@@ -298,7 +265,7 @@ static enum ar_status check_header(const struct ar_live_header *header, size_t n
 {
     enum ar_status status = check_magic(header, name, err);
 
-    if (status == AR_OK && !length_is_sound(header, n_bytes))
+    if (status == AR_OK && !ar_live_length_is_sound(header, n_bytes))
         status = ar_fail(err, AR_BAD,
                          "%s: damaged live file (header; what can be read of it is had by: "
                          "allranks recover)",
@@ -306,8 +273,7 @@ static enum ar_status check_header(const struct ar_live_header *header, size_t n
     return status;
 }
 
-/* Texts in the header end within their field, whatever the file says. */
-static void terminate_texts(struct ar_live_header *header)
+void ar_live_terminate_texts(struct ar_live_header *header)
 {
     header->host[sizeof header->host - 1] = '\0';
     header->job[sizeof header->job - 1] = '\0';
@@ -319,8 +285,8 @@ static size_t bytes_to_salvage(struct ar_live *out, const struct ar_live_header 
 {
     size_t n_whole = n_bytes & ~(size_t)(AR_LIVE_PAGE_BYTES - 1);
 
-    if (length_is_sound(header, n_bytes))
-        return header->n_bytes_used;
+    if (ar_live_length_is_sound(header, n_bytes))
+        return (size_t)header->n_bytes_used;
     if (header->n_bytes_used > n_whole && header->n_bytes_used <= header->n_bytes_max)
         out->n_bytes_left_out += header->n_bytes_used - n_whole;
     return n_whole;
@@ -329,13 +295,13 @@ static size_t bytes_to_salvage(struct ar_live *out, const struct ar_live_header 
 static size_t bytes_of_sound_records(const struct ar_extent *extent)
 {
     const unsigned char *at = (const unsigned char *)(extent + 1);
-    size_t n_left = extent->n_bytes_used - sizeof *extent;
+    size_t n_used = (size_t)extent->n_bytes_used, n_left = n_used - sizeof *extent;
 
     while (n_left && ar_record_is_sound((const struct ar_record *)at, n_left)) {
         n_left -= ((const struct ar_record *)at)->n_bytes;
         at += ((const struct ar_record *)at)->n_bytes;
     }
-    return extent->n_bytes_used - n_left;
+    return n_used - n_left;
 }
 
 /* Functions have numbers by their order: after a record that is damaged no other can be used. */
@@ -374,9 +340,8 @@ static void cut_threads(struct ar_live *live)
         }
 }
 
-/* `out` says how it is to be read, and is otherwise empty. */
 /* The magic by itself first: it is written last, and the words of one copy are read in any order. */
-static enum ar_status fetch_header(const struct source *from, struct ar_live_header *zeros,
+static enum ar_status fetch_header(const struct ar_live_source *from, struct ar_live_header *zeros,
                                    struct ar_error *err)
 {
     char magic[sizeof zeros->magic] = "";
@@ -388,14 +353,15 @@ static enum ar_status fetch_header(const struct source *from, struct ar_live_hea
     return status;
 }
 
-static enum ar_status read_source(struct ar_live *out, const struct source *from,
-                                  struct ar_error *err)
+enum ar_status ar_live_read_source(struct ar_live *out, const struct ar_live_source *from,
+                                   struct ar_error *err)
 {
     struct ar_live_header header = {0};
     enum ar_status status;
 
     if (from->n_bytes < AR_LIVE_HEADER_BYTES)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AWAY, from->name);
+        return ar_fail(err, AR_BAD, "%s: not a live file of allranks, too short " AR_LIVE_AWAY,
+                       from->name);
     status = fetch_header(from, &header, err);
     if (status < 0)
         return status;
@@ -405,13 +371,13 @@ static enum ar_status read_source(struct ar_live *out, const struct source *from
     if (status == AR_OK)
         status = copy_file(out, from,
                            out->salvages ? bytes_to_salvage(out, &header, from->n_bytes)
-                                         : header.n_bytes_used,
+                                         : (size_t)header.n_bytes_used,
                            err);
     if (status < 0) {
         ar_live_close(out);
         return status;
     }
-    terminate_texts(&header);
+    ar_live_terminate_texts(&header);
     memcpy(out->bytes, &header, sizeof header);
     out->header = (const struct ar_live_header *)out->bytes;
     if (out->salvages) {
@@ -424,17 +390,27 @@ static enum ar_status read_source(struct ar_live *out, const struct source *from
 enum ar_status ar_live_from_bytes(struct ar_live *out, const void *bytes, size_t n_bytes,
                                   const char *name, struct ar_error *err)
 {
-    struct source from = {.bytes = bytes, .n_bytes = n_bytes, .name = name};
+    struct ar_live_source from = {.bytes = bytes, .n_bytes = n_bytes, .name = name};
 
     *out = (struct ar_live){0};
-    return read_source(out, &from, err);
+    return ar_live_read_source(out, &from, err);
+}
+
+enum ar_status ar_live_check_extents(const void *bytes, size_t n_bytes, const char *name,
+                                     struct ar_error *err)
+{
+    struct ar_live_source from = {.bytes = bytes, .n_bytes = n_bytes, .name = name};
+    struct extent_list list = {0};
+    enum ar_status status = list_extents(&from, AR_LIVE_HEADER_BYTES, n_bytes, &list, err);
+
+    free(list.items);
+    return status;
 }
 
 enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes, const char *name,
                                 struct ar_error *err)
 {
-    struct source from = {.bytes = bytes, .n_bytes = n_bytes, .name = name};
-    struct extent_list list = {0};
+    struct ar_live_source from = {.bytes = bytes, .n_bytes = n_bytes, .name = name};
     enum ar_status status = AR_BAD;
 
     *out = (struct ar_live){0};
@@ -445,173 +421,14 @@ enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes
 
     size_t n_used = bytes_used(&from);
 
-    status = list_extents(&from, AR_LIVE_HEADER_BYTES, n_used, &list, err);
-    free(list.items);
+    status = ar_live_check_extents(bytes, n_used, name, err);
     if (status == AR_OK)
         *out =
             (struct ar_live){.bytes = bytes, .n_bytes = n_used, .header = bytes, .in_place = true};
     return status;
 }
 
-/* The process has ended and no longer writes: the order of copying does not matter. */
-static enum ar_status read_at_rest(struct ar_live *out, int fd, const struct ar_live_header *header,
-                                   const char *path, struct ar_error *err)
-{
-    struct extent_list list = {0};
-    size_t n_bytes = header->n_bytes_used;
-    enum ar_status status;
-
-    out->is_at_rest = true;
-    out->n_bytes = n_bytes;
-    out->bytes = malloc(n_bytes);
-    if (!out->bytes)
-        return no_memory(n_bytes, path, err);
-    status = ar_file_read_at(fd, out->bytes, n_bytes, 0, path, err);
-    if (status == AR_OK) {
-        struct source copy = {.bytes = out->bytes, .n_bytes = n_bytes, .name = path};
-
-        status = list_extents(&copy, AR_LIVE_HEADER_BYTES, n_bytes, &list, err);
-    }
-    free(list.items);
-    if (status < 0) {
-        ar_live_close(out);
-        return status;
-    }
-    terminate_texts((struct ar_live_header *)out->bytes);
-    out->header = (const struct ar_live_header *)out->bytes;
-    return AR_OK;
-}
-
-/* See fetch_header. */
-static bool has_magic(int fd, char magic[8])
-{
-    bool is_there = pread(fd, magic, 8, 0) == 8 && memcmp(magic, AR_LIVE_MAGIC, 8) == 0;
-
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return is_there;
-}
-
-static bool get_header(int fd, struct ar_live_header *header)
-{
-    if (!has_magic(fd, header->magic) ||
-        pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header)
-        return false;
-    terminate_texts(header);
-    return true;
-}
-
-/* Of a file with holes only the data is copied: it may claim to be larger than all memory. */
-static bool is_at_rest(const struct stat *st, const struct ar_live_header *header)
-{
-    return header->state == AR_LIVE_FINISHED && version_is_read(header) &&
-           length_is_sound(header, (size_t)st->st_size) &&
-           !ar_file_is_sparse(st, header->n_bytes_used);
-}
-
-/* `grew`: it has outgrown the size that it had at first, and has to be read again. */
-static enum ar_status read_once(struct ar_live *out, int fd, bool *grew, const char *path,
-                                struct ar_error *err)
-{
-    struct ar_live_header header = {0};
-    bool has_header = get_header(fd, &header);
-    struct stat st;
-
-    if (fstat(fd, &st) < 0 || st.st_size < AR_LIVE_HEADER_BYTES)
-        return ar_fail(err, AR_BAD, "%s: not a live file of allranks " AWAY, path);
-    if (!out->salvages && has_header && is_at_rest(&st, &header))
-        return read_at_rest(out, fd, &header, path, err);
-    /* Asked first: one that ends while it is read has run when it was looked at. */
-    out->was_running = has_header && ar_live_is_running(&header);
-
-    struct source from = {
-        .fd = fd, .n_bytes = (size_t)st.st_size, .is_written = out->was_running, .name = path};
-    enum ar_status status = read_source(out, &from, err);
-
-    *grew = get_header(fd, &header) && header.n_bytes_used > (uint64_t)st.st_size;
-    return status;
-}
-
-static enum ar_status read_file(struct ar_live *out, int fd, bool salvage, const char *path,
-                                struct ar_error *err)
-{
-    enum ar_status status = AR_BAD;
-    bool grew = true;
-
-    for (int attempt = 0; attempt < 8 && grew; attempt++) {
-        grew = false;
-        ar_live_close(out);
-        out->salvages = salvage;
-        status = read_once(out, fd, &grew, path, err);
-    }
-    return status;
-}
-
-static enum ar_status open_live(struct ar_live *out, const char *path, bool salvage,
-                                struct ar_error *err)
-{
-    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
-
-    *out = (struct ar_live){0};
-    if (fd < 0)
-        return ar_file_refuse(path, err);
-
-    enum ar_status status = read_file(out, fd, salvage, path, err);
-
-    close(fd);
-    return status;
-}
-
-enum ar_status ar_live_open(struct ar_live *out, const char *path, struct ar_error *err)
-{
-    return open_live(out, path, false, err);
-}
-
-enum ar_status ar_live_salvage(struct ar_live *out, const char *path, struct ar_error *err)
-{
-    return open_live(out, path, true, err);
-}
-
-/* As much as there is, -1: it cannot be read. */
-static ssize_t read_magic(const char *path, char magic[8])
-{
-    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
-    ssize_t n = fd >= 0 ? read(fd, magic, 8) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    return n;
-}
-
-bool ar_live_has_magic(const char *path)
-{
-    char magic[8];
-
-    return read_magic(path, magic) == 8 && memcmp(magic, AR_LIVE_MAGIC, 8) == 0;
-}
-
-bool ar_live_has_begun(const char *path)
-{
-    static const char zeros[8];
-    char magic[8];
-
-    errno = 0;
-
-    ssize_t n = read_magic(path, magic);
-
-    return n < 0 ? errno != ENOENT : n == 8 && memcmp(magic, zeros, 8) != 0;
-}
-
-bool ar_live_read_header(const char *path, struct ar_live_header *out)
-{
-    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY, NULL);
-    bool has_header = fd >= 0 && get_header(fd, out);
-
-    if (fd >= 0)
-        close(fd);
-    return has_header;
-}
-
-static uint64_t newest_of_slots(const struct source *from, size_t at, size_t n_bytes)
+static uint64_t newest_of_slots(const struct ar_live_source *from, size_t at, size_t n_bytes)
 {
     struct ar_live_thread slot;
     struct ar_error err;
@@ -628,14 +445,14 @@ static uint64_t newest_of_slots(const struct source *from, size_t at, size_t n_b
 }
 
 /* Extents are listed, but only those of threads are read. */
-static uint64_t newest_of_threads(const struct source *from, size_t n_used)
+uint64_t ar_live_newest_ticks(const struct ar_live_source *from, uint64_t n_used)
 {
     struct extent_list list = {.salvages = true};
     struct ar_error err;
     uint64_t newest = 0;
 
     if (n_used <= from->n_bytes &&
-        list_extents(from, AR_LIVE_HEADER_BYTES, n_used, &list, &err) == AR_OK)
+        list_extents(from, AR_LIVE_HEADER_BYTES, (size_t)n_used, &list, &err) == AR_OK)
         for (size_t i = 0; i < list.n; i++) {
             const struct listed *item = &list.items[i];
             uint64_t ticks = item->kind != AR_EXTENT_THREADS
@@ -649,33 +466,6 @@ static uint64_t newest_of_threads(const struct source *from, size_t n_used)
     return newest;
 }
 
-bool ar_live_read_newest(const char *path, struct ar_live_header *out, uint64_t *newest_ticks)
-{
-    struct stat st;
-    int fd = ar_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st);
-    bool has_header = fd >= 0 && get_header(fd, out) && version_is_read(out);
-
-    if (has_header) {
-        struct source from = {
-            .fd = fd, .n_bytes = (size_t)st.st_size, .is_written = true, .name = path};
-        uint64_t ticks = newest_of_threads(&from, out->n_bytes_used);
-
-        *newest_ticks = ticks > out->latest.ticks ? ticks : out->latest.ticks;
-    }
-    if (fd >= 0)
-        close(fd);
-    return has_header;
-}
-
-bool ar_live_is_running(const struct ar_live_header *header)
-{
-    char host[sizeof header->host] = "";
-
-    return header->state == AR_LIVE_RUNNING && gethostname(host, sizeof host - 1) == 0 &&
-           strncmp(host, header->host, sizeof host) == 0 &&
-           ar_process_runs(header->pid, header->pid_start);
-}
-
 void ar_live_close(struct ar_live *live)
 {
     if (!live->in_place)
@@ -683,14 +473,10 @@ void ar_live_close(struct ar_live *live)
     *live = (struct ar_live){0};
 }
 
-/*
- * Pages that are not resident any more are the file's still, and come back when they are touched. On
- * a machine with larger pages than ours the call fails, and they stay.
- */
 static void give_back(const struct ar_live *live, const void *from, size_t n_bytes)
 {
     if (live->in_place)
-        madvise((void *)(uintptr_t)from, n_bytes, MADV_DONTNEED);
+        ar_pages_give_back(from, n_bytes);
 }
 
 const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar_extent *previous,
@@ -701,7 +487,7 @@ const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar
                                        : live->bytes + AR_LIVE_HEADER_BYTES;
 
     if (previous)
-        give_back(live, previous, previous->n_bytes);
+        give_back(live, previous, (size_t)previous->n_bytes);
     for (; at < end; at += ((const struct ar_extent *)at)->n_bytes)
         if (((const struct ar_extent *)at)->kind == (uint32_t)kind)
             return (const struct ar_extent *)at;
@@ -711,12 +497,14 @@ const struct ar_extent *ar_live_next(const struct ar_live *live, const struct ar
 
 size_t ar_extent_count(const struct ar_extent *extent, size_t item_bytes)
 {
-    return (__atomic_load_n(&extent->n_bytes_used, __ATOMIC_ACQUIRE) - sizeof *extent) / item_bytes;
+    size_t n_used = (size_t)__atomic_load_n(&extent->n_bytes_used, __ATOMIC_ACQUIRE);
+
+    return (n_used - sizeof *extent) / item_bytes;
 }
 
 const void *ar_live_at(const struct ar_live *live, uint32_t ref)
 {
-    size_t at = (size_t)ref * AR_LIVE_REF_BYTES;
+    uint64_t at = (uint64_t)ref * AR_LIVE_REF_BYTES;
 
     if (at < AR_LIVE_HEADER_BYTES || at + AR_LIVE_REF_BYTES > live->n_bytes)
         return NULL;

@@ -389,6 +389,10 @@ bool ar_live_read_newest(const char *path, struct ar_live_header *out, uint64_t 
 bool ar_live_is_running(const struct ar_live_header *header);
 void ar_live_close(struct ar_live *live);
 
+static inline bool ar_live_version_is_read(const struct ar_live_header *header)
+{
+    return header->version >= AR_LIVE_OLDEST_VERSION && header->version <= AR_LIVE_VERSION;
+}
 /* Does it begin as a live file does? */
 bool ar_live_has_magic(const char *path);
 /*

@@ -99,7 +99,7 @@ void ar_sets_open(struct ar_sets *out, struct ar_cursor *in, size_t n_locations)
         uint64_t word = ar_cursor_varint(in);
 
         out->items[i].form = word % AR_N_SET_FORMS;
-        out->items[i].n_bytes = word / AR_N_SET_FORMS;
+        out->items[i].n_bytes = ar_cursor_length(in, word / AR_N_SET_FORMS);
     }
     for (size_t i = 0; i < n && !in->bad; i++) {
         struct ar_set *set = &out->items[i];
@@ -190,7 +190,7 @@ void ar_packed_open(struct ar_packed *out, struct ar_cursor *in, const struct ar
             in->bad = true;
     }
     for (size_t i = 0; i < out->n_rows && !in->bad; i++)
-        out->rows[i].n_bytes = ar_cursor_varint(in);
+        out->rows[i].n_bytes = ar_cursor_length(in, ar_cursor_varint(in));
     open_rows(out, in, sets);
 }
 

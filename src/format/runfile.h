@@ -38,6 +38,11 @@ AR_MUST_CHECK enum ar_status ar_run_decode_packed(struct ar_profile *out, const 
                                                   size_t n_bytes, const char *name,
                                                   struct ar_error *err);
 
+/* The same; takes over the bytes, which malloc allocated, whether it works or not. */
+AR_MUST_CHECK enum ar_status ar_run_take_packed(struct ar_profile *out, unsigned char *bytes,
+                                                size_t n_bytes, const char *name,
+                                                struct ar_error *err);
+
 /* The same from a file; a packed one keeps what was read. */
 AR_MUST_CHECK enum ar_status ar_run_read(struct ar_profile *out, const char *path,
                                          struct ar_error *err);

@@ -424,15 +424,18 @@ static enum ar_status decode_entry(struct ar_decoding *d, const struct entry *e,
     if (e->n_stored > *n_left)
         return ar_fail(err, AR_BAD, "%s: run file is damaged, section %u " AGAIN, name, e->kind);
     *n_left -= e->n_stored;
+
+    size_t n_stored = (size_t)e->n_stored;
+
     if (e->codec != AR_CODEC_PLAIN)
         return ar_fail(err, AR_UNSUPPORTED, "%s: written by a newer allranks (upgrade to read it)",
                        name);
-    if (ar_crc32(bytes + e->offset, e->n_stored) != e->crc)
+    if (ar_crc32(bytes + e->offset, n_stored) != e->crc)
         return ar_fail(err, AR_BAD,
                        "%s: run file is damaged, checksum of section %u (copy it again)", name,
                        e->kind);
 
-    d->in = ar_cursor_over(bytes + e->offset, e->n_stored);
+    d->in = ar_cursor_over(bytes + e->offset, n_stored);
     decode_section(d, e->kind);
     if (d->in.bad)
         return ar_fail(err, AR_BAD, "%s: run file is damaged, section %u " AGAIN, name, e->kind);
@@ -506,5 +509,17 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
         ar_profile_free(out);
         ar_fail(err, status, "%s: %s (free some memory)", name, ar_status_text(status));
     }
+    return status;
+}
+
+enum ar_status ar_run_take_packed(struct ar_profile *out, unsigned char *bytes, size_t n_bytes,
+                                  const char *name, struct ar_error *err)
+{
+    enum ar_status status = ar_run_decode_packed(out, bytes, n_bytes, name, err);
+
+    if (status == AR_OK && (out->sets.items || out->n_streams || out->other_streams.n))
+        out->file = bytes;
+    else /* older versions have nothing that is packed */
+        free(bytes);
     return status;
 }

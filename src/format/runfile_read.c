@@ -3,7 +3,6 @@
 #include "format/runfile.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* One that cannot be read need not be in memory for that, however large it is. */
@@ -29,13 +28,7 @@ enum ar_status ar_run_read_packed(struct ar_profile *out, const char *path, stru
 
     if (status == AR_OK)
         status = ar_file_read(path, &bytes, &st, err);
-    if (status == AR_OK)
-        status = ar_run_decode_packed(out, bytes, (size_t)st.st_size, path, err);
-    if (status == AR_OK && (out->sets.items || out->n_streams || out->other_streams.n))
-        out->file = bytes;
-    else /* older versions have nothing that is packed */
-        free(bytes);
-    return status;
+    return status < 0 ? status : ar_run_take_packed(out, bytes, (size_t)st.st_size, path, err);
 }
 
 enum ar_status ar_run_read(struct ar_profile *out, const char *path, struct ar_error *err)

@@ -102,10 +102,31 @@ static int compare_keys(const uint32_t *a, const uint32_t *b, size_t n)
     return 0;
 }
 
+#ifdef __wasm__
+/* wasi-libc has no qsort_r. There are no threads either, so that a variable will do. */
+static size_t n_keys_to_sort;
+
+static int by_key(const void *a, const void *b)
+{
+    return compare_keys(a, b, n_keys_to_sort);
+}
+
+static void sort_rows(struct ar_table *table)
+{
+    n_keys_to_sort = table->kind->n_keys;
+    qsort(table->rows, table->n, table->row_bytes, by_key);
+}
+#else
 static int by_key(const void *a, const void *b, void *kind)
 {
     return compare_keys(a, b, ((const struct ar_table_kind *)kind)->n_keys);
 }
+
+static void sort_rows(struct ar_table *table)
+{
+    qsort_r(table->rows, table->n, table->row_bytes, by_key, (void *)table->kind);
+}
+#endif
 
 /* -1: before it, 0: the same. */
 static int compare_rows(const struct ar_table *table, size_t a, size_t b)
@@ -156,7 +177,7 @@ void ar_table_sort(struct ar_table *table)
     if (ar_table_is_sorted(table))
         return;
     if (!is_in_order(table, 0))
-        qsort_r(table->rows, table->n, table->row_bytes, by_key, (void *)table->kind);
+        sort_rows(table);
     combine_equal(table);
 }
 

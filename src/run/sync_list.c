@@ -26,6 +26,12 @@ static enum ar_status unpack_stream(struct ar_sync_list *list, const struct ar_s
     return status;
 }
 
+/* One more than `n`, which may be more than fit into memory. */
+static void *allocate(uint64_t n, size_t item_bytes)
+{
+    return n < SIZE_MAX ? calloc((size_t)n + 1, item_bytes) : NULL;
+}
+
 enum ar_status ar_sync_list_read(struct ar_sync_list *out, const struct ar_profile *p)
 {
     uint64_t n_parts = 0, n_syncs = ar_profile_n_syncs(p);
@@ -34,9 +40,9 @@ enum ar_status ar_sync_list_read(struct ar_sync_list *out, const struct ar_profi
     for (size_t i = 0; i < p->n_streams; i++)
         n_parts += p->streams[i].n_parts;
     *out = (struct ar_sync_list){
-        .syncs = calloc(n_syncs + 1, sizeof *out->syncs),
-        .first_part = calloc(n_syncs + 1, sizeof *out->first_part),
-        .parts = calloc(n_parts + 1, sizeof *out->parts),
+        .syncs = allocate(n_syncs, sizeof *out->syncs),
+        .first_part = allocate(n_syncs, sizeof *out->first_part),
+        .parts = allocate(n_parts, sizeof *out->parts),
     };
     if (!out->syncs || !out->first_part || !out->parts)
         status = AR_NOMEM;

@@ -319,7 +319,7 @@ static void check_json(struct ar_profile *p)
 
     sample_must(ar_run_of(&run, p, &all, &error));
     ar_json_begin(&j, "report");
-    sample_must(ar_json_table(&j, run, "functions", NULL));
+    sample_must(ar_json_table(&j, ar_run_subject(run), "functions", NULL));
     ar_json_end(&j);
     ar_bytes_u8(&out, 0);
     tap_ok(!out.bad && strstr((char *)out.data, "\"solve\""), "as JSON");
