@@ -177,7 +177,8 @@ static int print_report(struct ar_report *r)
 static int print_json(struct ar_report *r)
 {
     static const char *const before[] = {"run", "efficiency", NULL};
-    static const char *const after[] = {"findings", "functions", "tree", NULL};
+    static const char *const after[] = {"findings", "functions",    "tree",
+                                        "metrics",  "tree_metrics", NULL};
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
     enum ar_status status;

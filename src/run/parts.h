@@ -9,10 +9,12 @@
 struct ar_form {
     struct ar_profile *p; /* NULL: not yet */
     bool has_totals, has_functions, has_places, has_call_times, has_thread_times, has_syncs;
+    bool has_metrics;
     struct ar_totals totals;
     struct ar_by_function functions;
     struct ar_places places;
     struct ar_call_times call_times;
+    struct ar_node_metrics metrics;
     struct ar_thread_times thread_times;
     struct ar_sync_list syncs;
     bool *is_hot; /* by node */

@@ -93,6 +93,7 @@ static void free_form(struct ar_form *form)
     ar_by_function_free(&form->functions);
     ar_places_free(&form->places);
     ar_call_times_free(&form->call_times);
+    ar_node_metrics_free(&form->metrics);
     ar_thread_times_free(&form->thread_times);
     ar_sync_list_free(&form->syncs);
     ar_totals_free(&form->totals);
@@ -266,6 +267,15 @@ enum ar_status ar_run_count_partial(struct ar_run *run, enum ar_tree_form form, 
         }
     free(is_counted);
     return AR_OK;
+}
+
+const struct ar_node_metrics *ar_run_node_metrics(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (f && !f->has_metrics)
+        f->has_metrics = ar_node_metrics_build(&f->metrics, f->p) == AR_OK;
+    return f && f->has_metrics ? &f->metrics : NULL;
 }
 
 const struct ar_call_times *ar_run_call_times(struct ar_run *run, enum ar_tree_form form)

@@ -22,6 +22,7 @@
  */
 #pragma once
 
+#include "analysis/node_metrics.h"
 #include "analysis/select.h"
 #include "analysis/stacks.h"
 #include "findings/findings.h"
@@ -69,6 +70,8 @@ AR_MUST_CHECK enum ar_status ar_run_count_partial(struct ar_run *run, enum ar_tr
                                                   size_t *n);
 /* By node: it is on the hot path, see analysis/callers.h. */
 const bool *ar_run_hot_path(struct ar_run *run, enum ar_tree_form form);
+/* Values of metrics that only the file describes. */
+const struct ar_node_metrics *ar_run_node_metrics(struct ar_run *run, enum ar_tree_form form);
 const struct ar_call_times *ar_run_call_times(struct ar_run *run, enum ar_tree_form form);
 const struct ar_thread_times *ar_run_thread_times(struct ar_run *run, enum ar_tree_form form);
 const struct ar_sync_list *ar_run_syncs(struct ar_run *run, enum ar_tree_form form);
