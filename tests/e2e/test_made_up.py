@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What only a live file describes (tests/unit/test_measures.c), from there to JSON, CSV and allranks.load."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import ROOT, clean_environment
+
+import allranks
+
+COMMAND = Path(sys.executable).with_name("allranks")
+NODES = {"main": 900, "solve": 300}
+
+
+def run(*words: str | Path) -> str:
+    done = subprocess.run([COMMAND, *words], env=clean_environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("live")
+    with tarfile.open(ROOT / "tests/golden/live-8-made-up.tar.xz") as archive:
+        archive.extractall(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def recovered(live: Path) -> Path:
+    target = live.parent / "recovered.allranks"
+    run("recover", live, "-o", target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def merged(live: Path) -> Path:
+    """Each rank a run of its own first."""
+    singles = []
+    for rank, path in enumerate(sorted(live.glob("*.live"))):
+        singles.append(live.parent / f"rank-{rank}.allranks")
+        run("recover", path, "-o", singles[-1])
+    target = live.parent / "merged.allranks"
+    run("merge", *reversed(singles), "-o", target)
+    return target
+
+
+def report(path: Path, *options: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(run("report", "--json", *options, path))
+    return answer
+
+
+def values(answer: dict[str, Any], metric: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in answer["tree_metrics"]:
+        if row["metric"] == metric:
+            found[row["function"]] = found.get(row["function"], 0) + row["value"]
+    return found
+
+
+@pytest.mark.parametrize("how", ["live", "recovered", "merged"])
+def test_metrics(how: str, request: pytest.FixtureRequest) -> None:
+    answer = report(request.getfixturevalue(how))
+    kinds = {row["name"]: row for row in answer["metrics"] if not row["known"]}
+    assert {name: (row["combine"], row["scope"], row["divided_by"]) for name, row in kinds.items()} == {
+        "made_up.cycles": ("sum", "inclusive", "calls"),
+        "made_up.samples": ("sum", "exclusive", None),
+        "made_up.deepest": ("max", "call", None),
+    }
+    # A region is around solve: what is inclusive is in both, what is exclusive in one.
+    assert values(answer, "made_up.cycles") == {"main": 1800, "find_spec": 1900, "solve": 1200}
+    assert values(answer, "made_up.samples") == {"main": 40, "find_spec": 86, "solve": 14}
+    assert values(answer, "made_up.deepest") == {"main": 2, "find_spec": 4, "solve": 6}
+
+
+def test_of_one_rank(recovered: Path) -> None:
+    assert values(report(recovered, "--ranks", "1"), "made_up.samples") == {"main": 20, "find_spec": 43, "solve": 7}
+
+
+def test_of_hidden_functions(recovered: Path) -> None:
+    """What a hidden function had alone is its caller's."""
+    answer = report(recovered, "--exclude", "find_spec")
+    assert values(answer, "made_up.samples") == {"main": 126, "solve": 14}
+    assert values(answer, "made_up.cycles") == {"main": 1800, "solve": 1200}
+
+
+@pytest.mark.parametrize("fold", [False, True])
+def test_load(recovered: Path, fold: bool) -> None:
+    loaded = allranks.load(recovered, as_="python", fold=fold)
+    assert {"made_up.cycles", "made_up.samples", "made_up.deepest"} <= set(loaded.metrics)
+    assert sum(loaded.values("made_up.samples")["made_up.samples"]) == 140
+    rows = loaded.table("tree_metrics")
+    found = {(row.function, row.metric): row.value for row in rows if row.metric == "made_up.samples"}
+    assert found[("main", "made_up.samples")] == 40
+    if fold:
+        assert found[("(import)", "made_up.samples")] == 86
+    assert sum(found.values()) == 140
