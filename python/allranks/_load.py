@@ -8,6 +8,7 @@ data frames, or tables of NumPy arrays, or tables of plain Python.
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from collections import namedtuple
 from collections.abc import Iterator, Sequence
@@ -62,7 +63,9 @@ class Table:
     def __init__(self, name: str, columns: dict[str, Any]) -> None:
         self._name = name
         self._columns = columns
-        self._row: Any = namedtuple(ROW_NAMES.get(name, "Row"), list(columns))  # type: ignore[misc]
+        # A metric of a file may have any name: papi.PAPI_TOT_INS is the attribute papi_PAPI_TOT_INS of a row.
+        fields = [re.sub(r"\W", "_", column) for column in columns]
+        self._row: Any = namedtuple(ROW_NAMES.get(name, "Row"), fields, rename=True)  # type: ignore[misc]
 
     @property
     def columns(self) -> tuple[str, ...]:
