@@ -317,7 +317,7 @@ static bool row_makes_sense(const struct checking *c, const struct ar_measure *m
                             const uint64_t *words)
 {
     for (size_t i = 0; m->table && i < m->table->n_keys; i++)
-        if (!key_makes_sense(c, &m->table->columns[i], ar_field_get(&m->fields[i], words)))
+        if (!key_makes_sense(c, &m->table->columns[i], ar_row_field_get(&m->fields[i], words)))
             return false;
     return true;
 }

@@ -90,7 +90,7 @@ struct ar_cursor ar_cursor_over(const void *bytes, size_t n_bytes)
 {
     const unsigned char *at = bytes;
 
-    return (struct ar_cursor){.at = at, .end = at + n_bytes};
+    return (struct ar_cursor){.at = at, .end = n_bytes ? at + n_bytes : at};
 }
 
 size_t ar_cursor_left(const struct ar_cursor *in)

@@ -95,7 +95,7 @@ const struct ar_dimension ar_facts_dimension = DIMENSION(fact_fields, struct ar_
 static struct ar_column_place place_of(const struct ar_dimension *d, const struct ar_field *field,
                                        void *items, size_t n)
 {
-    return (struct ar_column_place){.at = (char *)items + field->offset,
+    return (struct ar_column_place){.at = items ? (char *)items + field->offset : NULL,
                                     .step = d->item_bytes,
                                     .n = n,
                                     .n_bytes = field->n_bytes};

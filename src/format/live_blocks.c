@@ -85,15 +85,15 @@ static enum ar_status find_target(struct ar_reading *r, struct ar_target *target
 
 /* ---- values of nodes -------------------------------------------------------------------------- */
 
-static uint64_t number_of(const struct ar_reading *r, const struct ar_field *field,
+static uint64_t number_of(const struct ar_reading *r, const struct ar_row_field *field,
                           const uint64_t *words)
 {
-    uint64_t number = ar_field_get(field, words);
+    uint64_t number = ar_row_field_get(field, words);
 
-    if (field->unit == AR_FIELD_NUMBER)
+    if (field->unit == AR_ROW_FIELD_NUMBER)
         return number;
-    return field->unit == AR_FIELD_TICKS ? ar_reading_ns(r, number)
-                                         : ar_reading_since_start(r, number);
+    return field->unit == AR_ROW_FIELD_TICKS ? ar_reading_ns(r, number)
+                                             : ar_reading_since_start(r, number);
 }
 
 /* `with_exclusive`: also what a node has without those below it. */
@@ -256,7 +256,7 @@ static enum ar_status make_row(struct ar_reading *r, const struct ar_measure *m,
     for (size_t i = 0; i < kind->n_keys && status == AR_OK && *is_sound; i++) {
         const struct ar_column *column = &kind->columns[i];
 
-        row->keys[i] = (uint32_t)ar_field_get(&m->fields[i], words);
+        row->keys[i] = (uint32_t)ar_row_field_get(&m->fields[i], words);
         if (column->role == AR_ROLE_NUMBER)
             *is_sound = fits(column, row->keys[i]);
         else
@@ -363,10 +363,10 @@ static enum ar_status put_reference(struct making *making, size_t table, uint32_
 }
 
 /* Instants as the distance from the row before; those of a thread do not go back. */
-static void put_value(struct making *making, const struct ar_field *field, size_t column,
+static void put_value(struct making *making, const struct ar_row_field *field, size_t column,
                       uint64_t value)
 {
-    if (field->unit == AR_FIELD_STAMP) {
+    if (field->unit == AR_ROW_FIELD_STAMP) {
         uint64_t before = making->before[column];
 
         making->before[column] = value > before ? value : before;

@@ -15,7 +15,7 @@
     }
 #define TICKS(w)                                                                                   \
     {                                                                                              \
-        .word = (w), .n_bits = 64, .unit = AR_FIELD_TICKS                                          \
+        .word = (w), .n_bits = 64, .unit = AR_ROW_FIELD_TICKS                                      \
     }
 #define BITS(w, first, n)                                                                          \
     {                                                                                              \
@@ -93,10 +93,10 @@ static bool is_implied(const struct ar_column *column)
 
 static bool field_is_sound(const struct ar_measure *m, size_t i)
 {
-    const struct ar_field *field = &m->fields[i];
+    const struct ar_row_field *field = &m->fields[i];
 
     return field->word < m->n_words && field->first_bit + field->n_bits <= 64 &&
-           field->unit < AR_N_FIELD_UNITS;
+           field->unit < AR_N_ROW_FIELD_UNITS;
 }
 
 /*
@@ -105,14 +105,14 @@ static bool field_is_sound(const struct ar_measure *m, size_t i)
 static bool column_is_sound(const struct ar_measure *m, size_t i)
 {
     const struct ar_column *column = &m->table->columns[i];
-    const struct ar_field *field = &m->fields[i];
+    const struct ar_row_field *field = &m->fields[i];
 
     if (column->role == AR_ROLE_STRING || (m->form == AR_MEASURE_STREAM && is_implied(column)))
         return false;
     if (is_implied(column))
         return field->n_bits == 0;
     if (column->flags & AR_COLUMN_KEY)
-        return field->n_bits > 0 && field->n_bits <= 32 && field->unit == AR_FIELD_NUMBER;
+        return field->n_bits > 0 && field->n_bits <= 32 && field->unit == AR_ROW_FIELD_NUMBER;
     return field->n_bits > 0;
 }
 

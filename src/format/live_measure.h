@@ -33,15 +33,15 @@ enum ar_measure_form {
 };
 
 /* What a number of the live file is in a profile. */
-enum ar_field_unit {
-    AR_FIELD_NUMBER = 0, /* the same; of a column with a role, what it refers to */
-    AR_FIELD_TICKS = 1,  /* a time span, in nanoseconds */
-    AR_FIELD_STAMP = 2,  /* an instant, in nanoseconds since the process started */
-    AR_N_FIELD_UNITS
+enum ar_row_field_unit {
+    AR_ROW_FIELD_NUMBER = 0, /* the same; of a column with a role, what it refers to */
+    AR_ROW_FIELD_TICKS = 1,  /* a time span, in nanoseconds */
+    AR_ROW_FIELD_STAMP = 2,  /* an instant, in nanoseconds since the process started */
+    AR_N_ROW_FIELD_UNITS
 };
 
 /* Where a number lies in a row. No bits: it is the thread, or the process, that the row belongs to. */
-struct ar_field {
+struct ar_row_field {
     uint8_t word, first_bit, n_bits, unit;
 };
 
@@ -49,12 +49,12 @@ struct ar_measure {
     uint8_t form;    /* enum ar_measure_form */
     uint8_t n_words; /* of a row */
     uint8_t n_fields;
-    struct ar_field fields[AR_MAX_TABLE_COLUMNS]; /* one per metric, or per column */
+    struct ar_row_field fields[AR_MAX_TABLE_COLUMNS]; /* one per metric, or per column */
     const struct ar_metric_kind *metrics[AR_MAX_TABLE_COLUMNS];
     const struct ar_table_kind *table; /* name and columns of a table or stream */
 };
 
-static inline uint64_t ar_field_get(const struct ar_field *field, const uint64_t *words)
+static inline uint64_t ar_row_field_get(const struct ar_row_field *field, const uint64_t *words)
 {
     uint64_t word = words[field->word];
 

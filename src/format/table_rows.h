@@ -35,7 +35,7 @@ static inline struct ar_column_place ar_table_place(const struct ar_table *table
                            : ar_table_key_bytes(kind) + (column - kind->n_keys) * sizeof(uint64_t);
 
     return (struct ar_column_place){
-        .at = (char *)ar_table_row(table, first) + offset,
+        .at = table->rows ? (char *)ar_table_row(table, first) + offset : NULL,
         .step = table->row_bytes,
         .n = table->n - first,
         .n_bytes = is_key ? sizeof(uint32_t) : sizeof(uint64_t),

@@ -2,6 +2,7 @@
 /* Live files: what a process has left, or what somebody made of it. */
 #include "analysis/validate.h"
 #include "exercise.h"
+#include "format/live_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -51,7 +51,7 @@ static const struct ar_measure made_up_lines = {
                {.n_bits = 0},
                {.word = 0, .n_bits = 32},
                {.word = 1, .n_bits = 64},
-               {.word = 2, .n_bits = 64, .unit = AR_FIELD_TICKS}},
+               {.word = 2, .n_bits = 64, .unit = AR_ROW_FIELD_TICKS}},
     .table = &made_up_line_kind,
 };
 
@@ -74,6 +74,6 @@ static const struct ar_measure made_up_events = {
     .fields = {{.word = 0, .n_bits = 32},
                {.word = 0, .first_bit = 32, .n_bits = 32},
                {.word = 1, .n_bits = 32},
-               {.word = 2, .n_bits = 64, .unit = AR_FIELD_STAMP}},
+               {.word = 2, .n_bits = 64, .unit = AR_ROW_FIELD_STAMP}},
     .table = &made_up_event_kind,
 };
