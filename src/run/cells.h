@@ -151,7 +151,7 @@ AR_MUST_CHECK enum ar_status ar_order_functions(struct ar_run *run, enum ar_tree
 extern const struct ar_shown_table ar_shown_table_run, ar_shown_table_efficiency,
     ar_shown_table_findings;
 extern const struct ar_shown_table ar_shown_table_functions, ar_shown_table_tree,
-    ar_shown_table_relatives;
+    ar_shown_table_relatives, ar_shown_table_tasks, ar_shown_table_bottom_up;
 extern const struct ar_shown_table ar_shown_table_ranks, ar_shown_table_processes,
     ar_shown_table_threads;
 extern const struct ar_shown_table ar_shown_table_function_ranks,

@@ -24,6 +24,9 @@ struct ar_form {
     /* Rows of tables, in order: */
     uint32_t *function_rows, *mpi_rows;
     size_t n_function_rows, n_mpi_rows;
+    struct ar_task_row *tasks;          /* NULL: not yet */
+    struct ar_bottom_up_row *bottom_up; /* NULL: not yet */
+    size_t n_tasks, n_bottom_up;
 };
 
 /* The calls between two functions. */

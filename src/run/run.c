@@ -88,6 +88,8 @@ static void free_form(struct ar_form *form)
 {
     free(form->function_rows);
     free(form->mpi_rows);
+    free(form->tasks);
+    free(form->bottom_up);
     free(form->mpi_classes);
     free(form->selves);
     ar_by_function_free(&form->functions);

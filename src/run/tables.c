@@ -13,6 +13,8 @@ const struct ar_shown_table *const ar_shown_tables[] = {
     &ar_shown_table_functions,
     &ar_shown_table_tree,
     &ar_shown_table_relatives,
+    &ar_shown_table_bottom_up,
+    &ar_shown_table_tasks,
     &ar_shown_table_ranks,
     &ar_shown_table_processes,
     &ar_shown_table_threads,
