@@ -62,7 +62,8 @@ class Table:
     def __init__(self, name: str, columns: dict[str, Any]) -> None:
         self._name = name
         self._columns = columns
-        self._row: Any = namedtuple(ROW_NAMES.get(name, "Row"), list(columns))  # type: ignore[misc]
+        # Tables that came with a file may have columns whose names are no identifiers: these go by their positions.
+        self._row: Any = namedtuple(ROW_NAMES.get(name, "Row"), list(columns), rename=True)  # type: ignore[misc]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -291,8 +292,9 @@ class Run(Generic[TableType]):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of all tables; table() has each of them."""
-        return tuple(name for name, command, *_ in _reader.tables() if not command)
+        """Names of all tables, those that came with the file last; table() has each of them."""
+        known = (name for name, command, *_ in _reader.tables() if not command)
+        return (*known, *_reader.other_tables(self._handle))
 
     def table(self, name: str) -> TableType:
         """A table by its name: "waits", "mpi_paths", "findings" …; docs/tables.md has all of them."""

@@ -192,6 +192,8 @@ static int print_json(struct ar_report *r)
         status = ar_json_table(&j, ar_run_subject(r->run), "relatives", NULL);
     if (status == AR_OK && r->tree == AR_TREE_BOTTOM_UP)
         status = ar_json_table(&j, ar_run_subject(r->run), "bottom_up", NULL);
+    if (status == AR_OK)
+        status = ar_json_other_tables(&j, r->run);
     ar_json_end(&j);
     return ar_print_json(&j, status);
 }

@@ -90,6 +90,8 @@ static void free_form(struct ar_form *form)
     free(form->mpi_rows);
     free(form->tasks);
     free(form->bottom_up);
+    free(form->others);
+    ar_arena_free(&form->other_names);
     free(form->mpi_classes);
     free(form->selves);
     ar_by_function_free(&form->functions);
@@ -118,6 +120,7 @@ static void free_rows(struct ar_run *run)
     ar_stacks_free(&run->stacks);
     free(run->stack_threads);
     free(run->stack_frames);
+    free(run->other_rows);
 }
 
 void ar_run_close(struct ar_run *run)

@@ -44,6 +44,7 @@ const struct ar_shown_table *const ar_shown_tables[] = {
     &ar_shown_table_stacks,
     &ar_shown_table_stack_threads,
     &ar_shown_table_stack_frames,
+    &ar_shown_table_other_data,
     &ar_shown_table_diff,
     &ar_shown_table_diff_runs,
     &ar_shown_table_diff_functions,

@@ -33,7 +33,7 @@ IN_JSON = {
                "mpi_sizes", "mpi_requests", "mpi_matrix"],
     ("waits",): ["run", "waiting", "wait_times", "waits", "wait_ranks", "requests"],
     ("where",): ["processes", "stacks", "stack_threads", "stack_frames"],
-    ("info",): ["run", "processes"],
+    ("info",): ["run", "processes", "other_data"],
 }  # fmt: skip
 # Those about something else than a run.
 OF_OTHERS = {
@@ -66,7 +66,7 @@ IN_CSV = {
     ("mpi", "--matrix"): "mpi_matrix",
     ("waits",): "wait_ranks",
 }
-BESIDE = {"schema", "command", "facts", "selection", "hang"}
+BESIDE = {"schema", "command", "facts", "selection", "hang", "other_tables"}
 
 
 @pytest.fixture
