@@ -63,7 +63,7 @@ class Table:
     def __init__(self, name: str, columns: dict[str, Any]) -> None:
         self._name = name
         self._columns = columns
-        # A metric of a file may have any name: papi.PAPI_TOT_INS is the attribute papi_PAPI_TOT_INS of a row.
+        # Metrics and columns of a file may have any name: papi.PAPI_TOT_INS is the attribute papi_PAPI_TOT_INS of a row.
         fields = [re.sub(r"\W", "_", column) for column in columns]
         self._row: Any = namedtuple(ROW_NAMES.get(name, "Row"), fields, rename=True)  # type: ignore[misc]
 
@@ -294,8 +294,9 @@ class Run(Generic[TableType]):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of all tables; table() has each of them."""
-        return tuple(name for name, command, *_ in _reader.tables() if not command)
+        """Names of all tables, those that came with the file last; table() has each of them."""
+        known = (name for name, command, *_ in _reader.tables() if not command)
+        return (*known, *_reader.other_tables(self._handle))
 
     def table(self, name: str) -> TableType:
         """A table by its name: "waits", "mpi_paths", "findings" …; docs/tables.md has all of them."""

@@ -6,6 +6,7 @@
 #include "cli/screen.h"
 #include "cli/selecting.h"
 #include "cli/shown.h"
+#include "run/other_data.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -219,6 +220,23 @@ static void print_comms(const struct ar_profile *p)
     ar_print("\n");
 }
 
+/* Data that a later version has recorded: it is kept, but most of it cannot be shown. */
+static void print_other_data(const struct ar_other_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ar_other_row *row = &rows[i];
+
+        ar_print("%-10s %s %s, ", "unknown", ar_other_kind_name(row->kind), row->name);
+        if (row->kind == AR_OTHER_STREAM)
+            ar_print("%s, %s\n", ar_show_items(row->n_threads, "thread", "threads"),
+                     ar_show_bytes(row->n_bytes));
+        else if (row->kind == AR_OTHER_TABLE)
+            ar_print("%s\n", ar_show_items(row->n_rows, "row", "rows"));
+        else
+            ar_print("%s\n", ar_show_items(row->n_rows, "value", "values"));
+    }
+}
+
 static bool is_directory(const char *path)
 {
     struct stat st;
@@ -226,8 +244,7 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void print_info(const struct ar_profile *p, const struct ar_totals *t, size_t n_partial,
-                       const char *path)
+static void print_file(const char *path)
 {
     struct stat st;
 
@@ -238,6 +255,17 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, si
     if (is_file)
         ar_print(", %s", ar_show_bytes((uint64_t)st.st_size));
     ar_print("\n");
+}
+
+static int print_info(struct ar_run *run, const struct ar_profile *p, const struct ar_totals *t,
+                      size_t n_partial)
+{
+    size_t n_others;
+    const struct ar_other_row *others = ar_run_other_data(run, &n_others);
+
+    if (!others)
+        return ar_complain("out of memory");
+    print_file(ar_run_choice(run)->path);
     print_facts(p, t);
     print_recording(t, n_partial);
     ar_print("%-10s %s, %s, %s, %s, %s\n", "holds",
@@ -248,8 +276,10 @@ static void print_info(const struct ar_profile *p, const struct ar_totals *t, si
                          : ar_show_items(p->n_nodes - 1, "call path", "call paths"),
              ar_show_items(n_values(p), "value", "values"));
     print_comms(p);
+    print_other_data(others, n_others);
     print_processes(p);
     print_losses(p);
+    return AR_EXIT_OK;
 }
 
 /* ---- version 1 of the JSON --------------------------------------------------------------------- */
@@ -318,7 +348,7 @@ static int print_json_1(const struct ar_profile *p, const struct ar_totals *t, s
 
 static int show(struct ar_run *run, int json)
 {
-    static const char *const tables[] = {"run", "processes", NULL};
+    static const char *const tables[] = {"run", "processes", "other_data", NULL};
     const struct ar_profile *p = ar_run_profile(run, AR_FORM_RECORDED);
     const struct ar_totals *t = ar_run_totals(run, AR_FORM_RECORDED);
     size_t n_partial;
@@ -329,8 +359,7 @@ static int show(struct ar_run *run, int json)
         return ar_complain("out of memory");
     if (json == AR_JSON_1)
         return print_json_1(p, t, n_partial);
-    print_info(p, t, n_partial, ar_run_choice(run)->path);
-    return AR_EXIT_OK;
+    return print_info(run, p, t, n_partial);
 }
 
 int ar_command_info(int argc, char **argv)

@@ -17,7 +17,7 @@
 #include "cli/doubt_text.h"
 #include "cli/selecting.h"
 #include "cli/shown.h"
-#include "run/run.h"
+#include "run/task_rows.h"
 
 enum ar_report_sort {
     AR_SORT_TOTAL,
@@ -123,19 +123,11 @@ void ar_report_tree(const struct ar_report *r, size_t n_rows, size_t n_notes);
 size_t ar_report_count_imbalance(const struct ar_report *r, size_t most);
 void ar_report_imbalance(const struct ar_report *r, size_t n_rows);
 
-/* All asyncio tasks of a name, wherever in the tree they run. */
-struct ar_task_row {
-    uint32_t node; /* one of them */
-    uint64_t n_steps, awaited_ns;
-    double ns;
-};
-/* The longest first; to be freed. */
-AR_MUST_CHECK enum ar_status ar_report_find_tasks(const struct ar_report *r,
-                                                  struct ar_task_row **rows, size_t *n);
 void ar_report_tasks(const struct ar_report *r, const struct ar_task_row *rows, size_t n_rows);
 
 /* The others also fit one screen, with `n_lines` of it taken; they return an exit status. */
 int ar_report_bottom_up(struct ar_report *r, size_t n_lines);
+int ar_report_bottom_up_csv(struct ar_report *r);
 int ar_report_functions(struct ar_report *r, size_t n_lines);
 int ar_report_callers(struct ar_report *r); /* with the head, unless there is no such function */
 int ar_report_csv(struct ar_report *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/bottom_up.h"
+#include "run/bottom_up_rows.h"
 
 #include "cli/layout.h"
 #include "cli/mpi_text.h"
@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#define MOST_LEVELS 500 /* a path to the root is as deep as recursion, and so is showing it */
 #define SCREEN_LEVELS 2 /* functions and their callers: of one screen the most */
 
 struct view {
@@ -18,7 +17,6 @@ struct view {
     const double *names; /* to sort by; NULL: by something else */
     size_t n_most, n_levels;
     size_t n_shown, n_cut;
-    struct ar_csv *sheet; /* NULL: to the screen */
     struct ar_marks_shown marks;
 };
 
@@ -86,16 +84,6 @@ static void print_row(struct view *v, const struct ar_bottom_row *row, size_t de
     ar_print("\n");
 }
 
-static void put_row(struct view *v, const struct ar_bottom_row *row, size_t depth,
-                    const struct ar_spread *s)
-{
-    ar_csv_integer(v->sheet, depth);
-    ar_csv_function(v->sheet, v->r->p, row->function);
-    ar_csv_integer(v->sheet, row->n_calls);
-    ar_csv_spread(v->sheet, v->r->p, s);
-    ar_csv_end_row(v->sheet);
-}
-
 static bool is_worth_a_row(const struct view *v, const struct ar_bottom_row *row)
 {
     return row->self_ns >= v->r->min_share * v->all_ns;
@@ -114,7 +102,7 @@ static enum ar_status show_row(struct view *v, const struct ar_bottom_row *row, 
         return AR_OK;
     }
     s = ar_bottom_up_spread(&v->b, row);
-    (v->sheet ? put_row : print_row)(v, row, depth, &s);
+    print_row(v, row, depth, &s);
     v->n_shown++;
     if (depth + 1 >= v->n_levels)
         return AR_OK;
@@ -138,16 +126,6 @@ static enum ar_status show_level(struct view *v, const struct ar_level *level, s
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-/* Threads and child processes run beside each other: together they may spend more than the wall time. */
-static double all_time(const struct ar_report *r, const struct ar_level *top)
-{
-    double ns = 0;
-
-    for (size_t i = 0; i < top->n_rows; i++)
-        ns += top->rows[i].self_ns;
-    return ns > r->t->mean_wall_ns ? ns : r->t->mean_wall_ns;
-}
-
 static enum ar_status show(struct view *v)
 {
     double *names = v->r->sort == AR_SORT_NAME ? ar_name_keys(v->r->p) : NULL;
@@ -158,7 +136,7 @@ static enum ar_status show(struct view *v)
     if (status == AR_OK)
         status = ar_bottom_up_open(&v->b, v->r->p, v->r->t, &top);
     if (status == AR_OK) {
-        v->all_ns = all_time(v->r, &top);
+        v->all_ns = ar_bottom_up_whole(v->r->t, &top);
         status = show_level(v, &top, 0);
         ar_level_free(&top);
         ar_bottom_up_close(&v->b);
@@ -177,9 +155,9 @@ static void print_title(const struct ar_report *r)
 
 static size_t levels_of(const struct ar_report *r)
 {
-    if (r->n_levels == SIZE_MAX && r->fits && !r->csv)
+    if (r->n_levels == SIZE_MAX && r->fits)
         return SCREEN_LEVELS;
-    return r->n_levels && r->n_levels < MOST_LEVELS ? r->n_levels : MOST_LEVELS;
+    return r->n_levels && r->n_levels < AR_BOTTOM_UP_LEVELS ? r->n_levels : AR_BOTTOM_UP_LEVELS;
 }
 
 /* Somewhere: then there is a line more below the table. */
@@ -195,24 +173,76 @@ int ar_report_bottom_up(struct ar_report *r, size_t n_lines)
 {
     struct ar_layout l = {
         .n_lines = n_lines, .n_tree = AR_SCREEN_LINES, .n_notes = 1 + has_marks(r)};
-    struct ar_csv sheet = {0};
     struct view v = {.r = r, .n_levels = levels_of(r)};
 
     ar_layout_fit(&l);
-    v.n_most = !r->fits ? r->n_rows : r->csv ? 0 : l.n_tree;
-    if (r->csv) {
-        v.sheet = &sheet;
-        ar_csv_head(&sheet, "depth," AR_CSV_FUNCTION ",calls," AR_CSV_SPREAD("self"));
-    } else {
-        print_title(r);
-    }
-    if (show(&v) < 0) {
-        ar_bytes_free(&sheet.out);
+    v.n_most = r->fits ? l.n_tree : r->n_rows;
+    print_title(r);
+    if (show(&v) < 0)
         return ar_complain("out of memory");
-    }
-    if (r->csv)
-        return ar_print_csv(&sheet);
     ar_print_more(v.n_cut, "more function", "more functions", "");
     ar_print_marks(&v.marks);
     return AR_EXIT_OK;
+}
+
+/* ---- as CSV ----------------------------------------------------------------------------------- */
+
+/* Rows of the table, with the rows of a level sorted as was asked for. */
+struct sorting {
+    const struct ar_report *r;
+    const struct ar_bottom_up_row *rows;
+    const double *names; /* to sort by; NULL: by something else */
+    uint32_t *numbers;
+    size_t n;
+};
+
+static double key_of_row(const struct sorting *s, const struct ar_bottom_up_row *row)
+{
+    if (s->names)
+        return s->names[row->function];
+    return ar_sort_key((enum ar_report_sort)s->r->sort, row->self.mean, row->self.mean,
+                       row->n_calls, &row->self);
+}
+
+/* Those from `first` to `end` that are on one level, each with the rows below it. */
+static enum ar_status sort_rows(struct sorting *s, size_t first, size_t end)
+{
+    struct ordered *order = malloc((end - first + 1) * sizeof *order);
+    enum ar_status status = order ? AR_OK : AR_NOMEM;
+    size_t n = 0;
+
+    for (size_t i = first; order && i < end; i += 1 + s->rows[i].n_below)
+        order[n++] = (struct ordered){s->r->sort < 0 ? 0 : key_of_row(s, &s->rows[i]), i};
+    if (order)
+        qsort(order, n, sizeof *order, largest_first);
+    for (size_t i = 0; i < n && status == AR_OK; i++) {
+        size_t row = order[i].row;
+
+        s->numbers[s->n++] = (uint32_t)row;
+        if (s->rows[row].n_below)
+            status = sort_rows(s, row + 1, row + 1 + s->rows[row].n_below);
+    }
+    free(order);
+    return status;
+}
+
+int ar_report_bottom_up_csv(struct ar_report *r)
+{
+    size_t n = 0;
+    double *names = r->sort == AR_SORT_NAME ? ar_name_keys(r->p) : NULL;
+    struct sorting s = {.r = r, .rows = ar_run_bottom_up(r->run, &n), .names = names};
+    int status;
+
+    s.numbers = malloc((n + 1) * sizeof *s.numbers);
+    if (!s.rows || !s.numbers || (r->sort == AR_SORT_NAME && !names) || sort_rows(&s, 0, n) < 0) {
+        status = ar_complain("out of memory");
+    } else {
+        if (!r->fits && r->n_rows && r->n_rows < s.n)
+            s.n = r->n_rows;
+        status = ar_print_table(ar_run_subject(r->run), "bottom_up",
+                                &(struct ar_shown_rows){.numbers = s.numbers, .n = s.n});
+    }
+    free(s.numbers);
+    free(names);
+    return status;
 }

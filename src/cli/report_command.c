@@ -177,7 +177,7 @@ static int print_report(struct ar_report *r)
 static int print_json(struct ar_report *r)
 {
     static const char *const before[] = {"run", "efficiency", NULL};
-    static const char *const after[] = {"findings", "functions",    "tree",
+    static const char *const after[] = {"findings", "functions",    "tree", "tasks",
                                         "metrics",  "tree_metrics", NULL};
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
@@ -191,6 +191,10 @@ static int print_json(struct ar_report *r)
         status = ar_json_tables(&j, ar_run_subject(r->run), after);
     if (status == AR_OK && (r->callers || r->callees))
         status = ar_json_table(&j, ar_run_subject(r->run), "relatives", NULL);
+    if (status == AR_OK && r->tree == AR_TREE_BOTTOM_UP)
+        status = ar_json_table(&j, ar_run_subject(r->run), "bottom_up", NULL);
+    if (status == AR_OK)
+        status = ar_json_other_tables(&j, r->run);
     ar_json_end(&j);
     return ar_print_json(&j, status);
 }
@@ -207,19 +211,25 @@ static int show(struct ar_report *r)
     if (r->callers || r->callees)
         return ar_report_callers(r);
     if (r->csv && r->tree == AR_TREE_BOTTOM_UP)
-        return ar_report_bottom_up(r, 0);
+        return ar_report_bottom_up_csv(r);
     return r->csv ? ar_report_csv(r) : print_report(r);
 }
 
 /* JSON, and files a rank, are of what was recorded. */
 static int open_run(struct ar_report *r)
 {
-    r->form = r->json != AR_NO_JSON || r->text ? AR_FORM_RECORDED : AR_FORM_FOLDED;
-    return ar_open_run(&r->run, &(struct ar_run_choice){.path = r->path,
-                                                        .selection = &r->selection,
-                                                        .callers = r->callers,
-                                                        .callees = r->callees,
-                                                        .form = r->form});
+    bool is_json = r->json != AR_NO_JSON;
+
+    r->form = is_json || r->text ? AR_FORM_RECORDED : AR_FORM_FOLDED;
+    return ar_open_run(&r->run,
+                       &(struct ar_run_choice){
+                           .path = r->path,
+                           .selection = &r->selection,
+                           .callers = r->callers,
+                           .callees = r->callees,
+                           .bottom_up_levels = is_json || r->n_levels == SIZE_MAX ? 0 : r->n_levels,
+                           .bottom_up_share = is_json ? 0 : r->min_share,
+                           .form = r->form});
 }
 
 int ar_command_report(int argc, char **argv)

@@ -4,8 +4,6 @@
 #include "cli/report.h"
 #include "cli/screen.h"
 
-#include <stdlib.h>
-
 #define IMBALANCE_ROWS 3
 #define TASK_ROWS 5
 #define MPI_ROWS 3
@@ -36,27 +34,24 @@ static size_t at_most(const struct ar_report *r, size_t n, size_t most)
 int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n_mpi,
                      size_t n_lines)
 {
-    struct ar_task_row *tasks = NULL;
-    size_t n_tasks = 0;
-    int status = AR_EXIT_OK;
+    size_t n_tasks;
+    const struct ar_task_row *tasks = ar_run_tasks(r->run, r->form, &n_tasks);
 
-    if (ar_report_find_tasks(r, &tasks, &n_tasks) < 0) {
-        status = ar_complain("out of memory");
-    } else {
-        struct ar_layout l = {.n_lines = n_lines,
-                              .n_imbalance = ar_report_count_imbalance(r, IMBALANCE_ROWS),
-                              .n_tree = r->n_rows,
-                              .n_notes = ar_report_count_notes(r),
-                              .n_tasks = at_most(r, n_tasks, TASK_ROWS),
-                              .n_mpi = at_most(r, n_mpi, MPI_ROWS)};
+    if (!tasks)
+        return ar_complain("out of memory");
 
-        if (r->fits)
-            ar_layout_fit(&l);
-        ar_report_imbalance(r, l.n_imbalance);
-        ar_report_tree(r, l.n_tree, l.n_notes);
-        ar_report_tasks(r, tasks, l.n_tasks);
-        print_mpi(r, mpi, l.n_mpi);
-    }
-    free(tasks);
-    return status;
+    struct ar_layout l = {.n_lines = n_lines,
+                          .n_imbalance = ar_report_count_imbalance(r, IMBALANCE_ROWS),
+                          .n_tree = r->n_rows,
+                          .n_notes = ar_report_count_notes(r),
+                          .n_tasks = at_most(r, n_tasks, TASK_ROWS),
+                          .n_mpi = at_most(r, n_mpi, MPI_ROWS)};
+
+    if (r->fits)
+        ar_layout_fit(&l);
+    ar_report_imbalance(r, l.n_imbalance);
+    ar_report_tree(r, l.n_tree, l.n_notes);
+    ar_report_tasks(r, tasks, l.n_tasks);
+    print_mpi(r, mpi, l.n_mpi);
+    return AR_EXIT_OK;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "export/tables_json.h"
 
+#include "run/other_tables.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,10 +101,10 @@ static void put_rows(struct ar_json *j, const struct ar_subject *of,
         ar_json_close(j, ']');
 }
 
-enum ar_status ar_json_table(struct ar_json *j, const struct ar_subject *of, const char *name,
-                             const struct ar_shown_rows *rows)
+static enum ar_status put_table(struct ar_json *j, const struct ar_subject *of,
+                                const struct ar_shown_table *table,
+                                const struct ar_shown_rows *rows)
 {
-    const struct ar_shown_table *table = ar_shown_find(name);
     struct ar_shown_rows all;
     struct keys keys = {0};
     enum ar_status status = ar_shown_prepare(table, of, &all);
@@ -119,6 +121,12 @@ enum ar_status ar_json_table(struct ar_json *j, const struct ar_subject *of, con
     return status;
 }
 
+enum ar_status ar_json_table(struct ar_json *j, const struct ar_subject *of, const char *name,
+                             const struct ar_shown_rows *rows)
+{
+    return put_table(j, of, ar_shown_find(name), rows);
+}
+
 enum ar_status ar_json_tables(struct ar_json *j, const struct ar_subject *of,
                               const char *const *names)
 {
@@ -126,6 +134,19 @@ enum ar_status ar_json_tables(struct ar_json *j, const struct ar_subject *of,
 
     for (; *names && status == AR_OK; names++)
         status = ar_json_table(j, of, *names, NULL);
+    return status;
+}
+
+enum ar_status ar_json_other_tables(struct ar_json *j, struct ar_run *run)
+{
+    size_t n;
+    const struct ar_other_table *others = ar_run_other_tables(run, &n);
+    enum ar_status status = others ? AR_OK : AR_NOMEM;
+
+    ar_json_open(j, "other_tables", '{');
+    for (size_t i = 0; i < n && status == AR_OK; i++)
+        status = put_table(j, &others[i].subject, &others[i].shown, NULL);
+    ar_json_close(j, '}');
     return status;
 }
 

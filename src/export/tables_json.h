@@ -31,3 +31,5 @@ AR_MUST_CHECK enum ar_status ar_json_table(struct ar_json *j, const struct ar_su
 /* Several, up to NULL. */
 AR_MUST_CHECK enum ar_status ar_json_tables(struct ar_json *j, const struct ar_subject *of,
                                             const char *const *names);
+/* The member "other_tables": an object of tables that came with the file and that this program does not know. */
+AR_MUST_CHECK enum ar_status ar_json_other_tables(struct ar_json *j, struct ar_run *run);

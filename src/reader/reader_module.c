@@ -16,6 +16,7 @@
 #include "analysis/imbalance.h"
 #include "open/open.h"
 #include "run/measured.h"
+#include "run/other_tables.h"
 #include "run/tables.h"
 
 #include <pythread.h>
@@ -289,15 +290,14 @@ static PyObject *read_table(const struct source *from)
     return result;
 }
 
-static PyObject *prepare_and_read(struct opened *o, const struct ar_shown_table *table)
+static PyObject *prepare_and_read(struct source *from)
 {
-    struct source from = {.of = ar_run_subject(o->run), .table = table};
     enum ar_status status;
     PyThreadState *state = PyEval_SaveThread();
 
-    status = ar_shown_prepare(table, from.of, &from.rows);
+    status = ar_shown_prepare(from->table, from->of, &from->rows);
     PyEval_RestoreThread(state);
-    return status < 0 ? PyErr_NoMemory() : read_table(&from);
+    return status < 0 ? PyErr_NoMemory() : read_table(from);
 }
 
 PyDoc_STRVAR(table_doc,
@@ -305,25 +305,62 @@ PyDoc_STRVAR(table_doc,
              "A table as a list of (column, type, values): docs/tables.md has the columns.\n"
              "Values are a list for type 'U', else a bytearray of that type of array.");
 
+/* One of ours, or one that came with the file. */
+static PyObject *read_by_name(struct opened *o, const char *name)
+{
+    struct source from = {.of = ar_run_subject(o->run), .table = ar_shown_find(name)};
+    const struct ar_other_table *other = from.table ? NULL : ar_run_other_table(o->run, name);
+
+    if (other)
+        from = (struct source){.of = &other->subject, .table = &other->shown};
+    if (!from.table || from.table->about != AR_ABOUT_RUN)
+        return PyErr_Format(PyExc_KeyError, "%s", name);
+    return prepare_and_read(&from);
+}
+
 static PyObject *table(PyObject *self, PyObject *args)
 {
     PyObject *capsule, *result;
     const char *name;
     struct opened *o;
-    const struct ar_shown_table *found;
 
     (void)self;
     if (!PyArg_ParseTuple(args, "Os", &capsule, &name))
         return NULL;
-    found = ar_shown_find(name);
-    if (!found || found->about != AR_ABOUT_RUN)
-        return PyErr_Format(PyExc_KeyError, "%s", name);
     o = lock_run(capsule);
     if (!o)
         return NULL;
-    result = prepare_and_read(o, found);
+    result = read_by_name(o, name);
     unlock_run(o);
     return result;
+}
+
+PyDoc_STRVAR(other_tables_doc,
+             "other_tables(run)\n--\n\n"
+             "Names of tables that came with the file, which table() knows, too.");
+
+static PyObject *other_tables(PyObject *self, PyObject *capsule)
+{
+    struct opened *o = lock_run(capsule);
+    PyObject *names = o ? PyList_New(0) : NULL;
+    size_t n = 0;
+    const struct ar_other_table *others = o ? ar_run_other_tables(o->run, &n) : NULL;
+
+    (void)self;
+    if (o && !others) {
+        Py_CLEAR(names);
+        PyErr_NoMemory();
+    }
+    for (size_t i = 0; i < n && names; i++) {
+        PyObject *name = PyUnicode_FromString(others[i].shown.name);
+
+        if (!name || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    if (o)
+        unlock_run(o);
+    return names;
 }
 
 PyDoc_STRVAR(tables_doc, "tables()\n--\n\n"
@@ -560,10 +597,15 @@ static PyObject *facts(PyObject *self, PyObject *capsule)
 /* ---- module ---------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"open", open_run, METH_VARARGS, open_doc},   {"tables", tables, METH_NOARGS, tables_doc},
-    {"table", table, METH_VARARGS, table_doc},    {"metrics", metrics, METH_O, metrics_doc},
-    {"values", values, METH_VARARGS, values_doc}, {"shares", shares, METH_VARARGS, shares_doc},
-    {"facts", facts, METH_O, facts_doc},          {NULL, NULL, 0, NULL},
+    {"open", open_run, METH_VARARGS, open_doc},
+    {"tables", tables, METH_NOARGS, tables_doc},
+    {"table", table, METH_VARARGS, table_doc},
+    {"metrics", metrics, METH_O, metrics_doc},
+    {"values", values, METH_VARARGS, values_doc},
+    {"shares", shares, METH_VARARGS, shares_doc},
+    {"facts", facts, METH_O, facts_doc},
+    {"other_tables", other_tables, METH_O, other_tables_doc},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef_Slot slots[] = {{0, NULL}};

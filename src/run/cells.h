@@ -149,9 +149,9 @@ uint32_t *ar_rows_by(const double *keys, const bool *is_shown, size_t n, size_t 
 AR_MUST_CHECK enum ar_status ar_order_functions(struct ar_run *run, enum ar_tree_form form);
 
 extern const struct ar_shown_table ar_shown_table_run, ar_shown_table_efficiency,
-    ar_shown_table_findings;
+    ar_shown_table_findings, ar_shown_table_other_data;
 extern const struct ar_shown_table ar_shown_table_functions, ar_shown_table_tree,
-    ar_shown_table_relatives;
+    ar_shown_table_relatives, ar_shown_table_tasks, ar_shown_table_bottom_up;
 extern const struct ar_shown_table ar_shown_table_metrics, ar_shown_table_tree_metrics;
 extern const struct ar_shown_table ar_shown_table_ranks, ar_shown_table_processes,
     ar_shown_table_threads;

@@ -2,6 +2,7 @@
 /* parts: what a run has of its parts so far. For this folder only: tables read what they have prepared. */
 #pragma once
 
+#include "base/arena.h"
 #include "run/comparison.h"
 #include "run/tables.h"
 
@@ -26,6 +27,11 @@ struct ar_form {
     /* Rows of tables, in order: */
     uint32_t *function_rows, *mpi_rows;
     size_t n_function_rows, n_mpi_rows;
+    struct ar_task_row *tasks;          /* NULL: not yet */
+    struct ar_bottom_up_row *bottom_up; /* NULL: not yet */
+    size_t n_tasks, n_bottom_up;
+    struct ar_other_table *others; /* NULL: not yet */
+    struct ar_arena other_names;   /* and columns of these */
 };
 
 /* The calls between two functions. */
@@ -94,6 +100,8 @@ struct ar_run {
     bool has_stacks;
     struct ar_stack_row *stack_threads, *stack_frames;
     size_t n_stack_threads, n_stack_frames;
+    struct ar_other_row *other_rows; /* NULL: not yet */
+    size_t n_other_rows;
 };
 
 /* By root: what each has of a function, where ar_run_shares_of has been asked before. */

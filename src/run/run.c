@@ -88,6 +88,10 @@ static void free_form(struct ar_form *form)
 {
     free(form->function_rows);
     free(form->mpi_rows);
+    free(form->tasks);
+    free(form->bottom_up);
+    free(form->others);
+    ar_arena_free(&form->other_names);
     free(form->mpi_classes);
     free(form->selves);
     ar_by_function_free(&form->functions);
@@ -117,6 +121,7 @@ static void free_rows(struct ar_run *run)
     ar_stacks_free(&run->stacks);
     free(run->stack_threads);
     free(run->stack_frames);
+    free(run->other_rows);
 }
 
 void ar_run_close(struct ar_run *run)

@@ -43,6 +43,8 @@ struct ar_run_choice {
     const char *waiting;            /* waits are of these ranks only: "0-3,8" */
     enum ar_tree_form form;         /* that tables with nodes show */
     const char *callers, *callees;  /* functions that the table of relatives is about */
+    size_t bottom_up_levels;        /* of the table bottom_up; 0: all */
+    double bottom_up_share;         /* it leaves out rows with a smaller share of the time */
     bool main_only;                 /* stacks are of main threads only */
     enum ar_compared compared;      /* by what ranks are compared: run/comparison.h */
 };

@@ -64,6 +64,7 @@ struct ar_shown_column {
 /* A table reads the member of its own kind; the other members may be NULL. */
 struct ar_subject {
     struct ar_run *run;
+    const struct ar_other_table *other; /* with `run`: a table that came with its file */
     struct ar_shown_diff *diff;
     const struct ar_shown_scaling *scaling;
     const struct ar_shown_job *job;

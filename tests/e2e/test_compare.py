@@ -65,7 +65,7 @@ def test_what_got_slower(python: Sandbox, base: Path):
     found = json.loads(python.answer("diff", "--json", "--paths", base, now))
     assert (found["schema"], found["command"], found["diff"]["noise_from"]) == (2, "diff", "pairs")
     assert [(run["side"], run["ranks"]) for run in found["diff_runs"]] == [("base", 4), ("now", 4)]
-    assert [facts["program"] for facts in found["facts"]] == ["heat.py", "heat.py"]
+    assert [facts["program"] for facts in found["facts"]] == ["/home/ada/heat.py", "/srv/ada/src/heat.py"]
     assert change_ms(found["diff"]["wall_ns"]) == (END_MS, END_MS + 2 * RELAX_MS - WRITING_MS, True)
     relax = named(found["diff_functions"], "relax")
     assert (relax["base_file"], relax["base_line"]) == ("/home/ada/solver.py", 20)

@@ -161,14 +161,14 @@ def test_who_calls_a_function_and_what_it_calls(python: Sandbox, solver: Path):
 
 def test_trees_and_lists_and_their_order(python: Sandbox, solver: Path):
     bottom = rows_of(python, "--tree", "bottom-up", solver)
-    top = [(row["name"], int(row["self_mean_ns"]) // MS) for row in bottom if row["depth"] == "0"]
+    top = [(row["function"], int(row["self_mean_ns"]) // MS) for row in bottom if row["depth"] == "0"]
     assert [ms for _, ms in top] == [400, 400, 400, 300, 200, 200, 100]
     assert dict(top) == {
         "Mesh.fill": 400, "MPI_Send": 400, "solve": 400, "main": 300, "assemble(level=2)": 200,
         "built-in method numpy.dot": 200, "cleanup": 100,
     }  # fmt: skip
-    at = next(i for i, row in enumerate(bottom) if (row["depth"], row["name"]) == ("0", "solve"))
-    assert {(row["depth"], row["name"], int(row["self_mean_ns"]) // MS) for row in bottom[at + 1 : at + 4]} == {
+    at = next(i for i, row in enumerate(bottom) if (row["depth"], row["function"]) == ("0", "solve"))
+    assert {(row["depth"], row["function"], int(row["self_mean_ns"]) // MS) for row in bottom[at + 1 : at + 4]} == {
         ("1", "solve", 200), ("2", "main", 200), ("1", "main", 200)
     }  # fmt: skip
     for sort, first in (("name", "assemble(level=2)"), ("calls", "MPI_Send"), ("total", "main"), ("max", "Mesh.fill")):

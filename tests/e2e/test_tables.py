@@ -24,15 +24,16 @@ print(json.dumps({name: run.table(name).to_dict() for name in sys.argv[2:]}))
 """
 # Which tables each command has, and how.
 IN_JSON = {
-    ("report",): ["run", "efficiency", "findings", "functions", "tree"],
-    ("report", "--callers", "late", "--callees", "late"): ["run", "efficiency", "findings", "functions", "tree", "relatives"],
+    ("report",): ["run", "efficiency", "findings", "functions", "tree", "tasks"],
+    ("report", "--callers", "late", "--callees", "late"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "relatives"],
+    ("report", "--tree", "bottom-up"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "bottom_up"],
     ("ranks",): ["run", "efficiency", "functions", "function_efficiency"],
     ("ranks", "late"): ["run", "efficiency", "functions", "function_efficiency", "function_ranks", "imbalance", "rank_classes"],
     ("mpi",): ["run", "mpi_methods", "communicators", "mpi_paths", "mpi_functions", "mpi_classes", "mpi_communicators", "mpi_peers",
                "mpi_sizes", "mpi_requests", "mpi_matrix"],
     ("waits",): ["run", "waiting", "wait_times", "waits", "wait_ranks", "requests"],
     ("where",): ["processes", "stacks", "stack_threads", "stack_frames"],
-    ("info",): ["run", "processes"],
+    ("info",): ["run", "processes", "other_data"],
 }  # fmt: skip
 # Those about something else than a run.
 OF_OTHERS = {
@@ -52,6 +53,7 @@ IN_CSV = {
     ("report", "--functions"): "functions",
     ("report",): "tree",
     ("report", "--callers", "late"): "relatives",
+    ("report", "--tree", "bottom-up"): "bottom_up",
     ("ranks",): "functions",
     ("ranks", "late"): "function_ranks",
     ("mpi",): "mpi_paths",
@@ -64,7 +66,7 @@ IN_CSV = {
     ("mpi", "--matrix"): "mpi_matrix",
     ("waits",): "wait_ranks",
 }
-BESIDE = {"schema", "command", "facts", "selection", "hang"}
+BESIDE = {"schema", "command", "facts", "selection", "hang", "other_tables"}
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from harness import ROOT, Sandbox, settled, times_unlike, workload
 
@@ -59,6 +61,24 @@ def test_tasks_without_a_name_are_known_by_their_coroutines(any_python: Sandbox,
     found, _ = record(any_python, mode)
     assert {"nameless", "other_nameless", "main"} <= set(found)
     assert not [name for name in found if name.startswith("Task-")]
+
+
+LOAD = "import json, allranks; print(json.dumps(allranks.load('run.allranks', as_='python').table('tasks').to_dict()))"
+
+
+def test_tasks_are_a_table(any_python: Sandbox):
+    found, log = record(any_python, "none")
+    rows = json.loads(any_python.answer("report", "--json", "run.allranks"))["tasks"]
+    assert [row["time_ns"]["sum"] for row in rows] == sorted((row["time_ns"]["sum"] for row in rows), reverse=True)
+    assert {row["name"]: row["steps"] for row in rows} == {name: sums["steps"] for name, sums in found.items()}
+    assert {row["name"]: row["steps"] for row in rows if row["name"] in log["steps"]} == log["steps"]
+    for row in rows:
+        assert row["awaited_ns"] / 1e9 == pytest.approx(found[row["name"]]["waiting"])
+    done = any_python.plain("-c", LOAD)
+    assert done.code == 0, done
+    loaded = json.loads(done.out)
+    assert loaded["name"] == [row["name"] for row in rows] and loaded["steps"] == [row["steps"] for row in rows]
+    assert loaded["awaited_s"] == pytest.approx([row["awaited_ns"] / 1e9 for row in rows])
 
 
 def names_of_odd_tasks(python: Sandbox, which: str) -> set[str]:

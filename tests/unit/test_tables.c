@@ -243,6 +243,82 @@ static void test_relatives(void)
     check_ns("relatives", last, "time_ns", 2000);
 }
 
+/* ---- tasks, and the tree from its other end --------------------------------------------------- */
+
+/*
+ *     node              rank 0    rank 1    steps    awaited
+ *     0 root              1000      1000
+ *     1 main               900       500
+ *     2   fetch            300       100    2 + 1    70       a task
+ *     3     fetch          200                  4     5       eager: its time is part of that above
+ *     4   parse             50                  1             another task
+ */
+static void fill_tasks(struct ar_profile *p)
+{
+    uint32_t function = sample_function_in(p, AR_FUNCTION_PYTHON, "main", "main.py", 1);
+    uint32_t fetch = sample_function_in(p, AR_FUNCTION_TASK, "fetch", "main.py", 20);
+    uint32_t parse = sample_function_in(p, AR_FUNCTION_TASK, "parse", "main.py", 30);
+
+    sample_thread(p, sample_rank(p, 0), 0);
+    sample_thread(p, sample_rank(p, 1), 0);
+    sample_node(p, 0, function, 0);
+    sample_node(p, 1, fetch, 0);
+    sample_node(p, 2, fetch, 0);
+    sample_node(p, 1, parse, 0);
+    sample_value(p, AR_METRIC_TIME, 0, 0, 1000);
+    sample_value(p, AR_METRIC_TIME, 0, 1, 1000);
+    add_values(p, 1, 0, 1, 900), add_values(p, 1, 1, 1, 500);
+    add_values(p, 2, 0, 2, 300), add_values(p, 2, 1, 1, 100);
+    add_values(p, 3, 0, 4, 200);
+    add_values(p, 4, 0, 1, 50);
+    sample_value(p, AR_METRIC_AWAITED, 2, 0, 70);
+    sample_value(p, AR_METRIC_AWAITED, 3, 0, 5);
+}
+
+static void open_tasks(const struct ar_run_choice *choice)
+{
+    struct ar_profile p;
+    struct ar_error err;
+
+    ar_run_close(run);
+    sample_start(&p);
+    fill_tasks(&p);
+    sample_must(ar_run_of(&run, &p, choice, &err));
+}
+
+static void test_tasks(void)
+{
+    tap_ok(n_rows("tasks") == 0, "a run without tasks");
+    open_tasks(&(struct ar_run_choice){.path = "x"});
+    tap_ok(n_rows("tasks") == 2, "tasks by name");
+    check_text("tasks", 0, "name", "fetch");
+    check_integer("tasks", 0, "line", 20);
+    check_integer("tasks", 0, "steps", 7);
+    check_ns("tasks", 0, "time_ns", 400);
+    check_ns("tasks", 0, "time_mean_ns", 200);
+    check_ns("tasks", 0, "awaited_ns", 75);
+    check_text("tasks", 1, "name", "parse");
+}
+
+/* By self time: main (550 + 400), fetch (100 + 100 + 200), parse (50). */
+static void test_bottom_up(void)
+{
+    tap_ok(n_rows("bottom_up") == 7, "functions, and all of their callers");
+    check_text("bottom_up", 0, "function", "main");
+    check_integer("bottom_up", 0, "parent", -1);
+    check_ns("bottom_up", 0, "self_ns", 950);
+    check_text("bottom_up", 1, "function", "fetch");
+    check_ns("bottom_up", 1, "self_ns", 400);
+    check_integer("bottom_up", 1, "depth", 0);
+    check_integer("bottom_up", 2, "parent", 1);
+    check_integer("bottom_up", 2, "depth", 1);
+    check_ns("bottom_up", 2, "self_ns", 200);
+    open_tasks(&(struct ar_run_choice){.path = "x", .bottom_up_levels = 1});
+    tap_ok(n_rows("bottom_up") == 3, "functions only");
+    open_tasks(&(struct ar_run_choice){.path = "x", .bottom_up_share = 0.1});
+    tap_ok(n_rows("bottom_up") == 5, "rows with a tenth of the time or more");
+}
+
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 static bool is_name(const char *name)
@@ -396,6 +472,8 @@ int main(void)
     test_measured();
     test_places_below_imports();
     test_relatives();
+    test_tasks();
+    test_bottom_up();
     test_every_table();
     test_no_memory();
     ar_run_close(run);
