@@ -52,16 +52,16 @@ NEEDS_SYSTEM = {
 }
 
 # Functions of the C library whose results depend on nothing but their arguments and memory.
-LIBC = set(
-    "aligned_alloc calloc free malloc realloc "
-    "memchr memcmp memcpy memmove memrchr memset "
-    "stpcpy strchr strcmp strcpy strcspn strdup strlen strncasecmp strncmp strndup strnlen strpbrk strrchr strspn strstr "
-    "isalnum isalpha isdigit isspace tolower toupper fnmatch "
-    "strtod strtol strtoll strtoul strtoull snprintf vasprintf vsnprintf "
-    "ceil exp floor fmax fmin hypot ldexp log log2 pow sqrt "
-    "bsearch qsort "
-    "localtime_r strftime".split()  # in WebAssembly local time is UTC
-)
+PURE = {
+    "memory": "aligned_alloc calloc free malloc realloc memchr memcmp memcpy memmove memrchr memset",
+    "texts": "stpcpy strchr strcmp strcpy strcspn strdup strlen strncasecmp strncmp strndup strnlen strpbrk strrchr strspn strstr fnmatch",
+    "characters": "isalnum isalpha isdigit isspace tolower toupper",
+    "numbers as texts": "strtod strtol strtoll strtoul strtoull snprintf vasprintf vsnprintf",
+    "numbers": "ceil exp floor fmax fmin hypot ldexp log log2 pow sqrt",
+    "order": "bsearch qsort",
+    "dates": "localtime_r strftime",  # local time is UTC there
+}
+LIBC = {name for names in PURE.values() for name in names.split()}
 # snprintf shares code with printf, which is never called: run_tables.mjs supplies functions that throw.
 OF_STDIO = {"fd_close", "fd_seek", "fd_write"}
 

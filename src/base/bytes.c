@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned char *reserve(struct ar_bytes *out, size_t n_bytes)
+unsigned char *ar_bytes_reserve(struct ar_bytes *out, size_t n_bytes)
 {
     if (out->bad || ar_grow((void **)&out->data, &out->cap, out->n + n_bytes, 1) < 0) {
         out->bad = true;
@@ -17,7 +17,7 @@ static unsigned char *reserve(struct ar_bytes *out, size_t n_bytes)
 
 void ar_bytes_put(struct ar_bytes *out, const void *bytes, size_t n_bytes)
 {
-    unsigned char *at = reserve(out, n_bytes);
+    unsigned char *at = ar_bytes_reserve(out, n_bytes);
 
     if (!at || !n_bytes)
         return;
@@ -27,7 +27,7 @@ void ar_bytes_put(struct ar_bytes *out, const void *bytes, size_t n_bytes)
 
 static void put_little_endian(struct ar_bytes *out, uint64_t value, size_t n_bytes)
 {
-    unsigned char *at = reserve(out, n_bytes);
+    unsigned char *at = ar_bytes_reserve(out, n_bytes);
 
     if (!at)
         return;
@@ -58,7 +58,7 @@ void ar_bytes_u64(struct ar_bytes *out, uint64_t value)
 
 void ar_bytes_long_varint(struct ar_bytes *out, uint64_t value)
 {
-    unsigned char *at = reserve(out, 10);
+    unsigned char *at = ar_bytes_reserve(out, 10);
     size_t n = 0;
 
     if (!at)

@@ -30,6 +30,8 @@ struct ar_bytes {
     bool bad;
 };
 
+/* Room for so many bytes behind the others. The caller fills it and adds them to `n`; NULL: there is no memory. */
+unsigned char *ar_bytes_reserve(struct ar_bytes *out, size_t n_bytes);
 void ar_bytes_put(struct ar_bytes *out, const void *bytes, size_t n_bytes);
 void ar_bytes_u8(struct ar_bytes *out, uint8_t value);
 void ar_bytes_u16(struct ar_bytes *out, uint16_t value);

@@ -240,29 +240,55 @@ static bool is_after(const struct ar_value *a, const struct ar_value *b)
     return a->node < b->node || (a->node == b->node && a->location < b->location);
 }
 
-/* Where there is no room: apart, so that what happens nearly always makes no call. */
-static __attribute__((noinline)) enum ar_status grow_and_add(struct ar_profile *p, unsigned metric,
+/* Whether the values are in order still, with one more behind the last. */
+static inline void note_order(struct ar_metric *m, const struct ar_value *value)
+{
+    const struct ar_value *last = &m->values[m->n_values - 1];
+
+    if (m->sorted && !is_after(last, value))
+        m->sorted = false;
+    if (last->location > value->location)
+        m->is_by_location = false;
+}
+
+/* The first one, and where there is no room: apart, so that what happens nearly always makes no call. */
+static __attribute__((noinline)) enum ar_status grow_and_add(struct ar_metric *m,
                                                              struct ar_value value)
 {
-    struct ar_metric *m = &p->metrics[metric];
-
     if (ar_grow((void **)&m->values, &m->cap, m->n_values + 1, sizeof *m->values) < 0)
         return AR_NOMEM;
-    return ar_profile_value(p, metric, value);
+    if (m->n_values == 0)
+        m->sorted = m->is_by_location = true;
+    else
+        note_order(m, &value);
+    m->values[m->n_values++] = value;
+    return AR_OK;
+}
+
+static inline enum ar_status add_value(struct ar_metric *m, struct ar_value value)
+{
+    if (m->n_values == 0 || m->n_values == m->cap)
+        return grow_and_add(m, value);
+    note_order(m, &value);
+    m->values[m->n_values++] = value;
+    return AR_OK;
 }
 
 enum ar_status ar_profile_value(struct ar_profile *p, unsigned metric, struct ar_value value)
 {
-    struct ar_metric *m = &p->metrics[metric];
+    return add_value(&p->metrics[metric], value);
+}
 
-    if (m->n_values == m->cap)
-        return grow_and_add(p, metric, value);
+enum ar_status ar_profile_pair(struct ar_profile *p, uint32_t node, uint32_t location,
+                               const struct ar_pair_values *v)
+{
+    struct ar_metric *m = p->metrics;
 
-    const struct ar_value *last = m->n_values ? &m->values[m->n_values - 1] : NULL;
-
-    m->sorted = !last || (m->sorted && is_after(last, &value));
-    m->is_by_location = !last || (m->is_by_location && last->location <= value.location);
-    m->values[m->n_values++] = value;
+    if (add_value(&m[AR_METRIC_CALLS], (struct ar_value){node, location, v->n_calls}) < 0 ||
+        add_value(&m[AR_METRIC_PRIMITIVE], (struct ar_value){node, location, v->n_primitive}) < 0 ||
+        add_value(&m[AR_METRIC_SELF], (struct ar_value){node, location, v->self_ns}) < 0 ||
+        add_value(&m[AR_METRIC_TIME], (struct ar_value){node, location, v->total_ns}) < 0)
+        return AR_NOMEM;
     return AR_OK;
 }
 
@@ -327,15 +353,23 @@ static void counting_sort(const struct ar_value *from, struct ar_value *to, size
         to[start[by_node ? from[i].node : from[i].location]++] = from[i];
 }
 
+/* Of values in order: the location is the one that differs as a rule. */
+static bool is_same_cell(const struct ar_value *a, const struct ar_value *b)
+{
+    return a->location == b->location && a->node == b->node;
+}
+
 /* Two call sites on one line are one node: what they measured becomes one value. */
 static size_t combine_equal(struct ar_value *values, size_t n_values, enum ar_combine how)
 {
     size_t n = 1;
 
-    for (size_t i = 1; i < n_values; i++) {
+    while (n < n_values && !is_same_cell(&values[n - 1], &values[n]))
+        n++;
+    for (size_t i = n; i < n_values; i++) {
         struct ar_value *last = &values[n - 1];
 
-        if (last->node == values[i].node && last->location == values[i].location)
+        if (is_same_cell(last, &values[i]))
             last->value = ar_combine(how, last->value, values[i].value);
         else
             values[n++] = values[i];

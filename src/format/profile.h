@@ -288,6 +288,15 @@ AR_MUST_CHECK enum ar_status ar_profile_location(struct ar_profile *p,
                                                  const struct ar_location *location, uint32_t *id);
 AR_MUST_CHECK enum ar_status ar_profile_value(struct ar_profile *p, unsigned metric,
                                               struct ar_value value);
+/* What is known of a function, or of a caller and a function, in a profile of caller pairs. */
+struct ar_pair_values {
+    uint64_t n_calls, n_primitive;
+    uint64_t self_ns, total_ns;
+};
+
+/* All four as ar_profile_value adds them, in one call: a pstats file has them by the ten thousand. */
+AR_MUST_CHECK enum ar_status ar_profile_pair(struct ar_profile *p, uint32_t node, uint32_t location,
+                                             const struct ar_pair_values *values);
 /* Room for that many nodes more, which may not be used. */
 AR_MUST_CHECK enum ar_status ar_profile_node_room(struct ar_profile *p, size_t n_more);
 /* Room for that many values more, which may not be used. */

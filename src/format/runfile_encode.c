@@ -67,9 +67,12 @@ static void encode_nodes(struct encoding *e)
 
 /* ---- metrics ---------------------------------------------------------------------------------- */
 
-/* The numbers of the sets that a metric's rows have, in their order. */
-struct row_sets {
-    uint32_t *ids;
+/* Rows of a metric, sorted by node. */
+struct row_list {
+    struct row {
+        size_t end;   /* behind its last value */
+        uint32_t set; /* number of its set of locations */
+    } * items;
     size_t n, cap;
 };
 
@@ -82,37 +85,59 @@ static size_t end_of_row(const struct ar_metric *m, size_t i)
     return end;
 }
 
-static enum ar_status find_sets(const struct ar_metric *m, struct ar_set_writer *sets,
-                                struct row_sets *rows)
+static enum ar_status find_rows(const struct ar_metric *m, struct ar_set_writer *sets,
+                                struct row_list *rows)
 {
-    for (size_t i = 0, end; i < m->n_values; i = end) {
-        end = end_of_row(m, i);
-        if ((rows->n == rows->cap &&
-             ar_grow((void **)&rows->ids, &rows->cap, rows->n + 1, sizeof *rows->ids) < 0) ||
-            ar_set_add(sets, m->values + i, end - i, &rows->ids[rows->n]) < 0)
+    for (size_t i = 0; i < m->n_values; i = rows->items[rows->n++].end) {
+        if (rows->n == rows->cap &&
+            ar_grow((void **)&rows->items, &rows->cap, rows->n + 1, sizeof *rows->items) < 0)
             return AR_NOMEM;
-        rows->n++;
+
+        struct row *row = &rows->items[rows->n];
+
+        row->end = end_of_row(m, i);
+        if (ar_set_add(sets, m->values + i, row->end - i, &row->set) < 0)
+            return AR_NOMEM;
     }
     return AR_OK;
 }
 
-static void encode_rows(struct encoding *e, const struct ar_metric *m, const struct row_sets *rows)
+static bool has_same_rows(const struct ar_metric *a, const struct ar_metric *b)
+{
+    if (a->n_values != b->n_values)
+        return false;
+    for (size_t i = 0; i < a->n_values; i++)
+        if (a->values[i].location != b->values[i].location ||
+            a->values[i].node != b->values[i].node)
+            return false;
+    return true;
+}
+
+/* Metrics that are measured together have the same rows: these are found once. AR_NO_ID: none before this one has them. */
+static unsigned find_same(const struct ar_profile *p, unsigned metric)
+{
+    for (unsigned m = 0; m < metric; m++)
+        if (has_same_rows(&p->metrics[m], &p->metrics[metric]))
+            return m;
+    return AR_NO_ID;
+}
+
+static void encode_rows(struct encoding *e, const struct ar_metric *m, const struct row_list *rows)
 {
     struct ar_bytes sizes = {0}, values = {0};
     uint32_t node = 0;
 
     ar_bytes_varint(e->out, rows->n);
-    for (size_t i = 0, end; i < m->n_values; i = end) {
+    for (size_t i = 0, first = 0; i < rows->n; first = rows->items[i++].end) {
         size_t n_before = values.n;
 
-        end = end_of_row(m, i);
-        ar_bytes_varint(e->out, m->values[i].node - node);
-        node = m->values[i].node;
-        ar_packed_put(&values, m->values + i, end - i);
+        ar_bytes_varint(e->out, m->values[first].node - node);
+        node = m->values[first].node;
+        ar_packed_put(&values, m->values + first, rows->items[i].end - first);
         ar_bytes_varint(&sizes, values.n - n_before);
     }
     for (size_t i = 0; i < rows->n; i++)
-        ar_bytes_varint(e->out, rows->ids[i]);
+        ar_bytes_varint(e->out, rows->items[i].set);
     ar_bytes_put(e->out, sizes.data, sizes.n);
     ar_bytes_put(e->out, values.data, values.n);
     e->out->bad = e->out->bad || sizes.bad || values.bad;
@@ -121,7 +146,7 @@ static void encode_rows(struct encoding *e, const struct ar_metric *m, const str
 }
 
 /* What is known of all rows comes first: to look at one, no other need be read. */
-static void encode_matrix(struct encoding *e, unsigned metric, const struct row_sets *rows)
+static void encode_matrix(struct encoding *e, unsigned metric, const struct row_list *rows)
 {
     begin_section(e, AR_SECTION_MATRIX);
     ar_metric_kind_encode(ar_profile_metric(e->p, metric), e->out);
@@ -132,20 +157,25 @@ static void encode_matrix(struct encoding *e, unsigned metric, const struct row_
 static void encode_metrics(struct encoding *e)
 {
     struct ar_set_writer sets = {0};
-    struct row_sets rows[AR_MAX_METRICS] = {0};
+    struct row_list rows[AR_MAX_METRICS] = {0};
+    const struct row_list *rows_of[AR_MAX_METRICS];
     unsigned n = ar_profile_n_metrics(e->p);
 
-    for (unsigned m = 0; m < n; m++)
-        if (find_sets(&e->p->metrics[m], &sets, &rows[m]) < 0)
+    for (unsigned m = 0; m < n; m++) {
+        unsigned same = find_same(e->p, m);
+
+        rows_of[m] = same != AR_NO_ID ? rows_of[same] : &rows[m];
+        if (same == AR_NO_ID && find_rows(&e->p->metrics[m], &sets, &rows[m]) < 0)
             e->out->bad = true;
+    }
     begin_section(e, AR_SECTION_SETS);
     ar_set_writer_put(&sets, e->out);
     end_section(e);
-    for (unsigned m = 0; m < n; m++) {
-        if (rows[m].n && !e->out->bad)
-            encode_matrix(e, m, &rows[m]);
-        free(rows[m].ids);
-    }
+    for (unsigned m = 0; m < n && !e->out->bad; m++)
+        if (rows_of[m]->n)
+            encode_matrix(e, m, rows_of[m]);
+    for (unsigned m = 0; m < n; m++)
+        free(rows[m].items);
     ar_set_writer_free(&sets);
 }
 

@@ -384,6 +384,7 @@ void ar_marshal_leave(struct ar_marshal_reader *r, const struct ar_marshal_objec
 #define REFERENCE_BYTES ((size_t)5) /* a letter and a number; of an integer as well */
 #define REAL_BYTES ((size_t)9)
 #define FIGURES_BYTES (2 * REFERENCE_BYTES + 2 * REAL_BYTES)
+#define KEY_BYTES (2 + 3 * REFERENCE_BYTES)
 
 /* Within what was referred to all is read one by one, since that may refer to itself. */
 static bool has_plain(const struct ar_marshal_reader *r, size_t n_bytes)
@@ -400,17 +401,21 @@ static const struct ar_marshal_shared *shared_at(const struct ar_marshal_reader 
     return number < r->flagged.n ? &r->flagged.items[number] : NULL;
 }
 
+/* AR_NO_ID: it is no reference, or to nothing that is known as `tag`. */
+static uint32_t load_known(const struct ar_marshal_reader *r, const unsigned char *at, uint32_t tag)
+{
+    const struct ar_marshal_shared *item = *at == 'r' ? shared_at(r, at) : NULL;
+
+    return item && item->tag == tag ? item->known : AR_NO_ID;
+}
+
 uint32_t ar_marshal_next_known(struct ar_marshal_reader *r, uint32_t tag)
 {
-    const struct ar_marshal_shared *item;
+    uint32_t known = has_plain(r, REFERENCE_BYTES) ? load_known(r, r->in.at, tag) : AR_NO_ID;
 
-    if (!has_plain(r, REFERENCE_BYTES) || *r->in.at != 'r')
-        return AR_NO_ID;
-    item = shared_at(r, r->in.at);
-    if (!item || item->known == AR_NO_ID || item->tag != tag)
-        return AR_NO_ID;
-    r->in.at += REFERENCE_BYTES;
-    return item->known;
+    if (known != AR_NO_ID)
+        r->in.at += REFERENCE_BYTES;
+    return known;
 }
 
 /* Small integers are one object each in Python, and are referred to. */
@@ -444,6 +449,24 @@ bool ar_marshal_next_count(struct ar_marshal_reader *r, uint32_t *count)
         return false;
     *count = (uint32_t)integer;
     r->in.at += REFERENCE_BYTES;
+    return true;
+}
+
+bool ar_marshal_next_key(struct ar_marshal_reader *r, uint32_t tag, uint32_t *first,
+                         uint32_t *count, uint32_t *second)
+{
+    const unsigned char *at = r->in.at, *items = at + 2;
+    int64_t integer;
+
+    if (!has_plain(r, KEY_BYTES) || at[0] != ')' || at[1] != 3)
+        return false;
+    *first = load_known(r, items, tag);
+    *second = load_known(r, items + 2 * REFERENCE_BYTES, tag);
+    if (*first == AR_NO_ID || *second == AR_NO_ID ||
+        !load_integer(r, items + REFERENCE_BYTES, &integer) || integer < 0)
+        return false;
+    *count = (uint32_t)integer;
+    r->in.at += KEY_BYTES;
     return true;
 }
 

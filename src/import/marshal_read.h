@@ -98,6 +98,12 @@ uint32_t ar_marshal_next_known(struct ar_marshal_reader *r, uint32_t tag);
 bool ar_marshal_next_tuple(struct ar_marshal_reader *r, uint8_t n_items);
 /* Passes an integer of 32 bits that is not negative. */
 bool ar_marshal_next_count(struct ar_marshal_reader *r, uint32_t *count);
+/*
+ * Passes a tuple of three: two references to objects that are remembered by this tag, and a count between them. So cProfile
+ * writes a function whose file and name have occurred before.
+ */
+bool ar_marshal_next_key(struct ar_marshal_reader *r, uint32_t tag, uint32_t *first,
+                         uint32_t *count, uint32_t *second);
 /* Whether two integers and two reals come next, and which. They are still to be passed. */
 bool ar_marshal_peek_figures(const struct ar_marshal_reader *r, int64_t integers[2],
                              double reals[2]);

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct figures {
-    uint64_t n_calls, n_primitive;
-    uint64_t self_ns, total_ns;
-};
-
 /* The function that a name was last seen with: most names are those of one. */
 struct named {
     uint32_t file, first_line;
@@ -26,12 +21,12 @@ struct reading {
     struct ar_profile *p;
     uint32_t process, location;
     uint32_t next_function;   /* behind the one that was found last */
-    uint32_t next_string;     /* behind all that were found */
+    uint32_t next_string;     /* behind those that were found in order */
     uint32_t *function_nodes; /* by function: its node below the root, 0: not known yet */
     size_t cap_function_nodes;
     struct named *named; /* by the number of the name */
     size_t cap_named;
-    struct figures *figures; /* of tuples that may be referred to */
+    struct ar_pair_values *figures; /* of tuples that may be referred to */
     size_t n_figures, cap_figures;
     size_t n_left; /* that may be read by going back, so that a small file is no endless one */
     uint64_t total_ns;
@@ -131,14 +126,14 @@ static bool next_ns(struct reading *r, uint64_t *ns)
 }
 
 /* Two counts and two times. Of a function the primitive calls come first, of a caller last. */
-static bool next_figures(struct reading *r, bool is_function, struct figures *f)
+static bool next_figures(struct reading *r, bool is_function, struct ar_pair_values *f)
 {
     int64_t counts[2];
     double seconds[2];
     uint64_t *first = is_function ? &f->n_primitive : &f->n_calls;
     uint64_t *second = is_function ? &f->n_calls : &f->n_primitive;
 
-    *f = (struct figures){0};
+    *f = (struct ar_pair_values){0};
     if (!ar_marshal_peek_figures(&r->in, counts, seconds) || counts[0] < 0 || counts[1] < 0 ||
         !is_time(seconds[0]) || !is_time(seconds[1]))
         return next_count(r, first) && next_count(r, second) && next_ns(r, &f->self_ns) &&
@@ -198,11 +193,14 @@ static bool guess_string(struct reading *r, struct ar_str text, uint32_t *id)
     return false;
 }
 
+#define NEAR_STRINGS 64
+
+/* A name that other ranks met much later says nothing of where the next one is. */
 static bool find_string(struct reading *r, struct ar_str text, uint32_t *id)
 {
     if (!guess_string(r, text, id) && ar_profile_string(r->p, text, id) < 0)
         return fail_memory(r);
-    if (*id >= r->next_string)
+    if (*id >= r->next_string && *id - r->next_string < NEAR_STRINGS)
         r->next_string = *id + 1;
     return true;
 }
@@ -378,12 +376,15 @@ static bool read_function(struct reading *r, const struct ar_marshal_object *key
 static bool next_function(struct reading *r, uint32_t *id)
 {
     struct ar_marshal_object key;
+    struct ar_function f = {0};
 
+    if (ar_marshal_next_key(&r->in, A_STRING, &f.file, &f.first_line, &f.name))
+        return find_function(r, f, id);
+    if (ar_marshal_next_tuple(&r->in, 3))
+        return read_key(r, id);
     *id = ar_marshal_next_known(&r->in, A_FUNCTION);
     if (*id != AR_NO_ID)
         return true;
-    if (ar_marshal_next_tuple(&r->in, 3))
-        return read_key(r, id);
     if (!next(r, &key))
         return false;
     return key.kind == AR_MARSHAL_END || read_function(r, &key, id);
@@ -418,16 +419,14 @@ static bool add_value(struct reading *r, uint32_t node, enum ar_metric_id metric
 }
 
 /* Zeros, too: they say that there is such a function, or such a pair. */
-static bool add_figures(struct reading *r, uint32_t node, const struct figures *f)
+static bool add_figures(struct reading *r, uint32_t node, const struct ar_pair_values *f)
 {
-    return add_value(r, node, AR_METRIC_CALLS, f->n_calls) &&
-           add_value(r, node, AR_METRIC_PRIMITIVE, f->n_primitive) &&
-           add_value(r, node, AR_METRIC_SELF, f->self_ns) &&
-           add_value(r, node, AR_METRIC_TIME, f->total_ns);
+    return ar_profile_pair(r->p, node, r->location, f) == AR_OK || fail_memory(r);
 }
 
 /* A tuple that is referred to is read once. */
-static bool read_four(struct reading *r, const struct ar_marshal_object *tuple, struct figures *f)
+static bool read_four(struct reading *r, const struct ar_marshal_object *tuple,
+                      struct ar_pair_values *f)
 {
     uint32_t known = ar_marshal_recall(&r->in, tuple, A_PAIR);
 
@@ -450,17 +449,18 @@ static bool read_four(struct reading *r, const struct ar_marshal_object *tuple, 
 static bool read_pair(struct reading *r, uint32_t node)
 {
     struct ar_marshal_object o;
-    struct figures f;
+    struct ar_pair_values f;
 
     if (!charge(r, PAIR_BYTES))
         return false;
+
+    if (ar_marshal_next_tuple(&r->in, 4))
+        return next_figures(r, false, &f) && add_figures(r, node, &f);
 
     uint32_t known = ar_marshal_next_known(&r->in, A_PAIR);
 
     if (known != AR_NO_ID)
         return add_figures(r, node, &r->figures[known]);
-    if (ar_marshal_next_tuple(&r->in, 4))
-        return next_figures(r, false, &f) && add_figures(r, node, &f);
     if (!next(r, &o))
         return false;
     if (o.kind == AR_MARSHAL_INTEGER && o.integer >= 0)
@@ -495,7 +495,7 @@ static bool read_callers(struct reading *r, uint32_t function)
 static bool read_entry(struct reading *r, uint32_t function)
 {
     struct ar_marshal_object o = {0};
-    struct figures f;
+    struct ar_pair_values f;
     uint32_t node;
 
     if (!ar_marshal_next_tuple(&r->in, 5)) {

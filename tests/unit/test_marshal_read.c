@@ -185,6 +185,41 @@ static void test_tuples_and_counts(void)
            "where the bytes end there is neither");
 }
 
+#define TWO_TEXTS "\xda\x01x\xda\x01y"
+#define A_KEY ")\x03r\0\0\0\0i\x05\0\0\0r\x01\0\0\0"
+
+static void start_key(const char *bytes, size_t n_bytes)
+{
+    start(bytes, n_bytes);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ar_marshal_object text = next();
+
+        ar_marshal_remember(&reader, &text, TAG, 7 + i);
+    }
+}
+
+static void test_keys(void)
+{
+    uint32_t first, count, second;
+
+    start_key(BYTES(TWO_TEXTS A_KEY "i\x09\0\0\0"));
+    tap_ok(!ar_marshal_next_key(&reader, OTHER_TAG, &first, &count, &second),
+           "a key of texts that are remembered as something else is not passed");
+    tap_ok(ar_marshal_next_key(&reader, TAG, &first, &count, &second) && first == 7 && count == 5 &&
+               second == 8,
+           "a key");
+    tap_ok(is_integer(next(), 9), "is passed");
+    start_key(TWO_TEXTS A_KEY, sizeof TWO_TEXTS A_KEY - 2);
+    tap_ok(!ar_marshal_next_key(&reader, TAG, &first, &count, &second), "half of one is none");
+    start_key(BYTES(TWO_TEXTS ")\x03r\0\0\0\0i\xff\xff\xff\xffr\x01\0\0\0"));
+    tap_ok(!ar_marshal_next_key(&reader, TAG, &first, &count, &second) &&
+               next().kind == AR_MARSHAL_TUPLE,
+           "nor is one of a negative number");
+    start_key(BYTES(TWO_TEXTS ")\x03r\0\0\0\0i\x05\0\0\0r\x02\0\0\0"));
+    tap_ok(!ar_marshal_next_key(&reader, TAG, &first, &count, &second),
+           "nor one that refers to nothing");
+}
+
 #define TWO_INTEGERS "i\x05\0\0\0i\xfe\xff\xff\xff"
 #define TWO_REALS "g\0\0\0\0\0\0\xf8?g\0\0\0\0\0\0\xe0\xbf"
 
@@ -363,6 +398,7 @@ int main(void)
     test_references();
     test_known();
     test_tuples_and_counts();
+    test_keys();
     test_figures();
     test_no_shortcut_back_there();
     test_reference_in_reference();
