@@ -226,7 +226,7 @@ static void print_other_data(const struct ar_other_row *rows, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct ar_other_row *row = &rows[i];
 
-        ar_print("%-10s %s %s, ", "unknown", ar_other_kind_name(row->kind), row->name);
+        ar_print("%-10s %s %s, ", "other", ar_other_kind_name(row->kind), row->name);
         if (row->kind == AR_OTHER_STREAM)
             ar_print("%s, %s\n", ar_show_items(row->n_threads, "thread", "threads"),
                      ar_show_bytes(row->n_bytes));

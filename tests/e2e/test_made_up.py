@@ -99,3 +99,24 @@ def test_load(recovered: Path, fold: bool) -> None:
     assert sum(row.value for row in rows) == 140
     assert [row.value for row in rows if row.function == "main"] == [40]
     assert [row.value for row in rows if row.function == ("(import)" if fold else "find_spec")] == ([86] if fold else [6, 80])
+
+
+@pytest.mark.parametrize("how", ["live", "recovered", "merged"])
+def test_table(how: str, request: pytest.FixtureRequest) -> None:
+    rows = report(request.getfixturevalue(how))["other_tables"]["made_up.lines"]
+    assert sorted((row["function"], row["rank"], row["line"], row["hits"]) for row in rows) == [
+        ("solve", 0, 11, 6), ("solve", 0, 12, 4), ("solve", 1, 11, 6), ("solve", 1, 12, 4)]  # fmt: skip
+    assert all(row["time_ns"] > 0 for row in rows)
+
+
+def test_table_of_load(recovered: Path) -> None:
+    loaded = allranks.load(recovered, as_="python")
+    assert "made_up.lines" in loaded.tables
+    assert [row.hits for row in loaded.table("made_up.lines")] == [6, 4, 6, 4]
+
+
+@pytest.mark.parametrize("how", ["live", "recovered", "merged"])
+def test_stream(how: str, request: pytest.FixtureRequest) -> None:
+    rows = json.loads(run("info", "--json", request.getfixturevalue(how)))["other_data"]
+    stream = next(row for row in rows if row["name"] == "made_up.events")
+    assert (stream["kind"], stream["threads"]) == ("stream", 2) and stream["bytes"] > 0

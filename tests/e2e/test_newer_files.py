@@ -78,7 +78,7 @@ def test_tables_and_streams_that_are_not_known_are_shown(python: Sandbox) -> Non
     ]  # fmt: skip
 
     told = python.answer("info", "newer.allranks").decode()
-    assert "\nunknown    table later.lines, 2 rows\nunknown    stream later.trace, 2 threads, 7 B\n" in told
+    assert "\nother      table later.lines, 2 rows\nother      stream later.trace, 2 threads, 7 B\n" in told
     listed = json.loads(python.answer("info", "--json", "newer.allranks"))["other_data"]
     assert [(row["kind"], row["rows"], row["threads"], row["bytes"]) for row in listed] == [
         ("table", 2, None, None), ("stream", None, 2, 7)
