@@ -232,24 +232,40 @@ static void put_stride(struct ar_bytes *out, const uint32_t *ranks, size_t n, ui
     ar_bytes_put(out, text, (size_t)(at - text));
 }
 
-void ar_rank_ranges_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, size_t n_most)
+/* How many numbers from the first on follow each other. */
+static size_t count_in_a_row(const uint32_t *ranks, size_t n)
 {
-    size_t start = out->n;
+    size_t end = 1;
 
-    for (size_t i = 0, last; i < n; i = last + 1) {
-        char range[32];
-        int n_range = snprintf(range, sizeof range, "%s%u", i ? "," : "", ranks[i]);
+    while (end < n && ranks[end] == ranks[end - 1] + 1)
+        end++;
+    return end;
+}
 
-        for (last = i; last + 1 < n && ranks[last + 1] == ranks[last] + 1;)
-            last++;
-        if (last > i)
-            n_range +=
-                snprintf(range + n_range, sizeof range - (size_t)n_range, "-%u", ranks[last]);
-        if (i && out->n - start + (size_t)n_range > n_most - 2) {
+void ar_rank_ranges_text(struct ar_bytes *out, const uint32_t *ranks, size_t n,
+                         struct ar_range_style style)
+{
+    size_t start = out->n, n_ranges = 0;
+
+    for (size_t i = 0, n_here; i < n; i += n_here, n_ranges++) {
+        char text[40];
+        int n_text = snprintf(text, sizeof text, "%s%u", i ? "," : "", ranks[i]);
+
+        n_here = count_in_a_row(ranks + i, n - i);
+        if (n_here > 1)
+            n_text +=
+                snprintf(text + n_text, sizeof text - (size_t)n_text,
+                         n_here == 2 && style.splits_pairs ? ",%u" : "-%u", ranks[i + n_here - 1]);
+        if (i && style.n_chars && out->n - start + (size_t)n_text > style.n_chars - 2) {
             ar_bytes_put(out, "..", 2);
             return;
         }
-        ar_bytes_put(out, range, (size_t)n_range);
+        if (style.n_ranges && n_ranges == style.n_ranges) {
+            n_text = snprintf(text, sizeof text, " and %zu more", n - i);
+            ar_bytes_put(out, text, (size_t)n_text);
+            return;
+        }
+        ar_bytes_put(out, text, (size_t)n_text);
     }
 }
 
@@ -261,5 +277,5 @@ void ar_rank_set_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, uin
     if (stride)
         put_stride(out, ranks, n, stride, n_all);
     else
-        ar_rank_ranges_text(out, ranks, n, n_most);
+        ar_rank_ranges_text(out, ranks, n, (struct ar_range_style){.n_chars = n_most});
 }

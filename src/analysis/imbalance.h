@@ -52,8 +52,15 @@ void ar_imbalance_free(struct ar_imbalance *im);
 /* The class that most ranks are in: "the others". */
 size_t ar_imbalance_largest(const struct ar_imbalance *im);
 
-/* Numbers of ranks, which are in order: "0-3,8". What does not fit into `n_most` characters ends in "..". */
-void ar_rank_ranges_text(struct ar_bytes *out, const uint32_t *ranks, size_t n, size_t n_most);
+/* How numbers of ranks are written; a zeroed one writes all of them. */
+struct ar_range_style {
+    bool splits_pairs; /* two in a row are "0,1", as in sentences; else "0-1" */
+    size_t n_chars;    /* what does not fit into so many ends in ".."; 0: no limit */
+    size_t n_ranges;   /* after so many: " and 5 more"; 0: no limit */
+};
+/* Numbers of ranks, sorted: "0-3,8". It is the only printer of them. */
+void ar_rank_ranges_text(struct ar_bytes *out, const uint32_t *ranks, size_t n,
+                         struct ar_range_style style);
 /*
  * Numbers of ranks, which are in order, in few words: "0-3,8", "every 8th from 0", "every 2nd from
  * 1 to 9". What does not fit into `n_most` characters ends in "..". `n_all`: how many ranks there

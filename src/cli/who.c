@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/who.h"
 
+#include "analysis/imbalance.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_GENERATIONS 64
@@ -96,27 +99,23 @@ static bool is_rank(const struct ar_profile *p, uint32_t process)
     return rank_of(p, process) != AR_RANK_NONE && ar_who_root(p, process) == AR_NO_ID;
 }
 
-/* "5" or "5-9"; returns the index of the last one in it. */
-static size_t put_range(const struct ar_profile *p, const uint32_t *processes, size_t n, size_t i,
+/* Ranks from `i` on, each once, up to the first process that is no rank; returns the index of the last one. */
+static size_t put_ranks(const struct ar_profile *p, const uint32_t *processes, size_t n, size_t i,
                         struct ar_bytes *text)
 {
-    uint32_t first = rank_of(p, processes[i]), last = first;
-    char range[32];
+    uint32_t *ranks = malloc((n - i) * sizeof *ranks);
+    size_t n_ranks = 0, end = i;
 
-    for (; i + 1 < n && is_rank(p, processes[i + 1]); i++) {
-        uint32_t next = rank_of(p, processes[i + 1]);
+    for (; end < n && is_rank(p, processes[end]); end++) {
+        uint32_t rank = rank_of(p, processes[end]);
 
-        if (next != last && next != last + 1)
-            break;
-        last = next;
+        if (ranks && (!n_ranks || ranks[n_ranks - 1] != rank))
+            ranks[n_ranks++] = rank;
     }
-    snprintf(range, sizeof range,
-             last > first + 1 ? "%u-%u"
-             : last > first   ? "%u,%u"
-                              : "%u",
-             first, last);
-    put(text, range);
-    return i;
+    text->bad = text->bad || !ranks;
+    ar_rank_ranges_text(text, ranks, n_ranks, (struct ar_range_style){.splits_pairs = true});
+    free(ranks);
+    return end - 1;
 }
 
 /* After the first of several of a kind the word need not be said again. */
@@ -141,7 +140,7 @@ void ar_who_list(const struct ar_profile *p, const uint32_t *processes, size_t n
         if (i)
             put(text, ",");
         if (is_rank(p, processes[i]))
-            i = put_range(p, processes, n, i, text);
+            i = put_ranks(p, processes, n, i, text);
         else
             put_other(p, processes[i], &said_pid, text);
     }

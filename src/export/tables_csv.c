@@ -35,7 +35,7 @@ static void put_ranks(struct ar_csv *csv, struct ar_rank_list list)
 {
     struct ar_bytes text = {0};
 
-    ar_rank_ranges_text(&text, list.ranks, list.n, SIZE_MAX);
+    ar_rank_ranges_text(&text, list.ranks, list.n, (struct ar_range_style){0});
     ar_bytes_u8(&text, 0);
     csv->out.bad = csv->out.bad || text.bad;
     ar_csv_text(csv, text.bad ? "" : (const char *)text.data);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "findings/words.h"
 
+#include "analysis/imbalance.h"
 #include "analysis/mpi_class.h"
 
 #include <stdio.h>
@@ -234,25 +235,16 @@ static int in_order(const void *a, const void *b)
 
 #define MOST_RANGES 4
 
-/* Ranges of numbers in order, the first few of them. */
+/* The first few ranges of sorted numbers. */
 static void put_ranges(char *text, size_t n_text, const uint32_t *ranks, size_t n)
 {
-    size_t at = strlen(text), n_ranges = 0, i = 0;
+    struct ar_bytes ranges = {0};
 
-    while (i < n && n_ranges < MOST_RANGES) {
-        size_t end = i + 1;
-
-        while (end < n && ranks[end] == ranks[end - 1] + 1)
-            end++;
-        at += (size_t)snprintf(text + at, n_text - at, n_ranges ? ",%u" : "%u", ranks[i]);
-        if (end > i + 1)
-            at += (size_t)snprintf(text + at, n_text - at, end == i + 2 ? ",%u" : "-%u",
-                                   ranks[end - 1]);
-        n_ranges++;
-        i = end;
-    }
-    if (i < n)
-        snprintf(text + at, n_text - at, " and %zu more", n - i);
+    ar_rank_ranges_text(&ranges, ranks, n,
+                        (struct ar_range_style){.splits_pairs = true, .n_ranges = MOST_RANGES});
+    if (!ranges.bad)
+        snprintf(text, n_text, "ranks %.*s", (int)ranges.n, (const char *)ranges.data);
+    ar_bytes_free(&ranges);
 }
 
 const char *ar_show_ranks(const struct ar_profile *p, const uint32_t *processes, size_t n)
@@ -270,10 +262,8 @@ const char *ar_show_ranks(const struct ar_profile *p, const uint32_t *processes,
         for (size_t i = 0; i < n; i++)
             ranks[i] = p->processes[processes[i]].world_rank;
         qsort(ranks, n, sizeof *ranks, in_order);
-        if (ranks[n - 1] != AR_RANK_NONE) {
-            snprintf(text, sizeof texts[0], "ranks ");
+        if (ranks[n - 1] != AR_RANK_NONE)
             put_ranges(text, sizeof texts[0], ranks, n);
-        }
     }
     free(ranks);
     return text;

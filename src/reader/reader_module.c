@@ -195,7 +195,7 @@ static PyObject *ranks_text(struct ar_rank_list list)
     struct ar_bytes bytes = {0};
     PyObject *object = NULL;
 
-    ar_rank_ranges_text(&bytes, list.ranks, list.n, SIZE_MAX);
+    ar_rank_ranges_text(&bytes, list.ranks, list.n, (struct ar_range_style){0});
     if (bytes.bad)
         PyErr_NoMemory();
     else

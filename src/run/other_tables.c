@@ -209,7 +209,7 @@ static bool are_same(const struct ar_shown_column *a, const struct ar_shown_colu
     return false;
 }
 
-/* Units that this program has are its own; others are told in the help only. */
+/* A unit that this program does not have is named in the help only. */
 static const char *unit_of(const char *stored)
 {
     for (size_t i = 0; ar_shown_units[i]; i++)

@@ -150,8 +150,30 @@ static void test_no_memory(void)
     ar_imbalance_free(&im);
 }
 
+static void check_ranges(struct ar_range_style style, const char *expected)
+{
+    static const uint32_t ranks[] = {0, 1, 4, 6, 7, 8, 9, 12, 20, 21};
+    struct ar_bytes out = {0};
+
+    ar_rank_ranges_text(&out, ranks, 10, style);
+    ar_bytes_u8(&out, '\0');
+    if (!tap_ok(strcmp((const char *)out.data, expected) == 0, "\"%s\"", expected))
+        tap_note("it is \"%s\"", (const char *)out.data);
+    ar_bytes_free(&out);
+}
+
+static void test_ranges(void)
+{
+    check_ranges((struct ar_range_style){0}, "0-1,4,6-9,12,20-21");
+    check_ranges((struct ar_range_style){.splits_pairs = true}, "0,1,4,6-9,12,20,21");
+    check_ranges((struct ar_range_style){.n_chars = 10}, "0-1,4..");
+    check_ranges((struct ar_range_style){.splits_pairs = true, .n_ranges = 3},
+                 "0,1,4,6-9 and 3 more");
+}
+
 int main(void)
 {
+    test_ranges();
     test_classes();
     test_few();
     test_figures();
