@@ -53,7 +53,7 @@ def measure(interpreter: Interpreter, options: Options) -> Outcome:
         note("no valgrind: not available")
         return Outcome({}, [])
     with scratch() as directory:
-        modes = measure_calls.commands("python", interpreter)
+        modes = measure_calls.commands(measure_calls.kind_of("python", interpreter), interpreter)
         counts = {m: per_call(c, directory, f"{interpreter.name} {m}") for m, c in modes.items()}
     show(heading, counts)
     return Outcome({"instructions_per_call": counts}, [])

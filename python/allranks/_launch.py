@@ -103,6 +103,13 @@ def read_drop_in(name: str, text: str) -> str:
     return text
 
 
+def read_counters(name: str, text: str) -> str:
+    """As they are: whether they can be counted depends on other options, see check_counters."""
+    if not text.strip(","):
+        raise UsageError(f"{name} needs names, such as page-faults (try: allranks counters)")
+    return text
+
+
 def read_output(name: str, text: str) -> str:
     for piece in text.replace("{{", "").replace("}}", "").split("{")[1:]:
         word, closed, _ = piece.partition("}")
@@ -176,6 +183,16 @@ caller's"""),
     ("no-import", False, "flag", "runtime children", "", "", "", """\
 with `--builtins all`: of imports record the modules, not
 the inside of the import system"""),
+    ("counters", "", "counters", "runtime children", "", "", "NAMES", """\
+what the machine counts in every region, on each thread:
+such as page-faults,instructions (`allranks counters`
+lists what there is here)"""),
+    ("counters-at", (), "text", "runtime children", "", "", "GLOB", """\
+count in these functions, too; patterns as --include has
+them; may be given several times"""),
+    ("counters-optional", False, "flag", "runtime children", "", "", "", """\
+leave out what cannot be counted here, instead of not
+running the program"""),
     ("no-children", False, "flag", "", "", "", "", """\
 record this process only, not Pythons that it starts"""),
     ("as", (), "drop-in", "children", "", "", "NAME", """\
@@ -192,6 +209,7 @@ READERS = {
     "timeout": read_timeout,
     "builtins": read_builtins,
     "drop-in": read_drop_in,
+    "counters": read_counters,
 }
 HELP_COLUMN = 23
 
@@ -264,11 +282,24 @@ def parse(argv: "list[str]") -> Options:
         parse_option(values, word, rest)
     if values["exact"] and values["budget"]:
         raise UsageError("--exact times every call, --budget stops timing some: give one of the two")
+    check_counters(values)
     if not rest:
         raise UsageError("no program to run (try: allranks run --help)")
     options.target = rest[0]
     options.arguments = rest[1:]
     return options
+
+
+def check_counters(values: "dict[str, Any]") -> None:
+    """A program that runs for hours is not to be found without its counters at the end."""
+    if values["counters-at"] and not values["counters"]:
+        raise UsageError("--counters-at says where to count; what is to be counted, say with --counters")
+    if not values["counters"] or values["counters-optional"] or trouble:
+        return
+    try:
+        _runtime.check_counters(os.fsencode(values["counters"]))
+    except ValueError as error:
+        raise UsageError(f"--counters {values['counters']}: {error}; --counters-optional runs without it") from None
 
 
 def lines_for_children(values: "dict[str, Any]") -> bytes:

@@ -83,18 +83,9 @@ static enum ar_status add_node(struct building *b, uint32_t node)
     return AR_OK;
 }
 
-/* AR_MAX_METRICS: there is none of that name. */
-static unsigned metric_named(const struct ar_profile *p, const char *name)
-{
-    for (unsigned m = 0; name && m < ar_profile_n_metrics(p); m++)
-        if (strcmp(ar_profile_metric(p, m)->name, name) == 0)
-            return m;
-    return AR_MAX_METRICS;
-}
-
 static enum ar_status add_metric(struct building *b, unsigned metric)
 {
-    unsigned divisor = metric_named(b->p, ar_profile_metric(b->p, metric)->divide_by);
+    unsigned divisor = ar_profile_metric_named(b->p, ar_profile_metric(b->p, metric)->divide_by);
     enum ar_status status = ar_rows_open(&b->rows, b->p, metric);
 
     if (status < 0)

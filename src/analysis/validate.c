@@ -406,7 +406,7 @@ static enum ar_status check_node(struct checking *c, const struct ar_node *node,
     struct place *place = &c->places[ref];
 
     if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS | AR_NODE_SAMPLED |
-                        AR_NODE_FILTERS | AR_NODE_RETURNED | AR_NODE_SYNCS))
+                        AR_NODE_FILTERS | AR_NODE_RETURNED | AR_NODE_SYNCS | AR_NODE_COUNTED))
         return wrong_node(c, ref, "flags that there are not");
     if (!values_make_sense(c, node, ref))
         return wrong_node(c, ref, "values that are not there");

@@ -38,7 +38,8 @@ enum ar_column_flag {
 #define AR_COLUMN_FLAGS 15u /* all that are known */
 
 struct ar_column {
-    const char *name, *unit;
+    const char *name,
+        *unit; /* of stored figures: "1" a number, "ns", "B" bytes, "bits", "us2"; keys have "" */
     uint8_t role, combine, flags;
     uint8_t
         shift; /* is added for storing, so that what is no number, such as UINT32_MAX, becomes the smallest */

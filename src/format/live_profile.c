@@ -95,7 +95,7 @@ static enum ar_status add_record(struct ar_reading *r, const struct ar_record *r
 static enum ar_status read_records(struct ar_reading *r)
 {
     for (const struct ar_extent *e = NULL; (e = ar_live_next(r->live, e, AR_EXTENT_RECORDS));) {
-        size_t n_left = e->n_bytes_used - sizeof *e;
+        size_t n_left = (size_t)(e->n_bytes_used - sizeof *e);
         const unsigned char *at = (const unsigned char *)(e + 1);
 
         while (n_left) {

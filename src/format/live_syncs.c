@@ -91,7 +91,7 @@ static enum ar_status add_sync(struct ar_reading *r, const struct ar_sync *sync,
 static enum ar_status read_stream(struct ar_reading *r, const struct ar_extent *e,
                                   uint32_t location, uint64_t *latest)
 {
-    size_t n_left = e->n_bytes_used - sizeof *e;
+    size_t n_left = (size_t)(e->n_bytes_used - sizeof *e);
     const char *at = (const char *)(e + 1);
     enum ar_status status = AR_OK;
 

@@ -227,6 +227,8 @@ struct ar_live_thread {
 #define AR_NODE_RETURNED 0x800u
 /* An MPI call that leaves records in streams: its time is theirs. */
 #define AR_NODE_SYNCS 0x1000u
+/* The writer's own: counters are read when it is entered and left, and `epoch` is stored as its complement. */
+#define AR_NODE_COUNTED 0x2000u
 
 struct ar_node {
     uint64_t key;

@@ -381,6 +381,8 @@ static inline unsigned ar_profile_n_metrics(const struct ar_profile *p)
     return AR_N_METRICS + (unsigned)p->n_other_metrics;
 }
 const struct ar_metric_kind *ar_profile_metric(const struct ar_profile *p, unsigned metric);
+/* The number of the metric of that name; AR_MAX_METRICS: there is none. `name` may be NULL. */
+unsigned ar_profile_metric_named(const struct ar_profile *p, const char *name);
 /* The number of the metric of that name, which is added where it is not there. AR_BAD: there is no room for more. */
 AR_MUST_CHECK enum ar_status
 ar_profile_find_metric(struct ar_profile *p, const struct ar_metric_kind *kind, unsigned *metric);

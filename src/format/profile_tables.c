@@ -14,16 +14,24 @@ const struct ar_metric_kind *ar_profile_metric(const struct ar_profile *p, unsig
     return metric < AR_N_METRICS ? &ar_metric_kinds[metric] : one->own;
 }
 
+unsigned ar_profile_metric_named(const struct ar_profile *p, const char *name)
+{
+    unsigned n = ar_profile_n_metrics(p);
+
+    for (unsigned m = 0; name && m < n; m++)
+        if (strcmp(ar_profile_metric(p, m)->name, name) == 0)
+            return m;
+    return AR_MAX_METRICS;
+}
+
 enum ar_status ar_profile_find_metric(struct ar_profile *p, const struct ar_metric_kind *kind,
                                       unsigned *metric)
 {
     unsigned n = ar_profile_n_metrics(p);
 
-    for (unsigned m = 0; m < n; m++)
-        if (strcmp(ar_profile_metric(p, m)->name, kind->name) == 0) {
-            *metric = m;
-            return AR_OK;
-        }
+    *metric = ar_profile_metric_named(p, kind->name);
+    if (*metric < AR_MAX_METRICS)
+        return AR_OK;
     *metric = n;
     if (n == AR_MAX_METRICS)
         return AR_BAD;

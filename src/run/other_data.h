@@ -20,7 +20,7 @@ struct ar_other_row {
     enum ar_other_kind kind;
     const char *name;
     const char *unit;          /* of a metric, else "" */
-    size_t n_rows;             /* values of a metric, rows of a table */
+    uint64_t n_rows;           /* values of a metric, rows of a table */
     size_t n_threads, n_bytes; /* of a stream */
 };
 

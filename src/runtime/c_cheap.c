@@ -80,11 +80,12 @@ static void learn(struct ar_c_known *known, uint64_t ticks)
 
 /* ---- nodes whose calls are not all timed ----------------------------------------------------- */
 
+/* It comes before all others. NULL: every call of the node is timed; other values are what measures have (measures.h). */
 static uint64_t *estimate_of(const struct ar_node *node)
 {
-    struct ar_values *values = ar_live_ptr(node->values_ref); /* it has no others */
+    struct ar_values *first = node->values_ref ? ar_live_ptr(node->values_ref) : NULL;
 
-    return values->words;
+    return first && first->kind == AR_VALUES_ESTIMATE ? first->words : NULL;
 }
 
 static void add_square(uint64_t *bits, double ticks)
@@ -124,13 +125,14 @@ static void begin_sampling(struct ar_thread *t, struct ar_node *node)
 
 void ar_c_sample_begins(const struct ar_node *node)
 {
-    estimate_of(node)[AR_ESTIMATE_TIMED]++;
-}
-
-static void add_sample(const struct ar_node *node, uint64_t ticks)
-{
     uint64_t *words = estimate_of(node);
 
+    if (words)
+        words[AR_ESTIMATE_TIMED]++;
+}
+
+static void add_sample(uint64_t *words, uint64_t ticks)
+{
     if (ticks < ar_gap_ticks) {
         add_square(&words[AR_ESTIMATE_SQUARES], (double)ticks);
     } else {
@@ -146,13 +148,15 @@ void ar_c_teach(struct ar_thread *t, struct ar_node *node, uint32_t index, uint6
     if (!known)
         return;
     learn(known, ticks);
-    if (node->values_ref)
-        add_sample(node, ticks);
+
+    uint64_t *estimate = estimate_of(node);
+
+    if (estimate)
+        add_sample(estimate, ticks);
     else
         set_squares(node, squares_of(node) +
                               (ticks < ar_gap_ticks ? (float)ticks * (float)ticks : INFINITY));
-    if (known->is_cheap && !node->values_ref && node->n_calls >= FIRST_CALLS &&
-        isfinite(squares_of(node)))
+    if (known->is_cheap && !estimate && node->n_calls >= FIRST_CALLS && isfinite(squares_of(node)))
         begin_sampling(t, node);
 }
 

@@ -10,14 +10,14 @@
 
 struct filter {
     struct filter *next;
-    bool include;
+    enum ar_filter_kind kind;
     char glob[];
 };
 
 static struct filter *filters;
-static bool has_includes, hides_imports;
+static bool has[AR_FILTER_COUNT + 1], hides_imports;
 
-bool ar_filters_add(bool include, const char *glob)
+bool ar_filters_add(enum ar_filter_kind kind, const char *glob)
 {
     size_t n_bytes = strlen(glob) + 1;
     struct filter *filter = malloc(sizeof *filter + n_bytes);
@@ -25,10 +25,10 @@ bool ar_filters_add(bool include, const char *glob)
     if (!filter)
         return false;
     filter->next = filters;
-    filter->include = include;
+    filter->kind = kind;
     memcpy(filter->glob, glob, n_bytes);
     filters = filter;
-    has_includes |= include;
+    has[kind] = true;
     return true;
 }
 
@@ -68,22 +68,38 @@ static bool matches_name(const char *glob, const char *module, const char *name)
     return fnmatch(glob, whole, 0) == 0;
 }
 
+/* "solver.py:step", also with more of the path. */
+static bool matches_place(const char *glob, const char *file, const char *last, const char *name)
+{
+    char whole[1024];
+
+    if (!strchr(glob, ':'))
+        return false;
+    snprintf(whole, sizeof whole, "%s:%s", last, name);
+    if (fnmatch(glob, whole, 0) == 0)
+        return true;
+    snprintf(whole, sizeof whole, "%s:%s", file, name);
+    return fnmatch(glob, whole, 0) == 0;
+}
+
 static bool matches(const char *glob, const char *name, const char *file, const char *module)
 {
     const char *slash = strrchr(file, '/');
+    const char *last = slash ? slash + 1 : file;
 
-    return fnmatch(glob, file, 0) == 0 || (slash && fnmatch(glob, slash + 1, 0) == 0) ||
-           matches_package(glob, module) || matches_name(glob, module, name);
+    return fnmatch(glob, file, 0) == 0 || fnmatch(glob, last, 0) == 0 ||
+           matches_package(glob, module) || matches_name(glob, module, name) ||
+           matches_place(glob, file, last, name);
 }
 
 static bool is_hidden(const char *name, const char *file, const char *module)
 {
-    bool wanted = !has_includes;
+    bool wanted = !has[AR_FILTER_INCLUDE];
 
     for (const struct filter *filter = filters; filter; filter = filter->next) {
-        if (!matches(filter->glob, name, file, module))
+        if (filter->kind == AR_FILTER_COUNT || !matches(filter->glob, name, file, module))
             continue;
-        if (!filter->include)
+        if (filter->kind == AR_FILTER_EXCLUDE)
             return true;
         wanted = true;
     }
@@ -93,7 +109,7 @@ static bool is_hidden(const char *name, const char *file, const char *module)
 /* Without memory the module has no name. */
 bool ar_filters_hide(const char *name, const char *file, PyObject *globals)
 {
-    if (!filters)
+    if (!has[AR_FILTER_INCLUDE] && !has[AR_FILTER_EXCLUDE])
         return false;
 
     char *module = ar_pyread_module_name(globals);
@@ -101,4 +117,19 @@ bool ar_filters_hide(const char *name, const char *file, PyObject *globals)
 
     free(module);
     return hidden;
+}
+
+bool ar_filters_count(const char *name, const char *file, PyObject *globals)
+{
+    if (!has[AR_FILTER_COUNT])
+        return false;
+
+    char *module = ar_pyread_module_name(globals);
+    bool is_counted = false;
+
+    for (const struct filter *filter = filters; filter && !is_counted; filter = filter->next)
+        is_counted = filter->kind == AR_FILTER_COUNT &&
+                     matches(filter->glob, name, file, module ? module : "");
+    free(module);
+    return is_counted;
 }

@@ -58,7 +58,8 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
 }
 
 /* What the tree has to know about a function. */
-static void mark(uint32_t number, PyCodeObject *code, const char *name, const char *file)
+static void mark(uint32_t number, PyCodeObject *code, const char *name, const char *file,
+                 PyObject *globals)
 {
     if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
         ar_tree_mark(number, AR_MARK_SUSPENDS);
@@ -68,6 +69,8 @@ static void mark(uint32_t number, PyCodeObject *code, const char *name, const ch
         ar_tree_mark(number, AR_MARK_RUNS_TASKS);
     if (ar_blocks_in_python(name, file))
         ar_tree_mark(number, AR_MARK_BLOCKS);
+    if (ar_filters_count(name, file, globals))
+        ar_tree_mark(number, AR_MARK_COUNTED);
 }
 
 /* Of an import only its entrance is recorded where its inside is not wanted. */
@@ -110,7 +113,9 @@ static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
     uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
 
     if (number)
-        mark(number, code, name, file);
+        mark(number, code, name, file, globals);
+    if (number && region)
+        ar_tree_mark(number, AR_MARK_COUNTED);
     if (number && (region || is_ours))
         ar_tree_mark(number, AR_MARK_WANTED); /* what measures the price is not given up for it */
     return number;

@@ -35,6 +35,18 @@ uint64_t *ar_measure_row(struct ar_thread *t, struct ar_node *node, uint32_t num
     return NULL;
 }
 
+uint64_t *ar_measure_find_row(const struct ar_node *node, uint32_t number, uint32_t key)
+{
+    for (uint32_t ref = node->values_ref; ref;) {
+        struct ar_values *values = ar_live_ptr(ref);
+
+        if (values->kind == number && (uint32_t)values->words[0] == key)
+            return values->words;
+        ref = values->next_ref;
+    }
+    return NULL;
+}
+
 void ar_measure_event(struct ar_thread *t, struct ar_extent **extent, uint32_t number,
                       const uint64_t *words, size_t n_words)
 {

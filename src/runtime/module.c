@@ -6,6 +6,7 @@
 #include "runtime/c_cheap.h"
 #include "runtime/c_stubs.h"
 #include "runtime/closing_line.h"
+#include "runtime/counters.h"
 #include "runtime/elf_slots.h"
 #include "runtime/endings.h"
 #include "runtime/engine.h"
@@ -21,10 +22,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool add_filters(const struct ar_option_texts *globs, bool include)
+static bool add_filters(const struct ar_option_texts *globs, enum ar_filter_kind kind)
 {
     for (size_t i = 0; i < globs->n; i++)
-        if (!ar_filters_add(include, globs->items[i])) {
+        if (!ar_filters_add(kind, globs->items[i])) {
             PyErr_NoMemory();
             return false;
         }
@@ -38,7 +39,9 @@ static bool start_recording(const struct ar_options *options)
 
     ar_filters_set_imports(options->no_import || options->builtins != AR_BUILTINS_ALL);
     ar_budget_set(options->budget);
-    if (!add_filters(&options->include, true) || !add_filters(&options->exclude, false) ||
+    if (!add_filters(&options->include, AR_FILTER_INCLUDE) ||
+        !add_filters(&options->exclude, AR_FILTER_EXCLUDE) ||
+        !add_filters(&options->counters_at, AR_FILTER_COUNT) ||
         !ar_functions_init(options->own_directory))
         return false;
     if (ar_recording_start(options, &err) == AR_OK)
@@ -65,6 +68,22 @@ static PyObject *start(PyObject *self, PyObject *args)
 
     ar_recording_options_free(&options);
     return started ? PyUnicode_FromString(ar_engine_name()) : NULL;
+}
+
+PyDoc_STRVAR(check_counters_doc, "check_counters(names)\n--\n\n"
+                                 "ValueError: these cannot be counted here, and why.");
+
+static PyObject *check_counters(PyObject *self, PyObject *args)
+{
+    struct ar_error err;
+    const char *names;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y", &names))
+        return NULL;
+    if (ar_counters_check(names, &err) < 0)
+        return PyErr_Format(PyExc_ValueError, "%s", err.text);
+    Py_RETURN_NONE;
 }
 
 /* ---- what it costs --------------------------------------------------------------------------- */
@@ -307,6 +326,7 @@ static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
     {"calibrate", calibrate, METH_VARARGS, calibrate_doc},
     {"cancel", cancel, METH_NOARGS, cancel_doc},
+    {"check_counters", check_counters, METH_VARARGS, check_counters_doc},
     {"export_if_terminated", export_if_terminated, METH_VARARGS, export_if_terminated_doc},
     {"fact", fact, METH_VARARGS, fact_doc},
     {"finish", finish, METH_VARARGS, finish_doc},

@@ -79,7 +79,7 @@ static void measure(const struct ar_thread *t, struct ar_sync_scratch *s, uint64
     for (uint32_t i = 0; i < s->n; i++) {
         const struct ar_node *caller = ar_live_ptr(node_at(s, i)->parent_ref);
 
-        s->above[i] = caller->epoch == t->epoch ? (uint32_t)caller->interval_ticks : NONE;
+        s->above[i] = ar_node_epoch(caller) == t->epoch ? (uint32_t)caller->interval_ticks : NONE;
         if (s->above[i] == NONE)
             s->left -= s->whole[i];
         else
@@ -98,7 +98,7 @@ static uint32_t find_outer(const struct ar_thread *t)
 {
     const struct ar_node *node = t->current;
 
-    while ((node->epoch == t->epoch || is_in_c(node->flags)) && node->parent_ref)
+    while ((ar_node_epoch(node) == t->epoch || is_in_c(node->flags)) && node->parent_ref)
         node = ar_live_ptr(node->parent_ref);
     return ar_live_ref(node);
 }
@@ -351,9 +351,9 @@ static uint32_t *list_nodes(const struct ar_thread *t, uint32_t *n)
     for (size_t i = 0; refs && i < all->n_slots; i++) {
         struct ar_node *node = all->slots[i].ref ? ar_live_ptr(all->slots[i].ref) : NULL;
 
-        if (!node || node->epoch == t->epoch)
+        if (!node || ar_node_epoch(node) == t->epoch)
             continue;
-        node->epoch = t->epoch;
+        ar_node_set_epoch(node, t->epoch);
         node->interval_ticks = 0;
         refs[(*n)++] = all->slots[i].ref;
     }

@@ -109,6 +109,9 @@ static const struct entry {
     {"include", &texts, AT(include)},
     {"exclude", &texts, AT(exclude)},
     {"no-import", &flag, AT(no_import)},
+    {"counters", &text, AT(counters)},
+    {"counters-at", &texts, AT(counters_at)},
+    {"counters-optional", &flag, AT(counters_optional)},
     {"own-directory", &text, AT(own_directory)},
     {"stem", &text, AT(stem)},
     {"children", &text_or_none, AT(children)},
@@ -163,5 +166,6 @@ void ar_recording_options_free(struct ar_options *options)
 {
     free(options->include.items);
     free(options->exclude.items);
-    options->include = options->exclude = (struct ar_option_texts){0};
+    free(options->counters_at.items);
+    options->include = options->exclude = options->counters_at = (struct ar_option_texts){0};
 }

@@ -41,7 +41,10 @@ struct ar_options {
     bool exact;    /* every call of a function in C is timed */
     double budget; /* what recording may cost, as a share of the time; 0: no limit */
     struct ar_option_texts include, exclude; /* globs: filters.h */
-    bool no_import; /* also where functions in C are recorded as cProfile has them */
+    bool no_import;       /* also where functions in C are recorded as cProfile has them */
+    const char *counters; /* names, with commas; empty: none */
+    struct ar_option_texts counters_at; /* globs: which functions are counted, besides regions */
+    bool counters_optional;             /* what cannot be counted is left out */
 
     const char *own_directory; /* of the package: what is in it is not recorded */
     const char *stem;     /* of the family that has started this process; empty: the user has */

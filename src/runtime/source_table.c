@@ -2,6 +2,7 @@
 #include "runtime/source_table.h"
 
 #include "runtime/c_source.h"
+#include "runtime/counters.h"
 #include "runtime/engine.h"
 #include "runtime/functions.h"
 #include "runtime/livemap.h"
@@ -30,6 +31,7 @@ const struct ar_source *const ar_source_table[] = {
     &ar_source_c,
     &ar_source_regions,
     &ar_source_tasks,
+    &ar_source_counters,
     &tree,
     NULL,
 };

@@ -32,7 +32,8 @@ typedef void ar_fact_fn(const char *key, const char *value);
 struct ar_source {
     const char *name;
     /*
-     * AR_UNSUPPORTED: it cannot be had here, and why; the recording continues without it, and says so. Any
+     * Options are in runtime/recording_options.h. AR_OK also where they do not ask for the source: it does nothing then.
+     * AR_UNSUPPORTED: it is not available here, and why; the recording continues without it, and says so. Any
      * other failure ends the recording; then a Python exception may be set.
      */
     enum ar_status (*start)(const struct ar_options *options, struct ar_error *err);
@@ -42,7 +43,7 @@ struct ar_source {
     /* Frees what the source keeps for the thread. */
     void (*thread_ends)(struct ar_thread *t);
     void (*fork)(enum ar_fork_step step);
-    /* Its lines of `info`, once all have started. Facts that are found later are added where they are found. */
+    /* Its lines of `info`, once all have started; keys of 10 characters at most line up. Facts that are found later are added where they are found. */
     void (*describe)(ar_fact_fn *fact);
 };
 

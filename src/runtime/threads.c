@@ -406,6 +406,7 @@ static bool open_path(struct ar_thread *t, uint64_t now)
     for (struct ar_node *node = t->current;; node = ar_live_ptr(node->parent_ref)) {
         node->ticks = (int64_t)(0 - now);
         node->flags &= ~AR_NODE_SAMPLED; /* it is open, timed or not */
+        ar_node_set_epoch(node, 0);
         t->n_nodes++;
         if (node == t->root)
             return true;

@@ -17,6 +17,8 @@ bool ar_tree_has_holes;
 uint64_t ar_gap_ticks = UINT64_MAX;
 void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 void (*ar_tree_touched_many)(struct ar_thread *t);
+void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
+uint32_t ar_tree_counted_marks;
 uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
 void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 
@@ -82,6 +84,7 @@ static uint32_t flags_of(uint32_t function_marks)
     const uint32_t have_no_filter = AR_MARK_BUILTIN | AR_MARK_KEEP_PLACE | AR_MARK_OPERATION;
 
     return (function_marks & AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0) |
+           (function_marks & ar_tree_counted_marks ? AR_NODE_COUNTED : 0) |
            (function_marks & have_no_filter ? 0 : AR_NODE_FILTERS) |
            (function_marks & AR_NODE_MARKS);
 }
@@ -104,6 +107,7 @@ static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct 
         .parent_ref = parent ? ar_live_ref(parent) : 0,
         .flags = flags,
     };
+    ar_node_set_epoch(node, 0);
     ar_extent_publish(t->nodes, sizeof *node);
     t->n_nodes++;
     return node;
@@ -245,6 +249,19 @@ struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64
     if (__builtin_expect(runs_tasks(t->current), 0))
         enter_task(t, now);
     return ar_tree_child(t, key, now);
+}
+
+void ar_tree_touch_counted(struct ar_thread *t, struct ar_node *node)
+{
+    if (ar_tree_counts)
+        ar_tree_counts(t, node);
+    if (ar_node_epoch(node) == t->epoch)
+        return;
+    if (t->n_touched == AR_MAX_TOUCHED)
+        ar_tree_touched_many(t);
+    ar_node_set_epoch(node, t->epoch);
+    node->interval_ticks = (uint64_t)node->ticks;
+    t->touched[t->n_touched++] = ar_live_ref(node);
 }
 
 /* In front of what `*link` leads to; a reader sees all of it or nothing. */

@@ -94,8 +94,9 @@ struct ar_thread {
     struct ar_mpi_thread *mpi; /* what it knows of MPI; NULL: nothing yet */
     /* The nodes that ran since it last waited for another rank; see mpi_syncs.h. 0: it is not needed. */
     uint32_t epoch, n_touched;
-    uint32_t *touched;      /* refs, at most AR_MAX_TOUCHED */
-    struct ar_syncs *syncs; /* who asks */
+    uint32_t *touched;            /* refs, at most AR_MAX_TOUCHED */
+    struct ar_syncs *syncs;       /* who asks */
+    struct ar_counting *counting; /* its counters, see counters.h; NULL: none */
 };
 
 #define AR_MAX_TOUCHED 4096u
@@ -153,7 +154,8 @@ enum ar_tree_mark {
     AR_MARK_SUSPENDS = 128,   /* a coroutine: what it has open is not open while it waits */
     AR_MARK_WANTED = 64,      /* the program asked for it: it is never given up for the budget */
     AR_MARK_OPERATION = AR_NODE_OPERATION,
-    AR_MARK_BLOCKS = 0x200, /* waits for other threads and does nothing else; see blocking.h */
+    AR_MARK_BLOCKS = 0x200,  /* waits for other threads and does nothing else; see blocking.h */
+    AR_MARK_COUNTED = 0x400, /* counters are read when it is entered and left; see counters.h */
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
 #define AR_MARKS_BETWEEN                                                                           \
@@ -315,10 +317,36 @@ static inline void ar_tree_look(struct ar_thread *t, uint64_t now)
 /* There is no room for one more that was touched: makes some. Set by mpi_syncs.c. */
 extern void (*ar_tree_touched_many)(struct ar_thread *t);
 
+/*
+ * A node whose counters are read is entered and left on the slow path of ar_tree_touch, because its epoch is never the thread's:
+ * it is stored as its complement. So all other nodes pay nothing for it.
+ */
+static inline uint32_t ar_node_epoch(const struct ar_node *node)
+{
+    return node->flags & AR_NODE_COUNTED ? ~node->epoch : node->epoch;
+}
+
+static inline void ar_node_set_epoch(struct ar_node *node, uint32_t epoch)
+{
+    node->epoch = node->flags & AR_NODE_COUNTED ? ~epoch : epoch;
+}
+
+/* A node with AR_NODE_COUNTED is about to be opened (`ticks` is not negative), or closed. Set by counters.c. */
+extern void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
+/* Marks of functions whose nodes are counted; 0: there are no counters. */
+extern uint32_t ar_tree_counted_marks;
+
+/* ar_tree_touch of one that is counted. */
+__attribute__((cold)) void ar_tree_touch_counted(struct ar_thread *t, struct ar_node *node);
+
 /* Before its `ticks` change: what it has had so far is of earlier intervals. */
 static inline void ar_tree_touch(struct ar_thread *t, struct ar_node *node)
 {
     if (__builtin_expect(node->epoch != t->epoch, 0)) {
+        if (__builtin_expect(node->flags & AR_NODE_COUNTED, 0)) {
+            ar_tree_touch_counted(t, node);
+            return;
+        }
         if (__builtin_expect(t->n_touched == AR_MAX_TOUCHED, 0))
             ar_tree_touched_many(t);
         node->epoch = t->epoch;

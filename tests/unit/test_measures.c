@@ -17,6 +17,7 @@
 #include "format/runfile.h"
 #include "made_up.h"
 #include "own_file.h"
+#include "runtime/c_cheap.h"
 #include "runtime/sources.h"
 #include "sample_profile.h"
 #include "tap.h"
@@ -384,6 +385,50 @@ static void test_order(void)
     ar_tree_leave(t, node, ar_ticks());
 }
 
+/* A C function whose calls are not all timed any more has a block of its own for that, which comes first. */
+static void test_in_c(void)
+{
+    struct ar_thread *t = ar_thread_self();
+    uint32_t function = own_file_function("c");
+    uint32_t number = ar_measure_begin(&made_up_metrics);
+
+    ar_tree_mark(function, AR_MARK_BUILTIN);
+
+    struct ar_node *node = ar_tree_enter(t, function, ar_ticks());
+    uint64_t *words = ar_measure_block(t, node, number);
+
+    ar_tree_leave(t, node, ar_ticks());
+    words[1] = 5;
+    words[2] = 7;
+    for (int i = 0; i < 4096; i++) {
+        node->n_calls++;
+        ar_c_teach(t, node, 0, 20);
+    }
+
+    const struct ar_values *first = ar_live_ptr(node->values_ref);
+
+    tap_ok(first->kind == AR_VALUES_ESTIMATE && first->words[AR_ESTIMATE_TIMED] > 0,
+           "some of its calls are timed");
+    ar_c_sample_begins(node);
+    tap_ok(words[0] >> 32 == ar_live_ref(node) && (uint32_t)words[0] == 0 && words[1] == 5 &&
+               words[2] == 7 && ar_measure_block(t, node, number) == words,
+           "what else was measured of it stays as it is");
+}
+
+static void test_rows(void)
+{
+    struct ar_thread *t = ar_thread_self();
+    struct ar_node *node = ar_tree_enter(t, own_file_function("r"), ar_ticks());
+    uint32_t number = ar_measure_begin(&made_up_lines);
+    uint64_t *row = ar_measure_row(t, node, number, (uint64_t[]){11, 1, 0}, 3);
+
+    ar_measure_row(t, node, number, (uint64_t[]){12, 1, 0}, 3);
+    tap_ok(ar_measure_find_row(node, number, 11) == row && !ar_measure_find_row(node, number, 13) &&
+               !ar_measure_find_row(node, number + 1, 11),
+           "rows are found by their key");
+    ar_tree_leave(t, node, ar_ticks());
+}
+
 static void test_unsound(void)
 {
     struct ar_measure wrong[] = {made_up_metrics, made_up_metrics, made_up_lines, made_up_lines,
@@ -453,6 +498,8 @@ int main(int argc, char **argv)
     own_file_make();
     test_ranks();
     test_order();
+    test_in_c();
+    test_rows();
     test_unsound();
     test_bytes();
     test_too_many();

@@ -63,7 +63,8 @@ static enum ar_status put_tables(struct ar_json *j, struct ar_run *run)
     ar_json_begin(j, "tables");
     ar_json_about(j, run);
     for (size_t i = 0; ar_shown_tables[i] && status == AR_OK; i++)
-        status = ar_json_table(j, run, ar_shown_tables[i]->name, NULL);
+        if (ar_shown_tables[i]->about == AR_ABOUT_RUN)
+            status = ar_json_table(j, ar_run_subject(run), ar_shown_tables[i]->name, NULL);
     ar_json_end(j);
     return status;
 }

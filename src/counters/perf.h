@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * perf: counters of the calling thread, through the kernel.
+ *
+ * All events of a thread are one group, so that they count over the same time: the kernel puts a group onto the processor as a
+ * whole. Where there are more than it has counters, the group takes turns with others, and values are scaled to the
+ * whole time, which `is_scaled` says. Descriptors are numbered high and close-on-exec, out of the program's way.
+ *
+ * Life cycle: ar_perf_open in the thread that is counted, ar_perf_close anywhere. Threads: one owner. A forked child has to close
+ * its copy: it counts the parent's thread.
+ *
+ *     struct ar_perf perf;
+ *     if (ar_perf_open(&perf, events, n, &err) < 0) ...     // the text says which event, and what to do
+ *     ar_perf_read(&perf, values);
+ */
+#pragma once
+
+#include "counters/events.h"
+
+#include <stdbool.h>
+
+#define AR_MAX_COUNTERS 12
+
+struct ar_perf {
+    int fds[AR_MAX_COUNTERS]; /* the first is that of the group */
+    size_t n;                 /* 0: it is not open */
+    bool user_only;           /* what the kernel does for the program is not counted */
+    bool is_scaled;           /* of the last values */
+};
+
+AR_MUST_CHECK enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *events,
+                                          size_t n, struct ar_error *err);
+/* false: they are gone, as the program may have closed all descriptors. */
+bool ar_perf_read(struct ar_perf *perf, uint64_t *values);
+void ar_perf_close(struct ar_perf *perf);
+
+/* Whether the event can be counted here and now; else why not, and what would help. */
+AR_MUST_CHECK enum ar_status ar_perf_try(const struct ar_event *event, struct ar_error *err);

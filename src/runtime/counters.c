@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/counters.h"
+
+#include "base/arena.h"
+#include "counters/perf.h"
+#include "runtime/measures.h"
+#include "runtime/recording_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_NAME_BYTES 64
+#define PER_BLOCK (AR_BLOCK_WORDS - 1)
+#define MOST_BLOCKS ((AR_MAX_COUNTERS + PER_BLOCK - 1) / PER_BLOCK)
+
+static struct {
+    const struct ar_event *events[AR_MAX_COUNTERS];
+    char names[AR_MAX_COUNTERS][MOST_NAME_BYTES]; /* as the user wrote them */
+    size_t n;
+    uint32_t measures[MOST_BLOCKS]; /* numbers */
+    uint32_t n_forks;
+    bool user_only;
+    char left_out[256]; /* what was asked for and cannot be counted, and why */
+} counters;
+
+/* A node that is open, and what the counters said when it was entered. */
+struct opened {
+    const struct ar_node *node;
+    uint64_t values[AR_MAX_COUNTERS];
+};
+
+struct ar_counting {
+    struct ar_perf perf;
+    uint32_t n_forks; /* when they were opened */
+    struct opened *opened;
+    size_t n_opened, cap_opened;
+};
+
+/* ---- which ------------------------------------------------------------------------------------ */
+
+static enum ar_status add_event(const char *name, size_t n_name, struct ar_error *err)
+{
+    char *to = counters.names[counters.n];
+
+    if (counters.n == AR_MAX_COUNTERS)
+        return ar_fail(err, AR_BAD, "more than %d counters (ask for fewer)", AR_MAX_COUNTERS);
+    snprintf(to, MOST_NAME_BYTES, "%.*s", (int)n_name, name);
+    counters.events[counters.n] = n_name < MOST_NAME_BYTES ? ar_event_find(to) : NULL;
+    if (!counters.events[counters.n])
+        return ar_fail(err, AR_BAD, "%.*s: no such counter (try: allranks counters)", (int)n_name,
+                       name);
+    counters.n++;
+    return AR_OK;
+}
+
+static void note_left_out(const struct ar_error *why)
+{
+    size_t n = strlen(counters.left_out);
+
+    snprintf(counters.left_out + n, sizeof counters.left_out - n, "%s%s", n ? "; " : "", why->text);
+}
+
+/* `is_optional`: what cannot be counted is left out, and is no failure. */
+static enum ar_status choose(const char *names, bool is_optional, struct ar_error *err)
+{
+    counters.n = 0;
+    counters.left_out[0] = '\0';
+    while (*names) {
+        size_t n = strcspn(names, ",");
+        enum ar_status status = n ? add_event(names, n, err) : AR_OK;
+
+        if (status == AR_OK && n && is_optional &&
+            ar_perf_try(counters.events[counters.n - 1], err) < 0) {
+            counters.n--;
+            note_left_out(err);
+        }
+        if (status < 0 && !is_optional)
+            return status;
+        if (status < 0)
+            note_left_out(err);
+        names += n + (names[n] == ',');
+    }
+    return AR_OK;
+}
+
+enum ar_status ar_counters_check(const char *names, struct ar_error *err)
+{
+    struct ar_perf perf;
+    enum ar_status status = choose(names, false, err);
+
+    if (status == AR_OK && counters.n == 0)
+        status = ar_fail(err, AR_BAD, "no counter is named (try: allranks counters)");
+    if (status == AR_OK) {
+        status = ar_perf_open(&perf, counters.events, counters.n, err);
+        ar_perf_close(&perf);
+    }
+    counters.n = 0;
+    return status;
+}
+
+/* ---- threads ---------------------------------------------------------------------------------- */
+
+static void open_counters(struct ar_counting *c)
+{
+    struct ar_error err;
+
+    c->n_forks = counters.n_forks;
+    c->n_opened = 0;
+    if (ar_perf_open(&c->perf, counters.events, counters.n, &err) < 0)
+        ar_livemap_lost(AR_LOST_ROWS, 1);
+    counters.user_only |= c->perf.user_only;
+}
+
+static void thread_starts(struct ar_thread *t)
+{
+    if (!counters.n || t->counting)
+        return;
+    t->counting = calloc(1, sizeof *t->counting);
+    if (t->counting)
+        open_counters(t->counting);
+}
+
+static void thread_ends(struct ar_thread *t)
+{
+    if (!t->counting)
+        return;
+    ar_perf_close(&t->counting->perf);
+    free(t->counting->opened);
+    free(t->counting);
+    t->counting = NULL;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+static void enter(struct ar_counting *c, const struct ar_node *node, const uint64_t *values)
+{
+    if (ar_grow((void **)&c->opened, &c->cap_opened, c->n_opened + 1, sizeof *c->opened) < 0) {
+        ar_livemap_lost(AR_LOST_ROWS, 1);
+        return;
+    }
+
+    struct opened *to = &c->opened[c->n_opened++];
+
+    to->node = node;
+    memcpy(to->values, values, counters.n * sizeof *values);
+}
+
+static void add(struct ar_thread *t, struct ar_node *node, const uint64_t *since,
+                const uint64_t *values)
+{
+    for (size_t i = 0; i < counters.n; i++) {
+        uint64_t *words = ar_measure_block(t, node, counters.measures[i / PER_BLOCK]);
+        uint64_t *word = words ? &words[1 + i % PER_BLOCK] : NULL;
+
+        if (word && values[i] > since[i])
+            __atomic_store_n(word, *word + values[i] - since[i], __ATOMIC_RELAXED);
+    }
+}
+
+/* Nodes may be left in another order than they were entered: what is inside is taken out of the path first. */
+static void leave(struct ar_thread *t, struct ar_node *node, const uint64_t *values)
+{
+    struct ar_counting *c = t->counting;
+
+    for (size_t i = c->n_opened; i-- > 0;)
+        if (c->opened[i].node == node) {
+            add(t, node, c->opened[i].values, values);
+            memmove(&c->opened[i], &c->opened[i + 1], (--c->n_opened - i) * sizeof *c->opened);
+            return;
+        }
+}
+
+static void count(struct ar_thread *t, struct ar_node *node)
+{
+    struct ar_counting *c = t->counting;
+    uint64_t values[AR_MAX_COUNTERS];
+
+    if (!c)
+        return;
+    if (c->n_forks != counters.n_forks) {
+        ar_perf_close(&c->perf);
+        open_counters(c);
+    }
+    if (!c->perf.n)
+        return;
+    if (!ar_perf_read(&c->perf, values)) {
+        ar_perf_close(&c->perf);
+        ar_livemap_lost(AR_LOST_ROWS, 1);
+    } else if (node->ticks >= 0) {
+        enter(c, node, values);
+    } else {
+        leave(t, node, values);
+    }
+}
+
+/* ---- the source ------------------------------------------------------------------------------- */
+
+static uint32_t describe_block(size_t first)
+{
+    struct ar_metric_kind kinds[PER_BLOCK];
+    struct ar_measure measure = {.form = AR_MEASURE_METRICS, .n_words = AR_BLOCK_WORDS};
+
+    for (size_t i = first; i < counters.n && i < first + PER_BLOCK; i++) {
+        struct ar_metric_kind *kind = &kinds[i - first];
+
+        *kind = (struct ar_metric_kind){.name = counters.names[i],
+                                        .unit = counters.events[i]->unit,
+                                        .combine = AR_COMBINE_SUM,
+                                        .scope = AR_SCOPE_INCLUSIVE};
+        measure.metrics[i - first] = kind;
+        measure.fields[i - first] =
+            (struct ar_row_field){.word = (uint8_t)(1 + i - first), .n_bits = 64};
+        measure.n_fields++;
+    }
+    return ar_measure_begin(&measure);
+}
+
+static enum ar_status start(const struct ar_options *options, struct ar_error *err)
+{
+    enum ar_status status = choose(options->counters, options->counters_optional, err);
+
+    if (status < 0 || !counters.n)
+        return status;
+    for (size_t i = 0; i < counters.n; i += PER_BLOCK) {
+        counters.measures[i / PER_BLOCK] = describe_block(i);
+        if (!counters.measures[i / PER_BLOCK]) {
+            counters.n = 0;
+            return ar_fail(err, AR_UNSUPPORTED, "the live file is full");
+        }
+    }
+    ar_tree_counts = count;
+    ar_tree_counted_marks = AR_MARK_REGION | AR_MARK_COUNTED;
+    return AR_OK;
+}
+
+static void stop(enum ar_source_end why)
+{
+    if (why == AR_SOURCE_CANCELLED)
+        ar_tree_counted_marks = 0;
+}
+
+static void fork_counters(enum ar_fork_step step)
+{
+    counters.n_forks += step == AR_FORK_CHILD;
+}
+
+static void describe(ar_fact_fn *fact)
+{
+    char text[AR_MAX_COUNTERS * (MOST_NAME_BYTES + 2) + 64] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < counters.n; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "", counters.names[i]);
+    if (counters.n && counters.user_only)
+        snprintf(text + n, sizeof text - n, " (without the kernel)");
+    if (counters.n)
+        fact("counters", text);
+    if (*counters.left_out)
+        fact("counters_left_out", counters.left_out);
+}
+
+const struct ar_source ar_source_counters = {
+    .name = "counters",
+    .start = start,
+    .stop = stop,
+    .thread_starts = thread_starts,
+    .thread_ends = thread_ends,
+    .fork = fork_counters,
+    .describe = describe,
+};
