@@ -42,7 +42,7 @@ USAGE_TAIL = """\
 """
 
 # `install-shims` is done here, what is in C by the command.
-COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "export", "merge", "recover", "clean")
+COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "counters", "export", "merge", "recover", "clean")
 BUILTINS = ("none", "counted", "all")
 FORMER_NAMES = {"costly": "counted"}
 CALIBRATION_CALLS = 200

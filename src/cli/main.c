@@ -23,6 +23,8 @@ static const struct {
     {"where", ar_command_where, "where every process and thread is now, or was when it died"},
     {"top", ar_command_top, "a running job, live: its processes and hot functions"},
     {"info", ar_command_info, "what a file holds, how it was made, what was lost"},
+    {"counters", ar_command_counters,
+     "what this machine can count: page faults, instructions, ..."},
     {"export", ar_command_export, "write a run in another tool's format, such as pstats"},
     {"merge", ar_command_merge,
      "make one run of live files, of several runs, or of cProfile's files"},

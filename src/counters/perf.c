@@ -59,27 +59,25 @@ static enum ar_status refuse(const struct ar_event *event, int why, struct ar_er
     case ENOENT:
     case EOPNOTSUPP:
     case ENODEV:
-        return ar_fail(err, AR_UNSUPPORTED, "%s: %s", event->name,
+        return ar_fail(err, AR_UNSUPPORTED, "%s",
                        event->type == PERF_TYPE_SOFTWARE
                            ? "this kernel does not count it"
                            : "this processor, or the virtual machine, does not offer it");
     case EACCES:
     case EPERM:
         return ar_fail(err, AR_UNSUPPORTED,
-                       "%s: not permitted (kernel.perf_event_paranoid is %d; 2 or less is needed: "
-                       "ask your administrator)",
-                       event->name, paranoid_level());
+                       "not permitted (kernel.perf_event_paranoid is %d; 2 or less is needed: ask "
+                       "your administrator)",
+                       paranoid_level());
     case EMFILE:
     case ENFILE:
-        return ar_fail(err, AR_UNSUPPORTED, "%s: no file descriptor is left (raise ulimit -n)",
-                       event->name);
+        return ar_fail(err, AR_UNSUPPORTED, "no file descriptor is left (raise ulimit -n)");
     case EINVAL:
     case ENOSPC:
         return ar_fail(err, AR_UNSUPPORTED,
-                       "%s: the processor cannot count it together with the others (ask for fewer)",
-                       event->name);
+                       "the processor cannot count it together with the others (ask for fewer)");
     default:
-        return ar_fail(err, AR_UNSUPPORTED, "%s: %s", event->name, strerror(why));
+        return ar_fail(err, AR_UNSUPPORTED, "%s", strerror(why));
     }
 }
 
@@ -97,7 +95,7 @@ static int open_group(struct ar_perf *out, const struct ar_event *const *events,
 
 /* What a program does in the kernel counts for it, where that may be seen. */
 enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *events, size_t n,
-                            struct ar_error *err)
+                            size_t *which, struct ar_error *err)
 {
     int why = 0;
 
@@ -107,14 +105,12 @@ enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *e
         if (!why)
             return AR_OK;
 
-        size_t n_open = out->n;
-
+        *which = out->n;
         ar_perf_close(out);
-        out->n = 0;
         if (why != EACCES && why != EPERM)
-            return refuse(events[n_open], why, err);
+            break;
     }
-    return refuse(events[0], why, err);
+    return refuse(events[*which], why, err);
 }
 
 void ar_perf_close(struct ar_perf *perf)
@@ -129,7 +125,8 @@ void ar_perf_close(struct ar_perf *perf)
 enum ar_status ar_perf_try(const struct ar_event *event, struct ar_error *err)
 {
     struct ar_perf perf;
-    enum ar_status status = ar_perf_open(&perf, &event, 1, err);
+    size_t which;
+    enum ar_status status = ar_perf_open(&perf, &event, 1, &which, err);
 
     if (status == AR_OK)
         ar_perf_close(&perf);

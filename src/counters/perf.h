@@ -10,7 +10,7 @@
  * its copy: it counts the parent's thread.
  *
  *     struct ar_perf perf;
- *     if (ar_perf_open(&perf, events, n, &err) < 0) ...     // the text says which event, and what to do
+ *     if (ar_perf_open(&perf, events, n, &which, &err) < 0) ...
  *     ar_perf_read(&perf, values);
  */
 #pragma once
@@ -28,8 +28,9 @@ struct ar_perf {
     bool is_scaled;           /* of the last values */
 };
 
+/* `*which`: the event that cannot be counted; the text says why not, and what would help. */
 AR_MUST_CHECK enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *events,
-                                          size_t n, struct ar_error *err);
+                                          size_t n, size_t *which, struct ar_error *err);
 /* false: they are gone, as the program may have closed all descriptors. */
 bool ar_perf_read(struct ar_perf *perf, uint64_t *values);
 void ar_perf_close(struct ar_perf *perf);

@@ -72,6 +72,19 @@ struct ar_shown_job {
     bool has_interval; /* there was a previous snapshot */
 };
 
+/* ---- counters --------------------------------------------------------------------------------- */
+
+struct ar_counter_row {
+    const char *name, *preset; /* `preset`: PAPI's name of the same, or "" */
+    const char *unit, *help;
+    char reason[200]; /* why it cannot be counted; "": it can */
+};
+
+struct ar_shown_counters {
+    const struct ar_counter_row *rows;
+    size_t n_rows;
+};
+
 /* ---- clean ------------------------------------------------------------------------------------ */
 
 struct ar_left_row {

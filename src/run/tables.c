@@ -61,14 +61,13 @@ const struct ar_shown_table *const ar_shown_tables[] = {
     &ar_shown_table_top_functions,
     &ar_shown_table_clean,
     &ar_shown_table_clean_jobs,
+    &ar_shown_table_counters,
     NULL,
 };
 
-const char *const ar_subject_commands[] = {[AR_ABOUT_RUN] = "",
-                                           [AR_ABOUT_DIFF] = "diff",
-                                           [AR_ABOUT_SCALING] = "scale",
-                                           [AR_ABOUT_JOB] = "top",
-                                           [AR_ABOUT_LEFTOVERS] = "clean"};
+const char *const ar_subject_commands[] = {
+    [AR_ABOUT_RUN] = "",    [AR_ABOUT_DIFF] = "diff",       [AR_ABOUT_SCALING] = "scale",
+    [AR_ABOUT_JOB] = "top", [AR_ABOUT_LEFTOVERS] = "clean", [AR_ABOUT_COUNTERS] = "counters"};
 
 const char *const ar_shown_units[] = {"", "ns", "bytes", "us2", "share", NULL};
 

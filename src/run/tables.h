@@ -69,6 +69,7 @@ struct ar_subject {
     const struct ar_shown_scaling *scaling;
     const struct ar_shown_job *job;
     const struct ar_shown_leftovers *leftovers;
+    const struct ar_shown_counters *counters;
 };
 
 enum ar_subject_kind {
@@ -77,6 +78,7 @@ enum ar_subject_kind {
     AR_ABOUT_SCALING,
     AR_ABOUT_JOB,
     AR_ABOUT_LEFTOVERS,
+    AR_ABOUT_COUNTERS,
     AR_N_SUBJECT_KINDS
 };
 /* The command that shows tables of this kind: "diff", "scale", "top", "clean"; a run: "". */

@@ -61,6 +61,14 @@ static void note_left_out(const struct ar_error *why)
     snprintf(counters.left_out + n, sizeof counters.left_out - n, "%s%s", n ? "; " : "", why->text);
 }
 
+/* The name as the user wrote it, before why it cannot be counted. */
+static enum ar_status refuse(size_t which, enum ar_status status, struct ar_error *err)
+{
+    struct ar_error why = *err;
+
+    return ar_fail(err, status, "%s: %.*s", counters.names[which], 160, why.text);
+}
+
 /* `is_optional`: what cannot be counted is left out, and is no failure. */
 static enum ar_status choose(const char *names, bool is_optional, struct ar_error *err)
 {
@@ -71,10 +79,8 @@ static enum ar_status choose(const char *names, bool is_optional, struct ar_erro
         enum ar_status status = n ? add_event(names, n, err) : AR_OK;
 
         if (status == AR_OK && n && is_optional &&
-            ar_perf_try(counters.events[counters.n - 1], err) < 0) {
-            counters.n--;
-            note_left_out(err);
-        }
+            ar_perf_try(counters.events[counters.n - 1], err) < 0)
+            status = refuse(--counters.n, AR_UNSUPPORTED, err);
         if (status < 0 && !is_optional)
             return status;
         if (status < 0)
@@ -86,15 +92,15 @@ static enum ar_status choose(const char *names, bool is_optional, struct ar_erro
 
 enum ar_status ar_counters_check(const char *names, struct ar_error *err)
 {
-    struct ar_perf perf;
+    struct ar_perf perf = {.n = 0};
+    size_t which;
     enum ar_status status = choose(names, false, err);
 
     if (status == AR_OK && counters.n == 0)
         status = ar_fail(err, AR_BAD, "no counter is named (try: allranks counters)");
-    if (status == AR_OK) {
-        status = ar_perf_open(&perf, counters.events, counters.n, err);
-        ar_perf_close(&perf);
-    }
+    if (status == AR_OK && ar_perf_open(&perf, counters.events, counters.n, &which, err) < 0)
+        status = refuse(which, AR_UNSUPPORTED, err);
+    ar_perf_close(&perf);
     counters.n = 0;
     return status;
 }
@@ -104,10 +110,11 @@ enum ar_status ar_counters_check(const char *names, struct ar_error *err)
 static void open_counters(struct ar_counting *c)
 {
     struct ar_error err;
+    size_t which;
 
     c->n_forks = counters.n_forks;
     c->n_opened = 0;
-    if (ar_perf_open(&c->perf, counters.events, counters.n, &err) < 0)
+    if (ar_perf_open(&c->perf, counters.events, counters.n, &which, &err) < 0)
         ar_livemap_lost(AR_LOST_ROWS, 1);
     counters.user_only |= c->perf.user_only;
 }
@@ -257,7 +264,7 @@ static void describe(ar_fact_fn *fact)
     if (counters.n)
         fact("counters", text);
     if (*counters.left_out)
-        fact("counters_left_out", counters.left_out);
+        fact("uncounted", counters.left_out);
 }
 
 const struct ar_source ar_source_counters = {

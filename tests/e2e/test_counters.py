@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters of the kernel in regions and functions, against the program's own arithmetic and getrusage."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+from harness import Done, Sandbox, workload
+
+COUNTED = ("--counters", "page-faults,context-switches")
+# What the program does itself, in pages, by region.
+PAGES = {"first": 1000, "second": 250, "decorated": 40, "failing": 30, "thread": 300}
+SLACK = 12  # pages that the interpreter may need meanwhile
+
+
+def record(python: Sandbox, *words: str, options: tuple[str, ...] = COUNTED, code: int = 0) -> Done:
+    done = python.recorded(workload("counted.py"), *words, options=("-q", "-o", "run.allranks", *options))
+    assert (done.code, done.err) == (code, ""), done
+    return done
+
+
+def values(python: Sandbox, metric: str, path: str = "run.allranks") -> dict[tuple[str, str], int]:
+    """By kind and name, over all call paths that are not inside one of the same name."""
+    answer = json.loads(python.allranks("report", "--json", path).out)
+    kinds = {row["id"]: (row["kind"], row["function"], row["parent"]) for row in answer["tree"]}
+    found: dict[tuple[str, str], int] = {}
+    for row in answer["tree_metrics"]:
+        kind, name, parent = kinds[row["node"]]
+        while parent is not None and kinds[parent][:2] != (kind, name):
+            parent = kinds[parent][2]
+        if row["metric"] == metric and parent is None:
+            found[kind, name] = found.get((kind, name), 0) + row["value"]
+    return found
+
+
+def check_regions(python: Sandbox, logged: dict[str, int]) -> None:
+    counted = values(python, "page-faults")
+    for name, pages in PAGES.items():
+        assert pages <= counted["region", name] <= pages + SLACK, (name, counted)
+    for name, most in logged.items():  # the kernel's own figure, from just outside the region
+        assert counted["region", name] <= most, (name, counted, logged)
+    assert 30 <= counted["region", "outer"] <= 30 + SLACK  # three deep: what is inside is part of it
+
+
+def test_regions(any_python: Sandbox) -> None:
+    check_regions(any_python, json.loads(record(any_python).out))
+
+
+def test_functions(any_python: Sandbox) -> None:
+    record(any_python, options=(*COUNTED, "--counters-at", "counted.py:touch"))
+    total = sum(PAGES.values()) + 30
+    assert total <= values(any_python, "page-faults")["python", "touch"] <= total + SLACK
+    assert ("python", "main") not in values(any_python, "page-faults")
+
+
+def test_of_a_killed_process(python: Sandbox) -> None:
+    done = python.recorded(
+        workload("counted.py"), "dies", options=("-q", "-o", "run.allranks", "--live-dir", "live", *COUNTED))  # fmt: skip
+    assert done.code == -9, done
+    job = next((python.cwd / "live").iterdir())
+    recovered = python.allranks("recover", str(job), "-o", "run.allranks")
+    assert recovered.code == 0, recovered
+    check_regions(python, json.loads(done.out))
+
+
+def test_in_a_forked_child(python: Sandbox) -> None:
+    record(python, "fork")
+    assert 70 <= values(python, "page-faults")["region", "in the child"] <= 70 + SLACK
+
+
+def test_load(python: Sandbox) -> None:
+    record(python)
+    (python.cwd / "load.py").write_text(textwrap.dedent("""\
+        import allranks
+        run = allranks.load("run.allranks", as_="python")
+        print(sum(run.values("page-faults")["page-faults"]) > 1600, run.facts["counters"])
+    """))
+    done = python.plain("load.py")
+    assert done.out == "True page-faults, context-switches\n", done
+
+
+def test_nothing_is_left_open(python: Sandbox) -> None:
+    """Descriptors are not passed on, and the lowest free one is the program's."""
+    text = """\
+        import os, subprocess, sys
+        import allranks
+        with allranks.region("x"):
+            pass
+        print(os.open("/dev/null", os.O_RDONLY))
+        sys.stdout.flush()
+        print(subprocess.run(["ls", "/proc/self/fd"], stdout=subprocess.PIPE, close_fds=False).stdout.split())
+    """
+    (python.cwd / "program.py").write_text(textwrap.dedent(text))
+    plain = python.plain("program.py")
+    counted = python.recorded("program.py", options=("-q", "-o", "run.allranks", *COUNTED))
+    assert (counted.out, counted.err, counted.code) == (plain.out, plain.err, 0)
+
+
+def test_descriptors_that_the_program_closes(python: Sandbox) -> None:
+    text = """\
+        import os
+        import allranks
+        with allranks.region("before"):
+            pass
+        os.closerange(3, 2000)
+        with allranks.region("after"):
+            print("goes on")
+    """
+    (python.cwd / "program.py").write_text(textwrap.dedent(text))
+    done = python.recorded("program.py", options=("-q", "-o", "run.allranks", *COUNTED))
+    assert (done.out, done.err, done.code) == ("goes on\n", "", 0)
+
+
+def test_ranks(one_mpi: Sandbox) -> None:
+    (one_mpi.cwd / "program.py").write_text(textwrap.dedent("""\
+        import mmap
+        from mpi4py import MPI
+        import allranks
+        rank = MPI.COMM_WORLD.rank
+        with allranks.region("touch"):
+            fresh = mmap.mmap(-1, 100 * (rank + 1) * 4096)
+            for page in range(100 * (rank + 1)):
+                fresh[page * 4096] = 1
+    """))
+    done = one_mpi.recorded_ranks(2, "program.py", options=("-q", "-o", "run.allranks", *COUNTED))
+    assert done.code == 0, done
+    answer = json.loads(one_mpi.allranks("report", "--json", "run.allranks").out)
+    (row,) = [row for row in answer["tree_metrics"] if (row["function"], row["metric"]) == ("touch", "page-faults")]
+    spread = row["rank_value"]
+    assert 100 <= spread["min"] <= 100 + SLACK and 200 <= spread["max"] <= 200 + SLACK
+    assert (spread["min_rank"], spread["max_rank"]) == (0, 1)
+
+
+def test_what_cannot_be_counted(python: Sandbox) -> None:
+    for options, text in {
+        ("--counters", "no-such"): "--counters no-such: no-such: no such counter (try: allranks counters); --counters-optional runs without it",
+        ("--counters", ","): "--counters needs names, such as page-faults (try: allranks counters)",
+        ("--counters-at", "x"): "--counters-at says where to count; what is to be counted, say with --counters",
+        ("--counters", ",".join(["page-faults"] * 13)): "more than 12 counters (ask for fewer)",
+    }.items():
+        done = python.recorded(workload("counted.py"), options=options)
+        assert (done.code, done.out) == (2, "") and text in done.err, done
+        assert done.err.count("\n") == 1
+
+
+def test_what_is_optional(python: Sandbox) -> None:
+    logged = record(python, options=("--counters", "no-such,page-faults", "--counters-optional"))
+    check_regions(python, json.loads(logged.out))
+    told = python.allranks("info", "run.allranks").out
+    assert "\ncounters   page-faults\n" in told and "\nuncounted  no-such: no such counter" in told
+
+
+def test_list(python: Sandbox) -> None:
+    rows = {row["name"]: row for row in json.loads(python.allranks("counters", "--json").out)["counters"]}
+    assert rows["page-faults"]["available"] and rows["page-faults"]["reason"] is None
+    assert all(row["available"] == (row["reason"] is None) for row in rows.values())
+    told = python.allranks("counters").out
+    assert f"{sum(row['available'] for row in rows.values())} of {len(rows)} counters are available:\n" in told
