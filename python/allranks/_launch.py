@@ -47,7 +47,7 @@ BUILTINS = ("none", "counted", "all")
 FORMER_NAMES = {"costly": "counted"}
 CALIBRATION_CALLS = 200
 OUTPUT_WORDS = ("rank", "host", "pid", "job")
-PSTATS_ENDINGS = (".pstats", ".prof")
+PSTATS_ENDINGS = (".pstats", ".prof", ".dat", ".out")  # in src/export/exporters.c as well
 
 
 class UsageError(Exception):
@@ -109,7 +109,22 @@ def read_output(name: str, text: str) -> str:
         if not closed or word not in OUTPUT_WORDS:
             known = ", ".join(f"{{{each}}}" for each in OUTPUT_WORDS)
             raise UsageError(f"-o {text}: {{{word}{closed} is not one of {known} (a brace is written twice)")
+    check_ending(text)
     return text
+
+
+def check_ending(name: str) -> None:
+    """A run file under the name of another format would be refused by the tool that is to read it, after the run.
+
+    {rank}, numbers and other words after a dot, as in `heat.4` and `heat.np-4`, are no suffix.
+    """
+    stem, ending = os.path.splitext(name)
+    is_suffix = ending[1:].isalnum() and ending[1].isalpha()
+    if is_suffix and ending != ".allranks" and ending not in PSTATS_ENDINGS:
+        raise UsageError(
+            f"-o {name}: a recording ends in .allranks, or for pstats in {', '.join(PSTATS_ENDINGS)} "
+            f"(record it with -o {stem}.allranks, then: allranks export {stem}.allranks -f FORMAT -o {name})"
+        )
 
 
 def with_braces(name: str) -> str:
@@ -137,7 +152,8 @@ FILE-2 is written instead. {rank}, {host}, {pid} and
     ("per-rank", False, "flag", "runtime children", "", "", "", """\
 a file for each rank, SCRIPT.0.allranks and so on, which
 are not merged; {rank} in FILE asks for the same. If FILE
-ends in .pstats or .prof, that is what they are"""),
+ends in .pstats, .prof, .dat or .out, each is a file that
+pstats reads"""),
     ("no-merge", False, "flag", "runtime children", "", "", "", """\
 do not merge the ranks in MPI_Finalize: their live files
 are left in the directory SCRIPT.live beside the output,
