@@ -565,6 +565,29 @@ def use_drop_ins(options: Options) -> None:
         use(options.values["as"])
 
 
+class PassThrough:
+    """The builtin `profile` that kernprof and memory_profiler install. This one leaves functions as they are.
+
+    Scripts use it without importing it: @profile, @profile(precision=4), and with kernprof `with profile:`.
+    """
+
+    def __call__(self, function: "Any" = None, *_: object, **options: object) -> "Any":
+        return self if function is None else function
+
+    def __enter__(self) -> "PassThrough":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def offer_profile() -> None:
+    """In every process that is recorded: multiprocessing imports the script once more in its workers."""
+    names = sys.modules["builtins"].__dict__
+    if "profile" not in names:
+        names["profile"] = PassThrough()
+
+
 def check_script(options: Options) -> None:
     if options.target == "-":
         return
@@ -832,6 +855,7 @@ def run_with(options: Options) -> None:
     become_main(options)
     function, arguments = prepare(options)
     use_drop_ins(options)
+    offer_profile()
     start_recording(options, "", facts_about(options))
     if not function(*arguments):
         end_in_failure(options)
