@@ -197,7 +197,8 @@ record this process only, not Pythons that it starts"""),
     ("as", (), "drop-in", "children", "", "", "NAME", """\
 let `import NAME` in the program find allranks in place of
 another profiler, whether that is installed or not:
-mpiprof. May be given several times"""),
+mpiprof. Of pyop2, where it is installed, only timers that
+it lacks are added. May be given several times"""),
 )  # fmt: skip
 READERS = {
     "output": read_output,
