@@ -122,6 +122,7 @@ def start() -> None:
         facts = {"program": program_of(words), "command": " ".join(words)}
         options = _launch.parse([*argv, "-"])
         _launch.use_drop_ins(options)
+        _launch.offer_profile()
         _launch.start_recording(options, stem, facts)
 
 

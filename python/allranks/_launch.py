@@ -47,7 +47,7 @@ BUILTINS = ("none", "counted", "all")
 FORMER_NAMES = {"costly": "counted"}
 CALIBRATION_CALLS = 200
 OUTPUT_WORDS = ("rank", "host", "pid", "job")
-PSTATS_ENDINGS = (".pstats", ".prof")
+PSTATS_ENDINGS = (".pstats", ".prof", ".dat", ".out")  # in src/export/exporters.c as well
 
 
 class UsageError(Exception):
@@ -116,7 +116,22 @@ def read_output(name: str, text: str) -> str:
         if not closed or word not in OUTPUT_WORDS:
             known = ", ".join(f"{{{each}}}" for each in OUTPUT_WORDS)
             raise UsageError(f"-o {text}: {{{word}{closed} is not one of {known} (a brace is written twice)")
+    check_ending(text)
     return text
+
+
+def check_ending(name: str) -> None:
+    """A run file under the name of another format would be refused by the tool that is to read it, after the run.
+
+    {rank}, numbers and other words after a dot, as in `heat.4` and `heat.np-4`, are no suffix.
+    """
+    stem, ending = os.path.splitext(name)
+    is_suffix = ending[1:].isalnum() and ending[1].isalpha()
+    if is_suffix and ending != ".allranks" and ending not in PSTATS_ENDINGS:
+        raise UsageError(
+            f"-o {name}: a recording ends in .allranks, or for pstats in {', '.join(PSTATS_ENDINGS)} "
+            f"(record it with -o {stem}.allranks, then: allranks export {stem}.allranks -f FORMAT -o {name})"
+        )
 
 
 def with_braces(name: str) -> str:
@@ -144,7 +159,8 @@ FILE-2 is written instead. {rank}, {host}, {pid} and
     ("per-rank", False, "flag", "runtime children", "", "", "", """\
 a file for each rank, SCRIPT.0.allranks and so on, which
 are not merged; {rank} in FILE asks for the same. If FILE
-ends in .pstats or .prof, that is what they are"""),
+ends in .pstats, .prof, .dat or .out, each is a file that
+pstats reads"""),
     ("no-merge", False, "flag", "runtime children", "", "", "", """\
 do not merge the ranks in MPI_Finalize: their live files
 are left in the directory SCRIPT.live beside the output,
@@ -198,7 +214,8 @@ record this process only, not Pythons that it starts"""),
     ("as", (), "drop-in", "children", "", "", "NAME", """\
 let `import NAME` in the program find allranks in place of
 another profiler, whether that is installed or not:
-mpiprof. May be given several times"""),
+mpiprof. Of pyop2, where it is installed, only timers that
+it lacks are added. May be given several times"""),
 )  # fmt: skip
 READERS = {
     "output": read_output,
@@ -580,6 +597,29 @@ def use_drop_ins(options: Options) -> None:
         use(options.values["as"])
 
 
+class PassThrough:
+    """The builtin `profile` that kernprof and memory_profiler install. This one leaves functions as they are.
+
+    Scripts use it without importing it: @profile, @profile(precision=4), and with kernprof `with profile:`.
+    """
+
+    def __call__(self, function: "Any" = None, *_: object, **options: object) -> "Any":
+        return self if function is None else function
+
+    def __enter__(self) -> "PassThrough":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def offer_profile() -> None:
+    """In every process that is recorded: multiprocessing imports the script once more in its workers."""
+    names = sys.modules["builtins"].__dict__
+    if "profile" not in names:
+        names["profile"] = PassThrough()
+
+
 def check_script(options: Options) -> None:
     if options.target == "-":
         return
@@ -847,6 +887,7 @@ def run_with(options: Options) -> None:
     become_main(options)
     function, arguments = prepare(options)
     use_drop_ins(options)
+    offer_profile()
     start_recording(options, "", facts_about(options))
     if not function(*arguments):
         end_in_failure(options)

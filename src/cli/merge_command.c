@@ -20,10 +20,10 @@ int ar_command_merge(int argc, char **argv)
     const char *output = NULL;
     const struct ar_option options[] = {
         AR_HEADING("options"),
-        AR_OUTPUT_OPTION(&output,
-                         "the run file to write; an existing one is not overwritten,\n"
-                         "FILE-2 is written instead. A name that ends in .prof or .pstats\n"
-                         "makes it a file for pstats, with all ranks summed up"),
+        AR_OUTPUT_OPTION(&output, "the run file to write; an existing one is not overwritten,\n"
+                                  "FILE-2 is written instead. A name that ends in .pstats, .prof,\n"
+                                  ".dat or .out makes it a file for pstats, with all ranks\n"
+                                  "summed up"),
         AR_HELP_OPTION,
     };
     struct ar_profile p;

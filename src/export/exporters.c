@@ -7,7 +7,7 @@
 
 const struct ar_exporter ar_exporters[] = {
     {"pstats",
-     {".pstats", ".prof"},
+     {".pstats", ".prof", ".dat", ".out"},
      "for Python's pstats, snakeviz, gprof2dot; all ranks summed up,\nor one of them",
      true,
      ar_pstats_encode},

@@ -23,7 +23,7 @@ struct ar_export_choice {
 
 struct ar_exporter {
     const char *name;        /* after -f; NULL ends the table */
-    const char *suffixes[3]; /* a file is named with the first, and known by any of them */
+    const char *suffixes[5]; /* a file is named with the first, and known by any of them */
     const char *help;        /* what it is for, in lines of 66 columns */
     bool one_rank;           /* it can be of a single rank */
     /*

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -308,3 +309,11 @@ class Sandbox:
         target = self.cwd.parent / "exported.pstats"
         self.answer("export", path, "-f", "pstats", "--quiet", "-o", target, *options)
         return read_pstats(target)
+
+
+def own_copy(sandbox: Sandbox) -> dict[str, str]:
+    """An environment whose allranks is a copy, with the shims beside it."""
+    place = sandbox.cwd.parent / "packages"
+    done = sandbox.plain("-c", "import allranks; print(allranks.__path__[0])")
+    shutil.copytree(done.out.strip(), place / "allranks")
+    return {"PYTHONPATH": str(place), "ALLRANKS_LIVE_DIR": str(sandbox.live)}

@@ -257,7 +257,7 @@ def test_pstats_loads_the_export(python: Sandbox, run_file: bytes):
 def test_the_format_is_known_by_the_name_of_the_file(python: Sandbox, run_file: bytes):
     """The launcher asks for the same by the same endings."""
     endings = python.plain("-c", "from allranks._launch import PSTATS_ENDINGS; print(*PSTATS_ENDINGS)").out.split()
-    assert len(endings) == 2
+    assert endings == [".pstats", ".prof", ".dat", ".out"]
     for ending in endings:
         python.answer("export", "run.allranks", "--quiet", "-o", f"run{ending}")
         assert pstats.Stats(str(python.cwd / f"run{ending}")).total_calls > 0  # type: ignore[attr-defined]

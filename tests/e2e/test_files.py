@@ -41,10 +41,10 @@ def test_an_existing_file_is_never_overwritten(python: Sandbox):
 
 
 def test_any_existing_file_is_left_alone(python: Sandbox):
-    (python.cwd / "notes.txt").write_text("precious")
-    assert python.recorded(ENDINGS, "exit_0", options=("-o", "notes.txt")).code == 0
-    assert (python.cwd / "notes.txt").read_text() == "precious"
-    assert python.report("notes-2.txt").calls("exit_0") == 1
+    (python.cwd / "notes").write_text("precious")
+    assert python.recorded(ENDINGS, "exit_0", options=("-o", "notes")).code == 0
+    assert (python.cwd / "notes").read_text() == "precious"
+    assert python.report("notes-2").calls("exit_0") == 1
 
 
 def test_runs_at_the_same_time_have_a_file_each(python: Sandbox):
@@ -57,11 +57,11 @@ def test_runs_at_the_same_time_have_a_file_each(python: Sandbox):
 
 @pytest.mark.parametrize("options", [("-o", "{}"), ("--output", "{}"), ("--output={}",)])
 def test_the_file_can_be_named(python: Sandbox, options: tuple):
-    target = python.cwd / "sub" / "chosen.file"
+    target = python.cwd / "sub" / "chosen"
     target.parent.mkdir()
     done = python.recorded(ENDINGS, "exit_0", options=tuple(word.format(target) for word in options))
     assert f"recorded in {target}" in done.err
-    assert python.files() == {"sub/chosen.file"}
+    assert python.files() == {"sub/chosen"}
     assert python.report(target).calls("exit_0") == 1
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,45 @@ def test_a_pstats_file_of_a_program_that_is_no_rank(python: Sandbox):
     assert python.files() == {"x.pstats"}
     assert [each.calls for key, each in read_pstats(python.cwd / "x.pstats").items() if key[2] == "f"] == [5]
     assert done.err == "allranks: recorded in x.pstats; see: allranks report x.pstats\n"
+
+
+@pytest.mark.parametrize("ending", ["dat", "out", "prof", "pstats"])
+def test_endings_that_mean_pstats(python: Sandbox, ending: str):
+    name = f"jacobi.{ending}"
+    done = python.recorded("-c", "def f(): pass\nfor _ in range(5): f()", options=("-o", name))
+    assert (done.code, done.err) == (0, f"allranks: recorded in {name}; see: allranks report {name}\n"), done
+    python.recorded("-c", "def f(): pass\nfor _ in range(5): f()", options=("-q", "-o", "run.allranks"))
+    python.answer("export", "run.allranks", "--quiet", "-o", f"exported.{ending}")
+    assert python.allranks("merge", "run.allranks", "-o", f"merged.{ending}").code == 0
+    assert python.files() == {name, "run.allranks", f"exported.{ending}", f"merged.{ending}"}
+    for file in (name, f"exported.{ending}", f"merged.{ending}"):
+        assert [each.calls for key, each in read_pstats(python.cwd / file).items() if key[2] == "f"] == [5]
+
+
+def test_gprof2dot_reads_what_was_recorded(python: Sandbox):
+    """As documentation of PyOP2 has it: gprof2dot -f pstats -n 1 jacobi.dat."""
+    python.recorded("-c", "def f(): sum(range(10**6))\nfor _ in range(20): f()", options=("-q", "-o", "jacobi.dat"))
+    done = python.run([sys.executable, "-m", "gprof2dot", "-f", "pstats", "-n", "1", "jacobi.dat"])
+    assert done.code == 0 and done.out.startswith("digraph {") and "<string>:1:f" in done.out, done
+
+
+@pytest.mark.parametrize("name", ["x.json", "a.b/x.part", "x.{rank}.otf2", "x.Prof"])
+def test_endings_of_other_formats_are_refused(python: Sandbox, name: str):
+    done = python.recorded("-c", "print('ran')", options=("-o", name))
+    stem = os.path.splitext(name)[0]
+    remedy = f"record it with -o {stem}.allranks, then: allranks export {stem}.allranks -f FORMAT -o {name}"
+    known = ".pstats, .prof, .dat, .out"
+    expected = f"allranks: error: -o {name}: a recording ends in .allranks, or for pstats in {known} ({remedy})\n"
+    assert (done.code, done.out, done.err) == (2, "", expected), done
+    assert python.files() == set()
+
+
+@pytest.mark.parametrize("name", ["run", "heat.4", "heat.np-4", "x.{rank}", ".hidden", "v1.2-try"])
+def test_names_without_an_ending_are_run_files(python: Sandbox, name: str):
+    done = python.recorded("-c", "pass", options=("-q", "-o", name))
+    assert (done.code, done.err) == (0, ""), done
+    (written,) = python.files()
+    assert written == name.replace("{rank}", "0") and python.report(written).calls("<module>") == 1
 
 
 def test_what_cannot_become_pstats_stays_a_run(python: Sandbox):

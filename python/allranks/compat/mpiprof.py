@@ -393,13 +393,6 @@ options:
   -h, --help             show this help
 """
 
-RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
-
-
-def rank_of_this_process() -> str:
-    return next((os.environ[name] for name in RANK_VARIABLES if name in os.environ), "0")
-
-
 class Help(Exception):
     """Asked for."""
 
@@ -431,6 +424,7 @@ def parse(argv: list[str]) -> tuple[str, list[str]]:
 
 def main() -> None:
     from allranks import _launch
+    from allranks.compat import rank_of_this_process
 
     if len(sys.argv) < 2:
         sys.stderr.write(USAGE)

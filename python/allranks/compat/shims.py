@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from allranks.compat import DROP_INS
+from allranks.compat import DROP_INS, SHIM_LINE, is_shim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,18 +33,20 @@ options:
 exit status: 0, 1 if one could not be installed or removed, 2 if nothing was tried
 """
 
-# By the first line it is known that a file is ours.
-FIRST_LINE = "# Made by `allranks install-shims`; `allranks install-shims --remove` removes it."
-SHIM = FIRST_LINE + """
+SHIM = (
+    SHIM_LINE
+    + """
 import sys
 
-from allranks.compat import {module} as stand_in
+from allranks import compat
 
+stand_in = compat.load_for_shim("{name}")
 if __name__ == "__main__":
     stand_in.main()
 else:
     sys.modules[__name__] = stand_in
 """
+)
 
 
 def directory() -> str:
@@ -54,14 +56,6 @@ def directory() -> str:
 
 def shim_of(name: str) -> str:
     return os.path.join(directory(), name + ".py")
-
-
-def is_shim(path: str) -> bool:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.readline().rstrip("\n") == FIRST_LINE
-    except OSError:
-        return False
 
 
 def where_it_is(spec: ModuleSpec) -> str:
@@ -89,7 +83,7 @@ def install(name: str) -> str:
     if is_shim(path):
         return "present"
     with open(path, "x", encoding="utf-8") as file:  # never over what another program has put there
-        file.write(SHIM.format(module=DROP_INS[name].rpartition(".")[2]))
+        file.write(SHIM.format(name=name))
     return "installed"
 
 
