@@ -10,10 +10,9 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import allranks
 import pytest
 from harness import ROOT, clean_environment
-
-import allranks
 
 COMMAND = Path(sys.executable).with_name("allranks")
 

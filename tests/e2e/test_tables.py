@@ -24,9 +24,9 @@ print(json.dumps({name: run.table(name).to_dict() for name in sys.argv[2:]}))
 """
 # Which tables each command has, and how.
 IN_JSON = {
-    ("report",): ["run", "efficiency", "findings", "functions", "tree", "tasks"],
-    ("report", "--callers", "late", "--callees", "late"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "relatives"],
-    ("report", "--tree", "bottom-up"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "bottom_up"],
+    ("report",): ["run", "efficiency", "findings", "functions", "tree", "tasks", "metrics", "tree_metrics"],
+    ("report", "--callers", "late", "--callees", "late"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "metrics", "tree_metrics", "relatives"],
+    ("report", "--tree", "bottom-up"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "metrics", "tree_metrics", "bottom_up"],
     ("ranks",): ["run", "efficiency", "functions", "function_efficiency"],
     ("ranks", "late"): ["run", "efficiency", "functions", "function_efficiency", "function_ranks", "imbalance", "rank_classes"],
     ("mpi",): ["run", "mpi_methods", "communicators", "mpi_paths", "mpi_functions", "mpi_classes", "mpi_communicators", "mpi_peers",
