@@ -81,13 +81,37 @@ static enum ar_status refuse(const struct ar_event *event, int why, struct ar_er
     }
 }
 
-static int open_group(struct ar_perf *out, const struct ar_event *const *events, size_t n)
+static bool is_clock(const struct ar_event *event)
+{
+    return event->type == PERF_TYPE_SOFTWARE &&
+           (event->config == PERF_COUNT_SW_TASK_CLOCK || event->config == PERF_COUNT_SW_CPU_CLOCK);
+}
+
+static bool are_together(const struct ar_event *a, const struct ar_event *b)
+{
+    return !is_clock(a) && !is_clock(b) &&
+           (a->type == PERF_TYPE_SOFTWARE) == (b->type == PERF_TYPE_SOFTWARE);
+}
+
+static uint8_t leader_of(const struct ar_event *const *events, size_t i)
+{
+    uint8_t leader = 0;
+
+    while (leader < i && !are_together(events[leader], events[i]))
+        leader++;
+    return leader;
+}
+
+static int open_all(struct ar_perf *out, const struct ar_event *const *events, size_t n)
 {
     while (out->n < n) {
-        int fd = open_event(events[out->n], out->n ? out->fds[0] : -1, out->user_only);
+        uint8_t leader = leader_of(events, out->n);
+        int fd =
+            open_event(events[out->n], leader < out->n ? out->fds[leader] : -1, out->user_only);
 
         if (fd < 0)
             return errno;
+        out->leaders[out->n] = leader;
         out->fds[out->n++] = move_up(fd);
     }
     return 0;
@@ -101,7 +125,7 @@ enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *e
 
     for (int user_only = 0; user_only < 2; user_only++) {
         *out = (struct ar_perf){.user_only = user_only};
-        why = open_group(out, events, n);
+        why = open_all(out, events, n);
         if (!why)
             return AR_OK;
 
@@ -135,24 +159,40 @@ enum ar_status ar_perf_try(const struct ar_event *event, struct ar_error *err)
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-bool ar_perf_read(struct ar_perf *perf, uint64_t *values)
+/* Values of a group are in the order in which its events were opened. */
+static bool read_group(struct ar_perf *perf, size_t leader, uint64_t *values)
 {
     struct {
         uint64_t n, enabled, running, values[AR_MAX_COUNTERS];
     } group;
-    int saved_errno = errno;
-    size_t n_bytes = (3 + perf->n) * sizeof(uint64_t);
-    bool is_there = perf->n && read(perf->fds[0], &group, n_bytes) == (ssize_t)n_bytes;
+    ssize_t n_bytes = read(perf->fds[leader], &group, sizeof group);
+    size_t n = 0;
 
-    errno = saved_errno;
-    if (!is_there || group.n != perf->n)
+    if (n_bytes < (ssize_t)(3 * sizeof(uint64_t)) ||
+        (size_t)n_bytes < (3 + group.n) * sizeof(uint64_t))
         return false;
-    perf->is_scaled = group.running < group.enabled;
-    for (size_t i = 0; i < perf->n; i++) {
-        double scale =
-            perf->is_scaled && group.running ? (double)group.enabled / (double)group.running : 1;
 
-        values[i] = perf->is_scaled ? (uint64_t)((double)group.values[i] * scale) : group.values[i];
-    }
-    return true;
+    bool is_scaled = group.running < group.enabled && group.running;
+    double scale = is_scaled ? (double)group.enabled / (double)group.running : 1;
+
+    for (size_t i = leader; i < perf->n && n < group.n; i++)
+        if (perf->leaders[i] == leader) {
+            values[i] = is_scaled ? (uint64_t)((double)group.values[n] * scale) : group.values[n];
+            n++;
+        }
+    perf->is_scaled |= group.running < group.enabled;
+    return n == group.n;
+}
+
+bool ar_perf_read(struct ar_perf *perf, uint64_t *values)
+{
+    int saved_errno = errno;
+    bool is_there = perf->n > 0;
+
+    perf->is_scaled = false;
+    for (size_t i = 0; i < perf->n && is_there; i++)
+        if (perf->leaders[i] == i)
+            is_there = read_group(perf, i, values);
+    errno = saved_errno;
+    return is_there;
 }

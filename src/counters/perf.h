@@ -2,9 +2,10 @@
 /*
  * perf: counters of the calling thread, through the kernel.
  *
- * All events of a thread are one group, so that they count over the same time: the kernel puts a group onto the processor as a
+ * Events of the processor are one group, so that they count over the same time: the kernel puts a group onto the processor as a
  * whole. Where there are more than it has counters, the group takes turns with others, and values are scaled to the
- * whole time, which `is_scaled` says. Descriptors are numbered high and close-on-exec, out of the program's way.
+ * whole time, which `is_scaled` says. Events that the kernel counts itself are another group. Clocks are read each by itself: as
+ * members of a group they stand still until the next context switch (tried on 6.18). Descriptors are numbered high and close-on-exec, out of the program's way.
  *
  * Life cycle: ar_perf_open in the thread that is counted, ar_perf_close anywhere. Threads: one owner. A forked child has to close
  * its copy: it counts the parent's thread.
@@ -22,10 +23,12 @@
 #define AR_MAX_COUNTERS 12
 
 struct ar_perf {
-    int fds[AR_MAX_COUNTERS]; /* the first is that of the group */
-    size_t n;                 /* 0: it is not open */
-    bool user_only;           /* what the kernel does for the program is not counted */
-    bool is_scaled;           /* of the last values */
+    int fds[AR_MAX_COUNTERS];
+    uint8_t
+        leaders[AR_MAX_COUNTERS]; /* the first event of its group, by which all of them are read */
+    size_t n;                     /* 0: it is not open */
+    bool user_only;               /* what the kernel does for the program is not counted */
+    bool is_scaled;               /* of the last values */
 };
 
 /* `*which`: the event that cannot be counted; the text says why not, and what would help. */

@@ -157,3 +157,25 @@ def test_list(python: Sandbox) -> None:
     assert all(row["available"] == (row["reason"] is None) for row in rows.values())
     told = python.allranks("counters").out
     assert f"{sum(row['available'] for row in rows.values())} of {len(rows)} counters are available:\n" in told
+
+
+def test_clocks(python: Sandbox) -> None:
+    """The processor time of a region lies between what the program finds inside and outside it."""
+    (python.cwd / "program.py").write_text(textwrap.dedent("""\
+        import json, time
+        import allranks
+        now = time.thread_time_ns
+        outer = -now()
+        with allranks.region("busy"):
+            inner = -now()
+            sum(i * i for i in range(500000))
+            inner += now()
+        outer += now()
+        print(json.dumps([inner, outer]))
+    """))
+    for names in ("task-clock,page-faults", "page-faults,task-clock"):
+        (python.cwd / "run.allranks").unlink(missing_ok=True)
+        done = python.recorded("program.py", options=("-q", "-o", "run.allranks", "--counters", names))
+        assert (done.code, done.err) == (0, ""), done
+        inner, outer = json.loads(done.out)
+        assert 0.98 * inner <= values(python, "task-clock")["region", "busy"] <= 1.02 * outer, (names, inner, outer)
