@@ -299,7 +299,6 @@ def parse(argv: "list[str]") -> Options:
         parse_option(values, word, rest)
     if values["exact"] and values["budget"]:
         raise UsageError("--exact times every call, --budget stops timing some: give one of the two")
-    check_counters(values)
     if not rest:
         raise UsageError("no program to run (try: allranks run --help)")
     options.target = rest[0]
@@ -873,6 +872,7 @@ def end_in_failure(options: Options) -> None:
 def run(argv: "list[str]") -> None:
     try:
         options = parse(argv)
+        check_counters(options.values)
     except UsageError as error:
         complain(str(error))
         sys.exit(2)

@@ -88,6 +88,8 @@ static uint64_t number_in(const struct ar_table *table, size_t column, size_t ro
     uint32_t key;
     uint64_t value;
 
+    if (!place.at) /* it has no rows */
+        return 0;
     if (place.n_bytes == sizeof key) {
         memcpy(&key, place.at, sizeof key);
         return key;

@@ -127,6 +127,8 @@ def inputs_of(name: str) -> list[list[str]]:
     run, wide, live, old = f"run{EVIL}.allranks", f"wide{EVIL}.allranks", "live" + EVIL, f"old{EVIL}.prof"
     if name in ("diff", "scale"):
         return [[run, wide], [old, run], ["missing" + EVIL, run]]
+    if name == "counters":  # it reads nothing
+        return [[], [run]]
     return [[run], [live], [old], ["broken" + EVIL], ["missing" + EVIL], []]
 
 

@@ -20,6 +20,7 @@ SAMPLES = {  # of each kind a value that is no default, as it is written and as 
     "timeout": ("7", 7),
     "builtins": ("all", "all"),
     "drop-in": ("mpiprof", ["mpiprof"]),
+    "counters": ("page-faults", "page-faults"),
 }
 LOOK = """
 import json, sys
