@@ -145,6 +145,9 @@ static inline uint32_t line_of(const struct ar_form *f, uint32_t node)
 /* Sorted by a number, the largest first: rows of tables. */
 uint32_t *ar_rows_by(const double *keys, const bool *is_shown, size_t n, size_t *n_shown);
 
+/* For tables of a single row. */
+size_t ar_one_row(const struct ar_subject *of);
+
 /* Fills `function_rows` of a form. */
 AR_MUST_CHECK enum ar_status ar_order_functions(struct ar_run *run, enum ar_tree_form form);
 

@@ -71,6 +71,12 @@ const char *const ar_subject_commands[] = {
 
 const char *const ar_shown_units[] = {"", "ns", "bytes", "us2", "share", NULL};
 
+size_t ar_one_row(const struct ar_subject *of)
+{
+    (void)of;
+    return 1;
+}
+
 const struct ar_shown_table *ar_shown_find(const char *name)
 {
     for (size_t i = 0; ar_shown_tables[i]; i++)

@@ -69,12 +69,6 @@ static union ar_cell diff_cell(const struct ar_subject *of, size_t column, size_
     return cell;
 }
 
-static size_t one_row(const struct ar_subject *of)
-{
-    (void)of;
-    return 1;
-}
-
 const struct ar_shown_table ar_shown_table_diff = {
     .name = "diff",
     .key = "",
@@ -83,7 +77,7 @@ const struct ar_shown_table ar_shown_table_diff = {
     .columns = diff_columns,
     .n_columns = N_COLUMNS(diff_columns),
     .is_single = true,
-    .n_rows = one_row,
+    .n_rows = ar_one_row,
     .cell = diff_cell,
 };
 

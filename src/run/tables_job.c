@@ -27,12 +27,6 @@ static union ar_cell top_cell(const struct ar_subject *of, size_t column, size_t
     return cell;
 }
 
-static size_t one_row(const struct ar_subject *of)
-{
-    (void)of;
-    return 1;
-}
-
 const struct ar_shown_table ar_shown_table_top = {
     .name = "top",
     .key = "",
@@ -41,7 +35,7 @@ const struct ar_shown_table ar_shown_table_top = {
     .columns = top_columns,
     .n_columns = N_COLUMNS(top_columns),
     .is_single = true,
-    .n_rows = one_row,
+    .n_rows = ar_one_row,
     .cell = top_cell,
 };
 

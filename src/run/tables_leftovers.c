@@ -24,12 +24,6 @@ static union ar_cell clean_cell(const struct ar_subject *of, size_t column, size
     return cell;
 }
 
-static size_t one_row(const struct ar_subject *of)
-{
-    (void)of;
-    return 1;
-}
-
 const struct ar_shown_table ar_shown_table_clean = {
     .name = "clean",
     .key = "",
@@ -38,7 +32,7 @@ const struct ar_shown_table ar_shown_table_clean = {
     .columns = clean_columns,
     .n_columns = N_COLUMNS(clean_columns),
     .is_single = true,
-    .n_rows = one_row,
+    .n_rows = ar_one_row,
     .cell = clean_cell,
 };
 

@@ -200,12 +200,6 @@ static enum ar_status prepare_methods(const struct ar_subject *of)
     return ar_run_mpi(run) ? AR_OK : AR_NOMEM;
 }
 
-static size_t one_row(const struct ar_subject *of)
-{
-    (void)of;
-    return 1;
-}
-
 const struct ar_shown_table ar_shown_table_mpi_methods = {
     .name = "mpi_methods",
     .key = "",
@@ -214,7 +208,7 @@ const struct ar_shown_table ar_shown_table_mpi_methods = {
     .n_columns = N_COLUMNS(methods_columns),
     .is_single = true,
     .prepare = prepare_methods,
-    .n_rows = one_row,
+    .n_rows = ar_one_row,
     .cell = methods_cell,
 };
 

@@ -59,12 +59,6 @@ static enum ar_status prepare_run(const struct ar_subject *of)
     return ar_run_count_partial(run, run->choice.form, &run->n_partial);
 }
 
-static size_t one_row(const struct ar_subject *of)
-{
-    (void)of;
-    return 1;
-}
-
 const struct ar_shown_table ar_shown_table_run = {
     .name = "run",
     .key = "",
@@ -73,7 +67,7 @@ const struct ar_shown_table ar_shown_table_run = {
     .n_columns = N_COLUMNS(run_columns),
     .is_single = true,
     .prepare = prepare_run,
-    .n_rows = one_row,
+    .n_rows = ar_one_row,
     .cell = run_cell,
 };
 

@@ -27,12 +27,6 @@ static union ar_cell scaling_cell(const struct ar_subject *of, size_t column, si
     return cell;
 }
 
-static size_t one_row(const struct ar_subject *of)
-{
-    (void)of;
-    return 1;
-}
-
 const struct ar_shown_table ar_shown_table_scaling = {
     .name = "scaling",
     .key = "",
@@ -41,7 +35,7 @@ const struct ar_shown_table ar_shown_table_scaling = {
     .columns = scaling_columns,
     .n_columns = N_COLUMNS(scaling_columns),
     .is_single = true,
-    .n_rows = one_row,
+    .n_rows = ar_one_row,
     .cell = scaling_cell,
 };
 

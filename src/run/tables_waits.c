@@ -282,12 +282,6 @@ static union ar_cell in_all_cell(const struct ar_subject *of, size_t column, siz
     return cell;
 }
 
-static size_t one_row(const struct ar_subject *of)
-{
-    (void)of;
-    return 1;
-}
-
 const struct ar_shown_table ar_shown_table_waiting = {
     .name = "waiting",
     .key = "",
@@ -296,6 +290,6 @@ const struct ar_shown_table ar_shown_table_waiting = {
     .n_columns = N_COLUMNS(waiting_columns),
     .is_single = true,
     .prepare = prepare_waits,
-    .n_rows = one_row,
+    .n_rows = ar_one_row,
     .cell = in_all_cell,
 };
