@@ -2,7 +2,7 @@
 /*
  * node_metrics: values of call paths over all ranks, of the metrics that totals.h does not know: those that a file describes.
  *
- * A rank's value is what its threads have together, as the metric combines. Ranks that never were at a node have 0 of a sum, and
+ * The value of a rank is what its threads have together, as the metric combines. Ranks that never were at a node have 0 of a sum, and
  * of a least or largest value they have none.
  *
  *     struct ar_node_metrics m;

@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -112,7 +113,14 @@ static int open_all(struct ar_perf *out, const struct ar_event *const *events, s
         if (fd < 0)
             return errno;
         out->leaders[out->n] = leader;
-        out->fds[out->n++] = move_up(fd);
+        out->fds[out->n] = move_up(fd);
+        if (ioctl(out->fds[out->n], PERF_EVENT_IOC_ID, &out->ids[out->n]) < 0) {
+            int why = errno;
+
+            close(out->fds[out->n]);
+            return why;
+        }
+        out->n++;
     }
     return 0;
 }
@@ -137,12 +145,21 @@ enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *e
     return refuse(events[*which], why, err);
 }
 
+/* What another owner has under that number is neither read nor closed. */
+static bool is_own(const struct ar_perf *perf, size_t i)
+{
+    uint64_t id;
+
+    return ioctl(perf->fds[i], PERF_EVENT_IOC_ID, &id) == 0 && id == perf->ids[i];
+}
+
 void ar_perf_close(struct ar_perf *perf)
 {
     int saved_errno = errno;
 
-    while (perf->n)
-        close(perf->fds[--perf->n]);
+    for (; perf->n; perf->n--)
+        if (is_own(perf, perf->n - 1))
+            close(perf->fds[perf->n - 1]);
     errno = saved_errno;
 }
 
@@ -159,29 +176,37 @@ enum ar_status ar_perf_try(const struct ar_event *event, struct ar_error *err)
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-/* Values of a group are in the order in which its events were opened. */
-static bool read_group(struct ar_perf *perf, size_t leader, uint64_t *values)
+/*
+ * Values of a group are in the order in which its events were opened. A group that was not on the processor all the time is
+ * scaled to all of it; of one that never was, nothing is known.
+ */
+bool ar_perf_take(struct ar_perf *perf, size_t leader, const struct ar_perf_group *group,
+                  uint64_t *values)
 {
-    struct {
-        uint64_t n, enabled, running, values[AR_MAX_COUNTERS];
-    } group;
-    ssize_t n_bytes = read(perf->fds[leader], &group, sizeof group);
+    bool is_scaled = group->running < group->enabled;
     size_t n = 0;
 
-    if (n_bytes < (ssize_t)(3 * sizeof(uint64_t)) ||
-        (size_t)n_bytes < (3 + group.n) * sizeof(uint64_t))
+    if (is_scaled && !group->running)
         return false;
-
-    bool is_scaled = group.running < group.enabled && group.running;
-    double scale = is_scaled ? (double)group.enabled / (double)group.running : 1;
-
-    for (size_t i = leader; i < perf->n && n < group.n; i++)
+    for (size_t i = leader; i < perf->n && n < group->n; i++)
         if (perf->leaders[i] == leader) {
-            values[i] = is_scaled ? (uint64_t)((double)group.values[n] * scale) : group.values[n];
+            double share = is_scaled ? (double)group->running / (double)group->enabled : 1;
+
+            values[i] = is_scaled ? (uint64_t)((double)group->values[n] / share) : group->values[n];
             n++;
         }
-    perf->is_scaled |= group.running < group.enabled;
-    return n == group.n;
+    perf->is_scaled |= is_scaled;
+    return n == group->n;
+}
+
+static bool read_group(struct ar_perf *perf, size_t leader, uint64_t *values)
+{
+    struct ar_perf_group group;
+    ssize_t n_bytes = is_own(perf, leader) ? read(perf->fds[leader], &group, sizeof group) : -1;
+
+    return n_bytes >= (ssize_t)(3 * sizeof(uint64_t)) &&
+           (size_t)n_bytes >= (3 + group.n) * sizeof(uint64_t) &&
+           ar_perf_take(perf, leader, &group, values);
 }
 
 bool ar_perf_read(struct ar_perf *perf, uint64_t *values)

@@ -24,6 +24,8 @@
 
 struct ar_perf {
     int fds[AR_MAX_COUNTERS];
+    uint64_t ids
+        [AR_MAX_COUNTERS]; /* by which the kernel knows them: a program may close a descriptor and reuse its number */
     uint8_t
         leaders[AR_MAX_COUNTERS]; /* the first event of its group, by which all of them are read */
     size_t n;                     /* 0: it is not open */
@@ -34,8 +36,15 @@ struct ar_perf {
 /* `*which`: the event that cannot be counted; the text says why not, and what would help. */
 AR_MUST_CHECK enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *events,
                                           size_t n, size_t *which, struct ar_error *err);
-/* false: they are gone, as the program may have closed all descriptors. */
+/* false: they are gone, as the program may have closed all descriptors; or the processor never had room for them. */
 bool ar_perf_read(struct ar_perf *perf, uint64_t *values);
+
+/* What the kernel says of a group; and what becomes of it, which ar_perf_read does for every group. */
+struct ar_perf_group {
+    uint64_t n, enabled, running, values[AR_MAX_COUNTERS];
+};
+bool ar_perf_take(struct ar_perf *perf, size_t leader, const struct ar_perf_group *group,
+                  uint64_t *values);
 void ar_perf_close(struct ar_perf *perf);
 
 /* Whether the event can be counted here and now; else why not, and what would help. */

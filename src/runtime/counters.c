@@ -20,7 +20,7 @@ static struct {
     size_t n;
     uint32_t measures[MOST_BLOCKS]; /* numbers */
     uint32_t n_forks;
-    bool user_only;
+    bool user_only, is_scaled;
     char left_out[256]; /* what was asked for and cannot be counted, and why */
 } counters;
 
@@ -178,6 +178,13 @@ static void leave(struct ar_thread *t, struct ar_node *node, const uint64_t *val
         }
 }
 
+/* Said once: all values are estimates then. */
+static void note_scaled(void)
+{
+    if (!__atomic_exchange_n(&counters.is_scaled, true, __ATOMIC_RELAXED))
+        ar_livemap_fact("estimated", "values of counters, which took turns on the processor");
+}
+
 static void count(struct ar_thread *t, struct ar_node *node)
 {
     struct ar_counting *c = t->counting;
@@ -194,7 +201,11 @@ static void count(struct ar_thread *t, struct ar_node *node)
     if (!ar_perf_read(&c->perf, values)) {
         ar_perf_close(&c->perf);
         ar_livemap_lost(AR_LOST_ROWS, 1);
-    } else if (node->ticks >= 0) {
+        return;
+    }
+    if (c->perf.is_scaled)
+        note_scaled();
+    if (node->ticks >= 0) {
         enter(c, node, values);
     } else {
         leave(t, node, values);
