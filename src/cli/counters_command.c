@@ -3,7 +3,7 @@
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/shown.h"
-#include "counters/perf.h"
+#include "counters/counter_set.h"
 #include "export/tables_json.h"
 #include "run/subjects.h"
 
@@ -16,27 +16,54 @@ static const char usage[] =
     "\n"
     "List what this machine can count of a thread, for `allranks run --counters NAME,...`,\n"
     "and why it cannot count the rest. Run it where the program will run: a compute node\n"
-    "may offer more, or less.\n";
+    "may offer more, or less. $ALLRANKS_PAPI names PAPI's library if it is in no usual place.\n";
 
-#define MOST_COUNTERS 64
+#define MOST_COUNTERS 256
 
 /* Each is tried by itself: how many can be counted together, the processor says when they are asked for. */
-static size_t try_all(struct ar_counter_row *rows)
+static void try_one(struct ar_counter_row *row, const struct ar_counter *counter)
+{
+    struct ar_error why;
+
+    if (ar_counter_try(counter, &why) < 0)
+        snprintf(row->reason, sizeof row->reason, "%.190s", why.text);
+}
+
+static size_t try_kernel(struct ar_counter_row *rows)
 {
     size_t n = 0;
 
     for (const struct ar_event *event = ar_events; event->name && n < MOST_COUNTERS; event++) {
-        struct ar_error why;
         struct ar_counter_row *row = &rows[n++];
 
-        *row = (struct ar_counter_row){.name = event->name,
-                                       .preset = event->preset ? event->preset : "",
-                                       .unit = event->unit,
-                                       .help = event->help};
-        if (ar_perf_try(event, &why) < 0)
-            snprintf(row->reason, sizeof row->reason, "%s", why.text);
+        *row = (struct ar_counter_row){
+            .source = "kernel", .preset = event->preset ? event->preset : "", .unit = event->unit};
+        snprintf(row->name, sizeof row->name, "%s", event->name);
+        snprintf(row->help, sizeof row->help, "%s", event->help);
+        try_one(row, &(struct ar_counter){.event = event});
     }
     return n;
+}
+
+/* Native events are thousands, which papi_native_avail lists. */
+static size_t try_presets(struct ar_counter_row *rows, size_t n)
+{
+    for (int code = 0; n < MOST_COUNTERS && ar_papi_next_preset(&code);) {
+        struct ar_counter_row *row = &rows[n];
+
+        *row = (struct ar_counter_row){.source = "PAPI", .preset = "", .unit = "1"};
+        if (ar_papi_name(row->name, code, NULL) < 0)
+            continue;
+        ar_papi_describe(row->help, sizeof row->help, code);
+        try_one(row, &(struct ar_counter){.papi_code = code});
+        n++;
+    }
+    return n;
+}
+
+static bool is_papi(const struct ar_counter_row *row)
+{
+    return strcmp(row->source, "PAPI") == 0;
 }
 
 static void print_row(const struct ar_counter_row *row)
@@ -44,34 +71,64 @@ static void print_row(const struct ar_counter_row *row)
     ar_print("  %-24s %-13s %s\n", row->name, row->preset, row->help);
 }
 
-/* Those that have the same reason together, in the order in which they were tried. */
+/* Those of the kernel that have the same reason together, in the order in which they were tried. */
 static void print_refused(const struct ar_counter_row *rows, size_t n)
 {
     bool is_said[MOST_COUNTERS] = {false};
 
     for (size_t i = 0; i < n; i++) {
-        if (!*rows[i].reason || is_said[i])
+        if (!*rows[i].reason || is_said[i] || is_papi(&rows[i]))
             continue;
         ar_print("\nnot here: %s\n", rows[i].reason);
         for (size_t k = i; k < n; k++)
-            if (strcmp(rows[k].reason, rows[i].reason) == 0) {
+            if (!is_papi(&rows[k]) && strcmp(rows[k].reason, rows[i].reason) == 0) {
                 is_said[k] = true;
                 print_row(&rows[k]);
             }
     }
 }
 
-static void print_all(const struct ar_counter_row *rows, size_t n)
+static void print_available(const struct ar_counter_row *rows, size_t n, bool of_papi,
+                            const char *of)
 {
-    size_t n_available = 0;
+    size_t n_all = 0, n_available = 0;
+    const char *why = "";
 
     for (size_t i = 0; i < n; i++)
-        n_available += !*rows[i].reason;
-    ar_print("%zu of %zu counters are available%s\n", n_available, n, n_available ? ":" : "");
+        if (is_papi(&rows[i]) == of_papi) {
+            n_all++;
+            n_available += !*rows[i].reason;
+            why = rows[i].reason;
+        }
+    ar_print("%zu of %zu %s are available%s%s\n", n_available, n_all, of,
+             n_available ? ":" : " here: ", n_available ? "" : why);
     for (size_t i = 0; i < n; i++)
-        if (!*rows[i].reason)
+        if (is_papi(&rows[i]) == of_papi && !*rows[i].reason)
             print_row(&rows[i]);
+}
+
+static void print_papi(const struct ar_counter_row *rows, size_t n)
+{
+    struct ar_error why;
+    const char *version;
+    char of[64];
+
+    ar_print("\n");
+    if (ar_papi_version(&version, &why) < 0) {
+        ar_print("PAPI is not used: %s\n", why.text);
+        return;
+    }
+    snprintf(of, sizeof of, "presets of PAPI %s", version);
+    print_available(rows, n, true, of);
+    ar_print(
+        "Native events of PAPI can be counted by their names: papi_native_avail lists them.\n");
+}
+
+static void print_all(const struct ar_counter_row *rows, size_t n)
+{
+    print_available(rows, n, false, "counters of the kernel");
     print_refused(rows, n);
+    print_papi(rows, n);
 }
 
 static int print_json(const struct ar_shown_counters *shown)
@@ -105,7 +162,7 @@ int ar_command_counters(int argc, char **argv)
         return ar_complain("counters: %s: no operand is needed (try: allranks counters --help)",
                            argv[optind]);
 
-    struct ar_shown_counters shown = {.rows = rows, .n_rows = try_all(rows)};
+    struct ar_shown_counters shown = {.rows = rows, .n_rows = try_presets(rows, try_kernel(rows))};
 
     if (json)
         return print_json(&shown);

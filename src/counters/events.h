@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define AR_MAX_COUNTERS 24 /* of a thread at a time */
+
 struct ar_event {
     const char *name;
     const char *preset; /* PAPI's name of the same, or NULL */

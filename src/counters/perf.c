@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Programs that count descriptors from the lowest one on do not see these. */
 #define LOWEST_FD 700
+
+static uint32_t n_forks; /* of this process and those it descends from */
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
@@ -75,8 +78,7 @@ static enum ar_status refuse(const struct ar_event *event, int why, struct ar_er
         return ar_fail(err, AR_UNSUPPORTED, "no file descriptor is left (raise ulimit -n)");
     case EINVAL:
     case ENOSPC:
-        return ar_fail(err, AR_UNSUPPORTED,
-                       "the processor cannot count it together with the others (ask for fewer)");
+        return ar_fail(err, AR_UNSUPPORTED, "this processor cannot count it");
     default:
         return ar_fail(err, AR_UNSUPPORTED, "%s", strerror(why));
     }
@@ -94,32 +96,64 @@ static bool are_together(const struct ar_event *a, const struct ar_event *b)
            (a->type == PERF_TYPE_SOFTWARE) == (b->type == PERF_TYPE_SOFTWARE);
 }
 
-static uint8_t leader_of(const struct ar_event *const *events, size_t i)
+/* The newest group that the next event may be in; the event itself where there is none. */
+static size_t leader_for_next(const struct ar_perf *perf, const struct ar_event *const *events)
 {
-    uint8_t leader = 0;
+    for (size_t i = perf->n; i-- > 0;)
+        if (perf->leaders[i] == i && are_together(events[i], events[perf->n]))
+            return i;
+    return perf->n;
+}
 
-    while (leader < i && !are_together(events[leader], events[i]))
-        leader++;
-    return leader;
+/* A group that is full is followed by another one; the kernel lets them take turns. */
+static int open_next(struct ar_perf *out, const struct ar_event *const *events)
+{
+    const struct ar_event *event = events[out->n];
+    size_t leader = leader_for_next(out, events);
+    int fd = open_event(event, leader < out->n ? out->fds[leader] : -1, out->user_only);
+
+    if (fd < 0 && leader < out->n && (errno == EINVAL || errno == ENOSPC)) {
+        leader = out->n;
+        fd = open_event(event, -1, out->user_only);
+    }
+    out->leaders[out->n] = (uint8_t)leader;
+    return fd;
+}
+
+/* NULL: the kernel is asked for every value. */
+static struct perf_event_mmap_page *map_page(const struct ar_event *event, int fd)
+{
+    size_t n_bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (event->type == PERF_TYPE_SOFTWARE || !ar_rdpmc)
+        return NULL;
+
+    void *page = mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+    if (page == MAP_FAILED)
+        return NULL;
+    if (((struct perf_event_mmap_page *)page)->cap_user_rdpmc)
+        return page;
+    munmap(page, n_bytes);
+    return NULL;
 }
 
 static int open_all(struct ar_perf *out, const struct ar_event *const *events, size_t n)
 {
     while (out->n < n) {
-        uint8_t leader = leader_of(events, out->n);
-        int fd =
-            open_event(events[out->n], leader < out->n ? out->fds[leader] : -1, out->user_only);
+        int fd = open_next(out, events);
 
         if (fd < 0)
             return errno;
-        out->leaders[out->n] = leader;
         out->fds[out->n] = move_up(fd);
+        out->pages[out->n] = NULL;
         if (ioctl(out->fds[out->n], PERF_EVENT_IOC_ID, &out->ids[out->n]) < 0) {
             int why = errno;
 
             close(out->fds[out->n]);
             return why;
         }
+        out->pages[out->n] = map_page(events[out->n], out->fds[out->n]);
         out->n++;
     }
     return 0;
@@ -132,7 +166,7 @@ enum ar_status ar_perf_open(struct ar_perf *out, const struct ar_event *const *e
     int why = 0;
 
     for (int user_only = 0; user_only < 2; user_only++) {
-        *out = (struct ar_perf){.user_only = user_only};
+        *out = (struct ar_perf){.user_only = user_only, .rdpmc = ar_rdpmc, .n_forks = n_forks};
         why = open_all(out, events, n);
         if (!why)
             return AR_OK;
@@ -157,10 +191,20 @@ void ar_perf_close(struct ar_perf *perf)
 {
     int saved_errno = errno;
 
-    for (; perf->n; perf->n--)
-        if (is_own(perf, perf->n - 1))
-            close(perf->fds[perf->n - 1]);
+    for (; perf->n; perf->n--) {
+        size_t i = perf->n - 1;
+
+        if (perf->pages[i] && perf->n_forks == n_forks)
+            munmap(perf->pages[i], (size_t)sysconf(_SC_PAGESIZE));
+        if (is_own(perf, i))
+            close(perf->fds[i]);
+    }
     errno = saved_errno;
+}
+
+void ar_perf_forked(void)
+{
+    n_forks++;
 }
 
 enum ar_status ar_perf_try(const struct ar_event *event, struct ar_error *err)
@@ -199,9 +243,23 @@ bool ar_perf_take(struct ar_perf *perf, size_t leader, const struct ar_perf_grou
     return n == group->n;
 }
 
+/* false: one of the group has to be asked for, so all are, since values of a group belong together. */
+static bool read_registers(const struct ar_perf *perf, size_t leader, uint64_t *values)
+{
+    for (size_t i = leader; i < perf->n; i++)
+        if (perf->leaders[i] == leader &&
+            !(perf->pages[i] && ar_rdpmc_read(perf->pages[i], perf->rdpmc, &values[i])))
+            return false;
+    return true;
+}
+
 static bool read_group(struct ar_perf *perf, size_t leader, uint64_t *values)
 {
     struct ar_perf_group group;
+
+    if (read_registers(perf, leader, values))
+        return true;
+
     ssize_t n_bytes = is_own(perf, leader) ? read(perf->fds[leader], &group, sizeof group) : -1;
 
     return n_bytes >= (ssize_t)(3 * sizeof(uint64_t)) &&
@@ -212,7 +270,7 @@ static bool read_group(struct ar_perf *perf, size_t leader, uint64_t *values)
 bool ar_perf_read(struct ar_perf *perf, uint64_t *values)
 {
     int saved_errno = errno;
-    bool is_there = perf->n > 0;
+    bool is_there = perf->n > 0 && perf->n_forks == n_forks;
 
     perf->is_scaled = false;
     for (size_t i = 0; i < perf->n && is_there; i++)

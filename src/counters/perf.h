@@ -3,12 +3,14 @@
  * perf: counters of the calling thread, through the kernel.
  *
  * Events of the processor are one group, so that they count over the same time: the kernel puts a group onto the processor as a
- * whole. Where there are more than it has counters, the group takes turns with others, and values are scaled to the
+ * whole. Where there are more than it has counters, there are several groups, which take turns, and values are scaled to the
  * whole time, which `is_scaled` says. Events that the kernel counts itself are another group. Clocks are read each by itself: as
  * members of a group they stand still until the next context switch (tried on 6.18). Descriptors are numbered high and close-on-exec, out of the program's way.
  *
- * Life cycle: ar_perf_open in the thread that is counted, ar_perf_close anywhere. Threads: one owner. A forked child has to close
- * its copy: it counts the parent's thread.
+ * Events of the processor are read without a system call where the kernel allows it (rdpmc.h), unless they take turns.
+ *
+ * Life cycle: ar_perf_open in the thread that is counted, ar_perf_close anywhere. Threads: one owner. A forked child calls
+ * ar_perf_forked, and has to close its copy: it counts the parent's thread.
  *
  *     struct ar_perf perf;
  *     if (ar_perf_open(&perf, events, n, &which, &err) < 0) ...
@@ -17,10 +19,9 @@
 #pragma once
 
 #include "counters/events.h"
+#include "counters/rdpmc.h"
 
 #include <stdbool.h>
-
-#define AR_MAX_COUNTERS 12
 
 struct ar_perf {
     int fds[AR_MAX_COUNTERS];
@@ -28,9 +29,13 @@ struct ar_perf {
         [AR_MAX_COUNTERS]; /* by which the kernel knows them: a program may close a descriptor and reuse its number */
     uint8_t
         leaders[AR_MAX_COUNTERS]; /* the first event of its group, by which all of them are read */
-    size_t n;                     /* 0: it is not open */
-    bool user_only;               /* what the kernel does for the program is not counted */
-    bool is_scaled;               /* of the last values */
+    /* By which events are read without the kernel, or NULL; a forked child has no such mappings. */
+    struct perf_event_mmap_page *pages[AR_MAX_COUNTERS];
+    ar_rdpmc_fn *rdpmc;
+    size_t n;         /* 0: it is not open */
+    uint32_t n_forks; /* when it was opened */
+    bool user_only;   /* what the kernel does for the program is not counted */
+    bool is_scaled;   /* of the last values */
 };
 
 /* `*which`: the event that cannot be counted; the text says why not, and what would help. */
@@ -46,6 +51,7 @@ struct ar_perf_group {
 bool ar_perf_take(struct ar_perf *perf, size_t leader, const struct ar_perf_group *group,
                   uint64_t *values);
 void ar_perf_close(struct ar_perf *perf);
+void ar_perf_forked(void);
 
 /* Whether the event can be counted here and now; else why not, and what would help. */
 AR_MUST_CHECK enum ar_status ar_perf_try(const struct ar_event *event, struct ar_error *err);

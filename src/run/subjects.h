@@ -75,8 +75,11 @@ struct ar_shown_job {
 /* ---- counters --------------------------------------------------------------------------------- */
 
 struct ar_counter_row {
-    const char *name, *preset; /* `preset`: PAPI's name of the same, or "" */
-    const char *unit, *help;
+    char name[128];
+    const char *source; /* which counts it: "kernel" or "PAPI" */
+    const char *preset; /* PAPI's name of an event of the kernel, or "" */
+    const char *unit;
+    char help[128];
     char reason[200]; /* why it cannot be counted; "": it can */
 };
 

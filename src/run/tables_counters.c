@@ -5,6 +5,7 @@
 
 #define COUNTER_COLUMNS(X)                                                                         \
     TEXT(X, name, "for --counters", plain_text(counter->name))                                     \
+    TEXT(X, source, "kernel, or PAPI", plain_text(counter->source))                                \
     OPTIONAL_TEXT(X, preset, "PAPI's name of the same", plain_text(counter->preset))               \
     TEXT(X, unit, "1: a number; ns", plain_text(counter->unit))                                    \
     BOOLEAN(X, available, "whether it can be counted here and now", !*counter->reason)             \

@@ -2,7 +2,7 @@
 #include "runtime/counters.h"
 
 #include "base/arena.h"
-#include "counters/perf.h"
+#include "counters/counter_set.h"
 #include "runtime/measures.h"
 #include "runtime/recording_options.h"
 
@@ -10,13 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NAME_BYTES 64
 #define PER_BLOCK (AR_BLOCK_WORDS - 1)
 #define MOST_BLOCKS ((AR_MAX_COUNTERS + PER_BLOCK - 1) / PER_BLOCK)
 
 static struct {
-    const struct ar_event *events[AR_MAX_COUNTERS];
-    char names[AR_MAX_COUNTERS][MOST_NAME_BYTES]; /* as the user wrote them */
+    struct ar_counter list[AR_MAX_COUNTERS];
     size_t n;
     uint32_t measures[MOST_BLOCKS]; /* numbers */
     uint32_t n_forks;
@@ -31,7 +29,7 @@ struct opened {
 };
 
 struct ar_counting {
-    struct ar_perf perf;
+    struct ar_counter_set set;
     uint32_t n_forks; /* when they were opened */
     struct opened *opened;
     size_t n_opened, cap_opened;
@@ -39,17 +37,39 @@ struct ar_counting {
 
 /* ---- which ------------------------------------------------------------------------------------ */
 
-static enum ar_status add_event(const char *name, size_t n_name, struct ar_error *err)
+/* The name as the user wrote it, before why it cannot be counted. */
+static enum ar_status refuse(const char *name, enum ar_status status, struct ar_error *err)
 {
-    char *to = counters.names[counters.n];
+    struct ar_error why = *err;
+
+    return ar_fail(err, status, "%.60s: %.300s", name, why.text);
+}
+
+/* Whether the first `n` can be counted at the same time. */
+static enum ar_status try_together(size_t n, struct ar_error *err)
+{
+    struct ar_counter_set set;
+    size_t which;
+    enum ar_status status = ar_counter_set_open(&set, counters.list, n, &which, err);
+
+    if (status == AR_OK)
+        ar_counter_set_close(&set);
+    return status;
+}
+
+static enum ar_status add_counter(const char *from, size_t n_name, struct ar_error *err)
+{
+    char name[AR_PAPI_NAME_BYTES];
+    enum ar_status status;
 
     if (counters.n == AR_MAX_COUNTERS)
         return ar_fail(err, AR_BAD, "more than %d counters (ask for fewer)", AR_MAX_COUNTERS);
-    snprintf(to, MOST_NAME_BYTES, "%.*s", (int)n_name, name);
-    counters.events[counters.n] = n_name < MOST_NAME_BYTES ? ar_event_find(to) : NULL;
-    if (!counters.events[counters.n])
-        return ar_fail(err, AR_BAD, "%.*s: no such counter (try: allranks counters)", (int)n_name,
-                       name);
+    snprintf(name, sizeof name, "%.*s", (int)n_name, from);
+    status = ar_counter_find(&counters.list[counters.n], name, err);
+    if (status == AR_OK)
+        status = try_together(counters.n + 1, err);
+    if (status < 0)
+        return refuse(name, status, err);
     counters.n++;
     return AR_OK;
 }
@@ -61,14 +81,6 @@ static void note_left_out(const struct ar_error *why)
     snprintf(counters.left_out + n, sizeof counters.left_out - n, "%s%s", n ? "; " : "", why->text);
 }
 
-/* The name as the user wrote it, before why it cannot be counted. */
-static enum ar_status refuse(size_t which, enum ar_status status, struct ar_error *err)
-{
-    struct ar_error why = *err;
-
-    return ar_fail(err, status, "%s: %.*s", counters.names[which], 160, why.text);
-}
-
 /* `is_optional`: what cannot be counted is left out, and is no failure. */
 static enum ar_status choose(const char *names, bool is_optional, struct ar_error *err)
 {
@@ -76,11 +88,8 @@ static enum ar_status choose(const char *names, bool is_optional, struct ar_erro
     counters.left_out[0] = '\0';
     while (*names) {
         size_t n = strcspn(names, ",");
-        enum ar_status status = n ? add_event(names, n, err) : AR_OK;
+        enum ar_status status = n ? add_counter(names, n, err) : AR_OK;
 
-        if (status == AR_OK && n && is_optional &&
-            ar_perf_try(counters.events[counters.n - 1], err) < 0)
-            status = refuse(--counters.n, AR_UNSUPPORTED, err);
         if (status < 0 && !is_optional)
             return status;
         if (status < 0)
@@ -92,15 +101,10 @@ static enum ar_status choose(const char *names, bool is_optional, struct ar_erro
 
 enum ar_status ar_counters_check(const char *names, struct ar_error *err)
 {
-    struct ar_perf perf = {.n = 0};
-    size_t which;
     enum ar_status status = choose(names, false, err);
 
     if (status == AR_OK && counters.n == 0)
         status = ar_fail(err, AR_BAD, "no counter is named (try: allranks counters)");
-    if (status == AR_OK && ar_perf_open(&perf, counters.events, counters.n, &which, err) < 0)
-        status = refuse(which, AR_UNSUPPORTED, err);
-    ar_perf_close(&perf);
     counters.n = 0;
     return status;
 }
@@ -114,9 +118,9 @@ static void open_counters(struct ar_counting *c)
 
     c->n_forks = counters.n_forks;
     c->n_opened = 0;
-    if (ar_perf_open(&c->perf, counters.events, counters.n, &which, &err) < 0)
+    if (ar_counter_set_open(&c->set, counters.list, counters.n, &which, &err) < 0)
         ar_livemap_lost(AR_LOST_ROWS, 1);
-    counters.user_only |= c->perf.user_only;
+    counters.user_only |= c->set.perf.user_only;
 }
 
 static void thread_starts(struct ar_thread *t)
@@ -132,7 +136,9 @@ static void thread_ends(struct ar_thread *t)
 {
     if (!t->counting)
         return;
-    ar_perf_close(&t->counting->perf);
+    ar_counter_set_close(&t->counting->set);
+    if (t->counting->n_forks == counters.n_forks)
+        ar_counter_set_leave_thread();
     free(t->counting->opened);
     free(t->counting);
     t->counting = NULL;
@@ -193,17 +199,17 @@ static void count(struct ar_thread *t, struct ar_node *node)
     if (!c)
         return;
     if (c->n_forks != counters.n_forks) {
-        ar_perf_close(&c->perf);
+        ar_counter_set_close(&c->set);
         open_counters(c);
     }
-    if (!c->perf.n)
+    if (!c->set.n)
         return;
-    if (!ar_perf_read(&c->perf, values)) {
-        ar_perf_close(&c->perf);
+    if (!ar_counter_set_read(&c->set, values)) {
+        ar_counter_set_close(&c->set);
         ar_livemap_lost(AR_LOST_ROWS, 1);
         return;
     }
-    if (c->perf.is_scaled)
+    if (ar_counter_set_is_scaled(&c->set))
         note_scaled();
     if (node->ticks >= 0) {
         enter(c, node, values);
@@ -222,8 +228,8 @@ static uint32_t describe_block(size_t first)
     for (size_t i = first; i < counters.n && i < first + PER_BLOCK; i++) {
         struct ar_metric_kind *kind = &kinds[i - first];
 
-        *kind = (struct ar_metric_kind){.name = counters.names[i],
-                                        .unit = counters.events[i]->unit,
+        *kind = (struct ar_metric_kind){.name = counters.list[i].name,
+                                        .unit = counters.list[i].unit,
                                         .combine = AR_COMBINE_SUM,
                                         .scope = AR_SCOPE_INCLUSIVE};
         measure.metrics[i - first] = kind;
@@ -260,16 +266,20 @@ static void stop(enum ar_source_end why)
 
 static void fork_counters(enum ar_fork_step step)
 {
-    counters.n_forks += step == AR_FORK_CHILD;
+    if (step != AR_FORK_CHILD)
+        return;
+    counters.n_forks++;
+    ar_counter_set_forked();
 }
 
 static void describe(ar_fact_fn *fact)
 {
-    char text[AR_MAX_COUNTERS * (MOST_NAME_BYTES + 2) + 64] = "";
+    char text[AR_MAX_COUNTERS * (AR_COUNTER_NAME_BYTES + 2) + 64] = "";
     size_t n = 0;
 
     for (size_t i = 0; i < counters.n; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "", counters.names[i]);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "",
+                              counters.list[i].name);
     if (counters.n && counters.user_only)
         snprintf(text + n, sizeof text - n, " (without the kernel)");
     if (counters.n)

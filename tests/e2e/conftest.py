@@ -216,6 +216,18 @@ def shrinking(tmp_path_factory: pytest.TempPathFactory) -> str:
     return make_shim("shrink_shim", tmp_path_factory.mktemp("shim"))
 
 
+@pytest.fixture(scope="session")
+def papi(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A library for $ALLRANKS_PAPI whose counters are known to the digit: see papi_stand_in.c."""
+    return make_shim("papi_stand_in", tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture(scope="session")
+def processor(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A library for LD_PRELOAD with counters of a processor that are known to the digit: see perf_shim.c."""
+    return make_shim("perf_shim", tmp_path_factory.mktemp("shim"))
+
+
 @pytest.fixture
 def known_fault(request: pytest.FixtureRequest) -> Callable[[bool, str], None]:
     """known_fault(where, why): the rest of the test is expected to fail where it is true, until somebody mends it."""

@@ -151,7 +151,7 @@ def test_what_cannot_be_counted(python: Sandbox) -> None:
         ("--counters", "no-such"): "--counters no-such: no-such: no such counter (try: allranks counters); --counters-optional runs without it",
         ("--counters", ","): "--counters needs names, such as page-faults (try: allranks counters)",
         ("--counters-at", "x"): "--counters-at says where to count; what is to be counted, say with --counters",
-        ("--counters", ",".join(["page-faults"] * 13)): "more than 12 counters (ask for fewer)",
+        ("--counters", ",".join(["page-faults"] * 25)): "more than 24 counters (ask for fewer)",
     }.items():
         done = python.recorded(workload("counted.py"), options=options)
         assert (done.code, done.out) == (2, "") and text in done.err, done
@@ -170,7 +170,8 @@ def test_list(python: Sandbox) -> None:
     assert rows["page-faults"]["available"] and rows["page-faults"]["reason"] is None
     assert all(row["available"] == (row["reason"] is None) for row in rows.values())
     told = python.allranks("counters").out
-    assert f"{sum(row['available'] for row in rows.values())} of {len(rows)} counters are available:\n" in told
+    of_kernel = [row["available"] for row in rows.values() if row["source"] == "kernel"]
+    assert f"{sum(of_kernel)} of {len(of_kernel)} counters of the kernel are available:\n" in told
 
 
 def test_clocks(python: Sandbox) -> None:
@@ -193,3 +194,111 @@ def test_clocks(python: Sandbox) -> None:
         assert (done.code, done.err) == (0, ""), done
         inner, outer = json.loads(done.out)
         assert 0.98 * inner <= values(python, "task-clock")["region", "busy"] <= 1.02 * outer, (names, inner, outer)
+
+
+# ---- known to the digit ----
+
+# What work(n) adds to a counter, for each unit; see papi_stand_in.c and perf_shim.c.
+PAPI_UNITS = {"PAPI_TOT_INS": 10, "PAPI_TOT_CYC": 4, "PAPI_L3_TCM": 1, "stand_in:::ENERGY": 100}
+KERNEL_UNITS = {"instructions": 10, "cycles": 4, "branches": 1, "cache-misses": 1, "cache-references": 1}
+WORK = {"first": 5 + 7, "second": 7, "in a thread": 11, "in the child": 13}
+
+
+def worked(python: Sandbox, names: dict[str, int], env: dict[str, str], code: int = 0, end: str = "") -> Done:
+    words = (workload("worked.py"), *([end] if end else []))
+    options = ("-q", "-o", "run.allranks", "--live-dir", "live", "--counters", ",".join(names))
+    done = python.recorded(*words, options=options, env=env)
+    assert (done.code, done.err) == (code, ""), done
+    return done
+
+
+def check_work(python: Sandbox, names: dict[str, int], path: str = "run.allranks") -> None:
+    for name, per_unit in names.items():
+        expected = {("region", region): n * per_unit for region, n in WORK.items()}
+        assert values(python, name, path) == expected, name
+
+
+@pytest.mark.parametrize("source", ["papi", "processor"])
+def test_exactly(any_python: Sandbox, source: str, papi: str, processor: str) -> None:
+    """In regions inside each other, in a thread and in a forked child."""
+    names = PAPI_UNITS if source == "papi" else KERNEL_UNITS
+    worked(any_python, names, {"ALLRANKS_PAPI": papi} if source == "papi" else {"LD_PRELOAD": processor})
+    check_work(any_python, names)
+
+
+def test_both_sources_at_a_time(python: Sandbox, papi: str, processor: str) -> None:
+    names = {"cycles": 4, "PAPI_TOT_INS": 10, "instructions": 10, "PAPI_L3_TCM": 1}
+    worked(python, names, {"ALLRANKS_PAPI": papi, "LD_PRELOAD": processor})
+    check_work(python, names)
+
+
+def test_papi_of_a_killed_process(python: Sandbox, papi: str) -> None:
+    worked(python, PAPI_UNITS, {"ALLRANKS_PAPI": papi}, code=-9, end="dies")
+    job = next((python.cwd / "live").iterdir())
+    assert python.allranks("recover", str(job), "-o", "again.allranks").code == 0
+    check_work(python, PAPI_UNITS, "again.allranks")
+
+
+def test_groups_that_take_turns(python: Sandbox, processor: str) -> None:
+    """More than the processor has room for are in two groups; each was on it half of the time, and values are scaled."""
+    env = {"LD_PRELOAD": processor, "PERF_SHIM_TURNS": "1", "PERF_SHIM_ROOM": "2"}
+    worked(python, KERNEL_UNITS, env)
+    for name in ("instructions", "cycles"):
+        expected = {("region", region): n * KERNEL_UNITS[name] for region, n in WORK.items()}
+        assert values(python, name) == expected
+    assert "\nestimated  values of counters, which took turns" in python.allranks("info", "run.allranks").out
+
+
+def test_papi_on_ranks(one_mpi: Sandbox, papi: str) -> None:
+    (one_mpi.cwd / "program.py").write_text(textwrap.dedent("""\
+        import ctypes, os
+        from mpi4py import MPI
+        import allranks
+        with allranks.region("work"):
+            ctypes.CDLL(os.environ["ALLRANKS_PAPI"]).stand_in_work(MPI.COMM_WORLD.rank + 1)
+    """))
+    done = one_mpi.recorded_ranks(
+        4, "program.py", options=("-q", "-o", "run.allranks", "--counters", "PAPI_TOT_INS"), env={"ALLRANKS_PAPI": papi})  # fmt: skip
+    assert done.code == 0, done
+    (row,) = json.loads(one_mpi.allranks("report", "--json", "run.allranks").out)["tree_metrics"]
+    assert row["value"] == 100 and (row["rank_value"]["min"], row["rank_value"]["max"]) == (10, 40)
+
+
+def test_without_papi_and_without_an_event(python: Sandbox, papi: str, processor: str) -> None:
+    too_many = "PAPI_TOT_INS,PAPI_TOT_CYC,PAPI_FP_OPS,PAPI_L1_DCM,PAPI_L3_TCM"
+    for names, env, text in (
+        ("PAPI_L3_TCM", {"ALLRANKS_PAPI": "/nowhere/libpapi.so"}, "PAPI_L3_TCM: /nowhere/libpapi.so: cannot open shared object file"),
+        ("PAPI_XYZ", {"ALLRANKS_PAPI": papi}, "PAPI_XYZ: PAPI 7.0 has no such event here (try: papi_avail)"),
+        ("PAPI_BR_MSP", {"ALLRANKS_PAPI": papi}, "PAPI_BR_MSP: "),
+        (too_many, {"ALLRANKS_PAPI": papi}, "PAPI_L3_TCM: the processor cannot count it together with the others (ask for fewer)"),
+    ):
+        done = python.recorded(workload("worked.py"), options=("--counters", names), env=env)
+        assert (done.code, done.out) == (2, "") and text in done.err and done.err.count("\n") == 1, done
+    # What PAPI cannot count, the kernel does, if it is the same.
+    worked(python, {"PAPI_TOT_INS": 10}, {"ALLRANKS_PAPI": "/nowhere/libpapi.so", "LD_PRELOAD": processor})
+    check_work(python, {"PAPI_TOT_INS": 10})
+
+
+def test_optional_and_too_many(python: Sandbox, papi: str) -> None:
+    names = {"PAPI_TOT_INS": 10, "PAPI_TOT_CYC": 4, "PAPI_FP_OPS": 3, "PAPI_L1_DCM": 7}
+    options = ("-q", "-o", "run.allranks", "--counters", ",".join([*names, "PAPI_L3_TCM"]), "--counters-optional")
+    done = python.recorded(workload("worked.py"), options=options, env={"ALLRANKS_PAPI": papi})
+    assert (done.code, done.err) == (0, "")
+    check_work(python, names)
+    assert "uncounted  PAPI_L3_TCM: the processor cannot count it together" in python.allranks("info", "run.allranks").out
+
+
+def test_papi_is_loaded_only_if_asked_for(python: Sandbox, papi: str) -> None:
+    (python.cwd / "program.py").write_text("print('papi' in open('/proc/self/maps').read())\n")
+    for names, answer in (("page-faults", "False\n"), ("PAPI_TOT_INS", "True\n")):
+        options = ("-q", "-o", f"{names}.allranks", "--counters", names)
+        assert python.recorded("program.py", options=options, env={"ALLRANKS_PAPI": papi}).out == answer
+
+
+def test_list_of_papi(python: Sandbox, papi: str) -> None:
+    env = {"ALLRANKS_PAPI": papi}
+    rows = {row["name"]: row for row in json.loads(python.allranks("counters", "--json", env=env).out)["counters"]}
+    assert rows["PAPI_L3_TCM"]["source"] == "PAPI" and rows["PAPI_L3_TCM"]["help"] == "Level 3 cache misses"
+    assert rows["PAPI_L3_TCM"]["available"] and not rows["PAPI_BR_MSP"]["available"]
+    told = python.allranks("counters", env=env).out
+    assert "\n5 of 6 presets of PAPI 7.0 are available:\n" in told and "PAPI_BR_MSP              " not in told
