@@ -21,14 +21,12 @@ from typing import Callable
 
 import pstats_files
 from rounds import (
-    BENCH,
-    BUILD,
-    ROOT,
     Failed,
     Figures,
     Interpreter,
     Options,
     best_of,
+    compiled,
     environment,
     run,
     scratch,
@@ -52,15 +50,7 @@ LARGE = {"ranks": 10240, "nodes": 5000, "share": 1 / 3}
 
 def build() -> str:
     """The generator, from the project's own sources of formats."""
-    target = BUILD / "synthetic"
-    sources = [*(ROOT / "src/base").glob("*.c"), *(ROOT / "src/format").glob("*.c"), BENCH / "synthetic.c"]
-    sources = [str(path) for path in sources if path.name != "mpi_functions.c"]
-    BUILD.mkdir(parents=True, exist_ok=True)
-    command = ["cc", "-O2", "-D_GNU_SOURCE", f"-I{ROOT / 'src'}", *sources, "-lm", "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise Failed(done.stderr.strip().splitlines()[-1])
-    return str(target)
+    return compiled("synthetic", "base", "format")
 
 
 def generate(kind: str, target: Path, size: dict[str, float], *more: str) -> Path:

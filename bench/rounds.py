@@ -84,6 +84,20 @@ def accepts(interpreter: Interpreter, *options: str) -> bool:
     )  # another failure is not a refusal, and is to be seen when it is measured
 
 
+def compiled(name: str, *folders: str) -> str:
+    """bench/NAME.c as a program, with the project's own sources in these folders of src."""
+    target = BUILD / name
+    sources = [path for folder in folders for path in (ROOT / "src" / folder).glob("*.c")]
+    # One needs what the build generates, the other needs Python.
+    sources = [path for path in sources if path.name not in ("mpi_functions.c", "counters_module.c")]
+    BUILD.mkdir(parents=True, exist_ok=True)
+    command = ["cc", "-O2", "-D_GNU_SOURCE", f"-I{ROOT / 'src'}", *map(str, sources), str(BENCH / f"{name}.c")]
+    done = subprocess.run([*command, "-lm", "-lpthread", "-ldl", "-o", str(target)], capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(done.stderr.strip().splitlines()[-1])
+    return str(target)
+
+
 @contextlib.contextmanager
 def scratch() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as directory:

@@ -13,6 +13,7 @@ build/bench.json has the same for programs:
         "all":      the same, with --builtins all,
         "loops":    {"ns_per_iteration": {mode: {loop: ns}}, "instructions_per_iteration": {mode: {loop: n}}},
         "regions":  {"ns": {"with", "empty"}},
+        "counters": {"reads": {way: ns, or why it is not available}, "ns_per_region": {"recorded", "counted"}},
         "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
                      "missing": {program: why}},
         "programs": {"modes": {program: {mode: {"s"}}}, "missing": {program: why}}, processor seconds; those of allranks have
@@ -46,6 +47,7 @@ import sys
 from typing import Any, Callable
 
 import measure_calls
+import measure_counters
 import measure_finalize
 import measure_instructions
 import measure_looking
@@ -70,6 +72,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "startup": measure_startup.measure,
     "memory": measure_memory.measure,
     "regions": measure_regions.measure,
+    "counters": measure_counters.measure,
     "real": measure_real.measure,
     "programs": measure_programs.measure,
     "looking": measure_looking.measure,

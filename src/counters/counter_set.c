@@ -18,6 +18,8 @@ static enum ar_status find_papi(struct ar_counter *out, const char *name, struct
 
     out->event = NULL;
     out->unit = "1";
+    if (status < 0 && !is_papi_name(name))
+        return ar_fail(err, AR_BAD, "no such counter (try: allranks counters)");
     return status < 0 ? status : ar_counter_try(out, err);
 }
 
@@ -43,8 +45,6 @@ enum ar_status ar_counter_find(struct ar_counter *out, const char *name, struct 
         status = find_papi(out, name, err);
     if (status < 0 && event)
         status = find_kernel(out, event, err);
-    if (status == AR_BAD && !is_papi_name(name))
-        return ar_fail(err, AR_BAD, "no such counter (try: allranks counters)");
     return status;
 }
 
@@ -113,7 +113,7 @@ enum ar_status ar_counter_set_open(struct ar_counter_set *out, const struct ar_c
 
 bool ar_counter_set_read(struct ar_counter_set *set, uint64_t *values)
 {
-    uint64_t kernel[AR_MAX_COUNTERS], papi[AR_MAX_COUNTERS];
+    uint64_t kernel[AR_MAX_COUNTERS] = {0}, papi[AR_MAX_COUNTERS] = {0};
     size_t n_kernel = 0, n_papi = 0;
 
     if (!set->papi.n)

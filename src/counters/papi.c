@@ -46,7 +46,7 @@ static struct {
     char version[16];
     char why_not[256];
     EACH_FUNCTION(DECLARE)
-} papi = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} lib = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- loading ---------------------------------------------------------------------------------- */
 
@@ -80,8 +80,8 @@ static void *open_library(void)
 static const char *find_functions(void *library)
 {
 #define FIND(type, name, parameters)                                                               \
-    *(void **)&papi.name = dlsym(library, "PAPI_" #name);                                          \
-    if (!papi.name)                                                                                \
+    *(void **)&lib.name = dlsym(library, "PAPI_" #name);                                           \
+    if (!lib.name)                                                                                 \
         return "PAPI_" #name;
     EACH_FUNCTION(FIND)
     return NULL;
@@ -104,10 +104,10 @@ static int initialise(void)
         for (int minor = 9; minor >= 0; minor--) {
             int version = major << 24 | minor << 16;
 
-            answer = papi.library_init(version);
+            answer = lib.library_init(version);
             if (answer == version) {
-                snprintf(papi.version, sizeof papi.version, "%d.%d", major, minor);
-                return papi.thread_init(own_thread);
+                snprintf(lib.version, sizeof lib.version, "%d.%d", major, minor);
+                return lib.thread_init(own_thread);
             }
         }
     return answer < 0 ? answer : PAPI_NULL;
@@ -120,18 +120,18 @@ static void load(void)
     const char *named = getenv("ALLRANKS_PAPI");
 
     if (!library) {
-        snprintf(papi.why_not, sizeof papi.why_not, "%.200s",
+        snprintf(lib.why_not, sizeof lib.why_not, "%.200s",
                  named && *named ? dlerror() : "PAPI is not installed here (package libpapi)");
     } else if (lacks) {
-        snprintf(papi.why_not, sizeof papi.why_not, "this PAPI has no %s (5.0 or later is needed)",
+        snprintf(lib.why_not, sizeof lib.why_not, "this PAPI has no %s (5.0 or later is needed)",
                  lacks);
     } else {
         int answer = initialise();
 
-        papi.is_loaded = answer == PAPI_OK;
-        if (!papi.is_loaded)
-            snprintf(papi.why_not, sizeof papi.why_not, "PAPI does not start: %.160s",
-                     papi.strerror(answer));
+        lib.is_loaded = answer == PAPI_OK;
+        if (!lib.is_loaded)
+            snprintf(lib.why_not, sizeof lib.why_not, "PAPI does not start: %.160s",
+                     lib.strerror(answer));
     }
 }
 
@@ -139,31 +139,31 @@ static enum ar_status need(struct ar_error *err)
 {
     int saved_errno = errno;
 
-    pthread_mutex_lock(&papi.lock);
-    if (!papi.is_tried) {
-        papi.is_tried = true;
+    pthread_mutex_lock(&lib.lock);
+    if (!lib.is_tried) {
+        lib.is_tried = true;
         load();
     }
-    pthread_mutex_unlock(&papi.lock);
+    pthread_mutex_unlock(&lib.lock);
     errno = saved_errno;
-    return papi.is_loaded ? AR_OK : ar_fail(err, AR_UNSUPPORTED, "%s", papi.why_not);
+    return lib.is_loaded ? AR_OK : ar_fail(err, AR_UNSUPPORTED, "%s", lib.why_not);
 }
 
 enum ar_status ar_papi_version(const char **version, struct ar_error *err)
 {
     enum ar_status status = need(err);
 
-    *version = status == AR_OK ? papi.version : "";
+    *version = status == AR_OK ? lib.version : "";
     return status;
 }
 
 /* Another thread of the parent may have held the lock. The library itself is started again when it is needed. */
 void ar_papi_forked(void)
 {
-    papi.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    papi.n_forks++;
-    if (papi.is_loaded)
-        papi.is_tried = papi.is_loaded = false;
+    lib.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lib.n_forks++;
+    if (lib.is_loaded)
+        lib.is_tried = lib.is_loaded = false;
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */
@@ -182,7 +182,7 @@ static enum ar_status refuse(int why, struct ar_error *err)
         return ar_fail(err, AR_UNSUPPORTED,
                        "not permitted (kernel.perf_event_paranoid: ask your administrator)");
     default:
-        return ar_fail(err, AR_UNSUPPORTED, "PAPI %s: %.160s", papi.version, papi.strerror(why));
+        return ar_fail(err, AR_UNSUPPORTED, "PAPI %s: %.160s", lib.version, lib.strerror(why));
     }
 }
 
@@ -195,11 +195,11 @@ enum ar_status ar_papi_code(int *code, const char *name, struct ar_error *err)
         return status;
     snprintf(copy, sizeof copy, "%s", name);
 
-    int answer = papi.event_name_to_code(copy, code);
+    int answer = lib.event_name_to_code(copy, code);
 
     if (answer == PAPI_ENOEVNT)
         return ar_fail(err, AR_BAD, "PAPI %s has no such event here (try: papi_avail)",
-                       papi.version);
+                       lib.version);
     return answer == PAPI_OK ? AR_OK : refuse(answer, err);
 }
 
@@ -211,11 +211,11 @@ enum ar_status ar_papi_name(char name[AR_PAPI_NAME_BYTES], int code, struct ar_e
     if (status < 0)
         return status;
 
-    int answer = papi.event_code_to_name(code, text);
+    int answer = lib.event_code_to_name(code, text);
 
     if (answer != PAPI_OK)
-        return ar_fail(err, AR_BAD, "PAPI %s has no such event here (%.100s)", papi.version,
-                       papi.strerror(answer));
+        return ar_fail(err, AR_BAD, "PAPI %s has no such event here (%.100s)", lib.version,
+                       lib.strerror(answer));
     snprintf(name, AR_PAPI_NAME_BYTES, "%.*s", AR_PAPI_NAME_BYTES - 1, text);
     return AR_OK;
 }
@@ -232,7 +232,7 @@ void ar_papi_describe(char *text, size_t n_text, int code)
 
     *text = '\0';
     if (info && ar_papi_name(name, code, NULL) == AR_OK &&
-        papi.get_event_info(code, info) == PAPI_OK && strcmp(info + name_at, name) == 0)
+        lib.get_event_info(code, info) == PAPI_OK && strcmp(info + name_at, name) == 0)
         snprintf(text, n_text, "%.1000s", info + sentence_at);
     free(info);
 }
@@ -245,7 +245,7 @@ bool ar_papi_next_preset(int *code)
         *code = PAPI_PRESET_MASK;
         return true;
     }
-    return papi.enum_event(code, PAPI_ENUM_EVENTS) == PAPI_OK;
+    return lib.enum_event(code, PAPI_ENUM_EVENTS) == PAPI_OK;
 }
 
 /* ---- sets ------------------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ bool ar_papi_next_preset(int *code)
 /* The set of the event's component; -1 where there is none yet and none can be made. */
 static int set_for(struct ar_papi *out, int code, int *why)
 {
-    int component = papi.get_event_component(code);
+    int component = lib.get_event_component(code);
 
     for (size_t i = 0; i < out->n_sets; i++)
         if (out->components[i] == component)
@@ -262,7 +262,7 @@ static int set_for(struct ar_papi *out, int code, int *why)
     int *set = &out->sets[out->n_sets];
 
     *set = PAPI_NULL;
-    *why = papi.create_eventset(set);
+    *why = lib.create_eventset(set);
     if (*why != PAPI_OK)
         return -1;
     out->components[out->n_sets] = component;
@@ -278,7 +278,7 @@ static int add_all(struct ar_papi *out, const int *codes, size_t n)
 
         if (set < 0)
             return why;
-        why = papi.add_event(out->sets[set], codes[out->n]);
+        why = lib.add_event(out->sets[set], codes[out->n]);
         if (why != PAPI_OK)
             return why;
         out->set_of[out->n++] = (uint8_t)set;
@@ -290,7 +290,7 @@ static int add_all(struct ar_papi *out, const int *codes, size_t n)
 static int start_all(struct ar_papi *out, size_t *which)
 {
     for (size_t set = 0; set < out->n_sets; set++) {
-        int why = papi.start(out->sets[set]);
+        int why = lib.start(out->sets[set]);
 
         if (why == PAPI_OK)
             continue;
@@ -307,7 +307,7 @@ enum ar_status ar_papi_open(struct ar_papi *out, const int *codes, size_t n, siz
 {
     enum ar_status status = need(err);
 
-    *out = (struct ar_papi){.n_forks = papi.n_forks};
+    *out = (struct ar_papi){.n_forks = lib.n_forks};
     *which = 0;
     if (status < 0)
         return status;
@@ -326,18 +326,18 @@ enum ar_status ar_papi_open(struct ar_papi *out, const int *codes, size_t n, siz
     return status;
 }
 
-bool ar_papi_read(struct ar_papi *of, uint64_t *values)
+bool ar_papi_read(struct ar_papi *papi, uint64_t *values)
 {
     int saved_errno = errno;
-    bool is_there = of->n > 0 && of->n_forks == papi.n_forks;
+    bool is_there = papi->n > 0 && papi->n_forks == lib.n_forks;
 
-    for (size_t set = 0; set < of->n_sets && is_there; set++) {
+    for (size_t set = 0; set < papi->n_sets && is_there; set++) {
         long long read[AR_MAX_COUNTERS];
         size_t n = 0;
 
-        is_there = papi.read(of->sets[set], read) == PAPI_OK;
-        for (size_t i = 0; i < of->n && is_there; i++)
-            if (of->set_of[i] == set)
+        is_there = lib.read(papi->sets[set], read) == PAPI_OK;
+        for (size_t i = 0; i < papi->n && is_there; i++)
+            if (papi->set_of[i] == set)
                 values[i] = (uint64_t)read[n++];
     }
     errno = saved_errno;
@@ -345,21 +345,21 @@ bool ar_papi_read(struct ar_papi *of, uint64_t *values)
 }
 
 /* Sets of the parent are unknown to a library that was started again. */
-void ar_papi_close(struct ar_papi *of)
+void ar_papi_close(struct ar_papi *papi)
 {
     int saved_errno = errno;
-    bool is_own = of->n_forks == papi.n_forks && papi.is_loaded;
+    bool is_own = papi->n_forks == lib.n_forks && lib.is_loaded;
     long long ignored[AR_MAX_COUNTERS];
 
-    for (; of->n_sets && is_own; of->n_sets--) {
-        int *set = &of->sets[of->n_sets - 1];
+    for (; papi->n_sets && is_own; papi->n_sets--) {
+        int *set = &papi->sets[papi->n_sets - 1];
 
-        papi.stop(*set, ignored); /* fails where it never started */
-        papi.cleanup_eventset(*set);
-        papi.destroy_eventset(set);
+        lib.stop(*set, ignored); /* fails where it never started */
+        lib.cleanup_eventset(*set);
+        lib.destroy_eventset(set);
     }
-    of->n_sets = 0;
-    of->n = 0;
+    papi->n_sets = 0;
+    papi->n = 0;
     errno = saved_errno;
 }
 
@@ -367,7 +367,7 @@ void ar_papi_leave_thread(void)
 {
     int saved_errno = errno;
 
-    if (papi.is_loaded)
-        papi.unregister_thread();
+    if (lib.is_loaded)
+        lib.unregister_thread();
     errno = saved_errno;
 }

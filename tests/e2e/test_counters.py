@@ -289,7 +289,7 @@ def test_optional_and_too_many(python: Sandbox, papi: str) -> None:
 
 
 def test_papi_is_loaded_only_if_asked_for(python: Sandbox, papi: str) -> None:
-    (python.cwd / "program.py").write_text("print('papi' in open('/proc/self/maps').read())\n")
+    (python.cwd / "program.py").write_text("print('papi_stand_in.so' in open('/proc/self/maps').read())\n")
     for names, answer in (("page-faults", "False\n"), ("PAPI_TOT_INS", "True\n")):
         options = ("-q", "-o", f"{names}.allranks", "--counters", names)
         assert python.recorded("program.py", options=options, env={"ALLRANKS_PAPI": papi}).out == answer
@@ -302,3 +302,13 @@ def test_list_of_papi(python: Sandbox, papi: str) -> None:
     assert rows["PAPI_L3_TCM"]["available"] and not rows["PAPI_BR_MSP"]["available"]
     told = python.allranks("counters", env=env).out
     assert "\n5 of 6 presets of PAPI 7.0 are available:\n" in told and "PAPI_BR_MSP              " not in told
+
+
+def test_every_function(any_python: Sandbox, processor: str) -> None:
+    """--counters-at '*': recursion, generators, exceptions and methods, against the program's own sums."""
+    options = ("-q", "-o", "run.allranks", "--counters", "instructions", "--counters-at", "*")
+    done = any_python.recorded(workload("counted_calls.py"), options=options, env={"LD_PRELOAD": processor})
+    assert (done.code, done.err) == (0, ""), done
+    counted = values(any_python, "instructions")
+    expected = {name: 10 * units for name, units in json.loads(done.out).items()}
+    assert {name: counted["python", name] for name in expected} == expected

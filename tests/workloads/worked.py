@@ -31,13 +31,13 @@ with allranks.region("first"):
     work(5)
     with allranks.region("second"):
         work(7)
-thread = threading.Thread(target=in_region, args=("in a thread", 11))
-thread.start()
-thread.join()
 child = os.fork()
 if child == 0:
     in_region("in the child", 13)
     os._exit(0)
 os.waitpid(child, 0)
+thread = threading.Thread(target=in_region, args=("in a thread", 11))
+thread.start()
+thread.join()
 if "dies" in sys.argv:
     os.kill(os.getpid(), signal.SIGKILL)
