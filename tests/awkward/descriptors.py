@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# run: SCRIPT count
+# run: SCRIPT count => 0, uncounted
 # run: SCRIPT few => 0, complaint
 # run: SCRIPT close_streams => 0, no line
 # run: SCRIPT close_all

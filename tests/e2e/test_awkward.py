@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """No harm, continued: the programs in tests/awkward do the same with and without allranks, on every Python.
 
-Each program is run plainly, under `python -m allranks -q`, and without the -q (this on the oldest and the newest Python, unless
-ALLRANKS_TEST_ALL is set). Standard output, standard error, and the exit code or signal have to be the same, but for the one
-closing line in the last case. Addresses and process numbers are masked.
+Each program is run plainly, under `python -m allranks -q`, without the -q, and with counters that are read in every function (the
+last two on the oldest and the newest Python, unless ALLRANKS_TEST_ALL is set). Standard output, standard error, and the exit code or
+signal have to be the same, but for the one closing line in the third case. Addresses and process numbers are masked.
 
 What a program needs is said in comments at its head, one or more of
 
@@ -15,6 +15,7 @@ What a program needs is said in comments at its head, one or more of
     # run: SCRIPT kill => SIGKILL, no line     the process ends before a closing line can be written
     # run: SCRIPT fill => 0, complaint    the run file cannot be written: a line says so, with -q as well;
                                           or "perhaps a complaint", where that depends on the Python or the user
+    # run: SCRIPT count => 0, uncounted   not with counters: it looks for what they are known to leave (docs/differences.md)
     # stdin: one\\ntwo\\n                   what it reads
     # env: NAME=value                     in its environment; PACKAGES in it: where allranks is installed
     # python: 3.11+                       the first version that can run it
@@ -120,7 +121,7 @@ class Case:
         """How many closing lines and complaints are right."""
         closing, complaint, nothing = (int(not is_quiet), 0), (0, 1), (0, 0)
         return {
-            "": [closing], "no line": [nothing], "complaint": [complaint],
+            "": [closing], "uncounted": [closing], "no line": [nothing], "complaint": [complaint],
             "perhaps a complaint": [closing, complaint],
         }[self.remark]  # fmt: skip
 
@@ -184,7 +185,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             raise pytest.UsageError("no plain interpreters in .stacks: make test prepares them")
         runs = [run for case in CASES for run in runs_of(case, stacks)]
         ids = [f"{case}-py{stack.python_version}" for case, stack, _ in runs]
-        metafunc.parametrize(("case", "stack", "with_line"), runs, ids=ids)
+        metafunc.parametrize(("case", "stack", "in_all_ways"), runs, ids=ids)
 
 
 @cache
@@ -227,13 +228,17 @@ def start(case: Case, stack: Stack, directory: Path, recorder: list[str]) -> Run
     return Running([stack.python, *case.flags, *recorder, *words], directory, env, stdin)
 
 
-def run_each_way(case: Case, stack: Stack, directory: Path, with_line: bool) -> list[Done]:
-    """Plainly, quietly recorded, and recorded: side by side, since none of them looks at a clock."""
+def run_each_way(case: Case, stack: Stack, directory: Path, in_all_ways: bool) -> list[Done]:
+    """Plainly, quietly recorded, recorded, and counted: side by side, since none of them looks at a clock."""
     record = ["-m", "allranks", "--live-dir", str(directory / "live"), "-o", str(directory / "x.allranks")]
     record += case.program.options
+    counted = [*record, "-q", "--counters", "page-faults", "--counters-at", "*", "--counters-optional"]
+    ways = [[], [*record, "-q"]]
+    if in_all_ways:
+        ways += [record] if case.remark == "uncounted" else [record, counted]
     running: list[Running] = []
     try:
-        for i, recorder in enumerate(([], [*record, "-q"], record)[: 2 + with_line]):
+        for i, recorder in enumerate(ways):
             running.append(start(case, stack, directory / f"at-run{i}", recorder))
         return [each.wait() for each in running]
     finally:
@@ -264,17 +269,17 @@ def differences(plain: str, recorded: str) -> Iterator[str]:
     return difflib.unified_diff(*lines, "plain", "recorded", n=1, lineterm="") if plain != recorded else iter(())
 
 
-def test_it_behaves_the_same(case: Case, stack: Stack, with_line: bool, tmp_path: Path, known_fault):
+def test_it_behaves_the_same(case: Case, stack: Stack, in_all_ways: bool, tmp_path: Path, known_fault):
     missing = [name for name in case.program.needs if not has_package(stack.python, name)]
     if missing:
         pytest.skip(f"no {' '.join(missing)}")
     known_fault(stack.python_version in case.program.faults, case.program.faults.get(stack.python_version, ""))
 
-    plain, *others = run_each_way(case, stack, tmp_path, with_line)
+    plain, *others = run_each_way(case, stack, tmp_path, in_all_ways)
     right_code = case.code_on(stack.python_version)
     if plain.code != right_code:
         pytest.fail(f"even plainly it does not end with {right_code}:\n{plain}", pytrace=False)
-    for recorded, is_quiet in zip(others, (True, False)):
+    for recorded, is_quiet in zip(others, (True, False, True)):
         said, n_closing_lines, n_complaints = without_our_lines(case, recorded.stderr)
         compare(case, plain, recorded, said)
         if (n_closing_lines, n_complaints) not in case.our_lines(is_quiet):
