@@ -11,7 +11,7 @@ import os
 import re
 from array import array
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar, Union, overload
@@ -259,10 +259,11 @@ class Run(Generic[TableType]):
 
     __module__ = "allranks"
 
-    def __init__(self, path: Path, form: Form, fold: bool) -> None:
+    def __init__(self, path: Path, form: Form, fold: bool, metrics: Mapping[str, str] | None) -> None:
         self.path = os.fsdecode(path)
+        formulas = tuple(os.fsencode(f"{name}={formula}") for name, formula in (metrics or {}).items())
         try:
-            self._handle = _reader.open(os.fsencode(path), fold)
+            self._handle = _reader.open(os.fsencode(path), fold, formulas)
         except (OSError, ValueError) as error:
             raise LoadError(str(error)) from None
         self._form = form
@@ -451,12 +452,14 @@ def count(n: int, noun: str) -> str:
 
 
 @overload
-def load(path: Path, *, as_: Literal["python", "numpy"], fold: bool = ...) -> Run[Table]: ...
+def load(path: Path, *, as_: Literal["python", "numpy"], fold: bool = ..., metrics: Mapping[str, str] | None = ...) -> Run[Table]: ...
 @overload
-def load(path: Path, *, as_: Literal["pandas"] | None = ..., fold: bool = ...) -> Run[Any]: ...
+def load(path: Path, *, as_: Literal["pandas"] | None = ..., fold: bool = ..., metrics: Mapping[str, str] | None = ...) -> Run[Any]: ...
 
 
-def load(path: Path, *, as_: str | None = None, fold: bool = False) -> Run[Any]:
+def load(
+    path: Path, *, as_: str | None = None, fold: bool = False, metrics: Mapping[str, str] | None = None
+) -> Run[Any]:
     """Load what `allranks report` reads: a run file, a live file, a directory of live files, or what cProfile wrote.
 
     "cpu_*.prof" is a run of one rank a file. Such files know who called whom, but no call paths (docs/load.md).
@@ -465,6 +468,9 @@ def load(path: Path, *, as_: str | None = None, fold: bool = False) -> Run[Any]:
     plain Python; as_="pandas", "numpy" or "python" chooses. With fold=True the call tree is as coarse as in the report:
     calls of one function from several lines are one, and the inside of the import system is one node.
 
+    `metrics` are computed from recorded ones, as by --metric: {"faults-per-call": "page-faults / calls"} gives rows in
+    function_metrics and tree_derived.
+
     Raises LoadError with one line that says what is wrong with the file.
     """
-    return Run(path, wanted_form(as_), fold)
+    return Run(path, wanted_form(as_), fold, metrics)

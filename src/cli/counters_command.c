@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/commands.h"
+#include "cli/counters_of_run.h"
+#include "cli/figures_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/shown.h"
@@ -8,15 +10,19 @@
 #include "run/subjects.h"
 
 #include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 static const char usage[] =
-    "usage: allranks counters [options]\n"
+    "usage: allranks counters [options] [RUN]\n"
     "\n"
     "List what this machine can count of a thread, for `allranks run --counters NAME,...`,\n"
     "and why it cannot count the rest. Run it where the program will run: a compute node\n"
-    "may offer more, or less. $ALLRANKS_PAPI names PAPI's library if it is in no usual place.\n";
+    "may offer more, or less. $ALLRANKS_PAPI names PAPI's library if it is in no usual place.\n"
+    "\n"
+    "With RUN: what was counted in it, in regions and functions, on average of its ranks, and\n"
+    "what is computed from that. allranks ranks RUN FUNCTION has the ranks one by one.\n";
 
 #define MOST_COUNTERS 256
 
@@ -143,25 +149,18 @@ static int print_json(const struct ar_shown_counters *shown)
     return ar_print_json(&j, status);
 }
 
-int ar_command_counters(int argc, char **argv)
+/* What the machine offers has no ranks and no functions. */
+static int refuse_selection(const struct ar_counters_choice *choice)
+{
+    if (choice->metrics.n || choice->n_rows != SIZE_MAX || !ar_selection_is_all(&choice->selection))
+        return ar_complain("counters: a RUN is missing for these options (try: allranks counters "
+                           "--help)");
+    return -1;
+}
+
+static int list_offered(bool json, bool csv)
 {
     static struct ar_counter_row rows[MOST_COUNTERS];
-    bool json = false, csv = false;
-    const struct ar_option options[] = {
-        AR_HEADING("options"),
-        {.name = "json", .kind = AR_OPTION_FLAG, .to = &json, .help = "as JSON (docs/json.md)"},
-        AR_CSV_OPTION(&csv, "as CSV"),
-        AR_HELP_OPTION,
-    };
-    int status =
-        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
-
-    if (status >= 0)
-        return status;
-    if (optind < argc)
-        return ar_complain("counters: %s: no operand is needed (try: allranks counters --help)",
-                           argv[optind]);
-
     struct ar_shown_counters shown = {.rows = rows, .n_rows = try_presets(rows, try_kernel(rows))};
 
     if (json)
@@ -170,4 +169,35 @@ int ar_command_counters(int argc, char **argv)
         return ar_print_table(&(struct ar_subject){.counters = &shown}, "counters", NULL);
     print_all(rows, shown.n_rows);
     return AR_EXIT_OK;
+}
+
+int ar_command_counters(int argc, char **argv)
+{
+    struct ar_counters_choice choice = {.n_rows = SIZE_MAX};
+    const struct ar_option options[] = {
+        AR_HEADING("options"),
+        {.name = "json",
+         .kind = AR_OPTION_FLAG,
+         .to = &choice.json,
+         .help = "as JSON (docs/json.md)"},
+        AR_CSV_OPTION(&choice.csv, "as CSV"),
+        AR_HELP_OPTION,
+        AR_HEADING("of a RUN"),
+        AR_METRIC_OPTION(&choice.metrics),
+        AR_ROWS_OPTION(&choice.n_rows, "rows (default and 0: all of them)"),
+        AR_SELECTION_OPTIONS(&choice.selection),
+    };
+    int status =
+        ar_options_parse(argc, argv, options, sizeof options / sizeof *options, usage, NULL);
+
+    if (status >= 0)
+        return status;
+    if (argc - optind > 1)
+        return ar_complain_runs(argc - optind, "counters RUN");
+    if (optind == argc) {
+        status = refuse_selection(&choice);
+        return status >= 0 ? status : list_offered(choice.json, choice.csv);
+    }
+    choice.path = argv[optind];
+    return ar_counters_of_run(&choice);
 }

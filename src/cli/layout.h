@@ -19,6 +19,7 @@ struct ar_layout {
     size_t n_lines; /* printed already: the head, and whatever stands between it and the sections */
     size_t n_imbalance, n_tree, n_tasks, n_mpi; /* rows */
     size_t n_notes;                             /* lines below the tree */
+    size_t n_metrics;                           /* rows, with a line below them */
 };
 
 /* Lines in all. */

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/doubt_text.h"
 #include "cli/efficiency_text.h"
+#include "cli/figures_text.h"
 #include "cli/mpi_text.h"
 #include "cli/options.h"
 #include "cli/report_json.h"
@@ -34,6 +35,8 @@ static const char usage_end[] = "A rank that never was there counts as 0.\n";
 #define SCREEN_ROWS 24
 #define DEFAULT_ROWS SIZE_MAX
 #define MOST_MATCHES 4 /* that are shown rank by rank */
+#define HOST_COLUMNS 24
+#define HOST_COLUMNS_LEAST 12
 
 enum sort { SORT_SPREAD, SORT_SD, SORT_TIME, SORT_CALLS, SORT_NAME };
 
@@ -47,6 +50,10 @@ struct command {
     const char *path;
     struct ar_wanted wanted;
     struct ar_selection selection;
+    struct ar_words metrics;
+    const struct ar_figures *figures;
+    const struct ar_figure_items *items;
+    struct ar_figure_columns columns; /* of the list of ranks */
     bool self, inclusive, all, csv;
     int json; /* enum ar_json_version */
     int sort;
@@ -54,7 +61,8 @@ struct command {
     size_t n_lines;      /* of the head */
     uint32_t *functions; /* that fit, in order */
     size_t n_functions;
-    const struct ar_share *shares; /* by root, of the function that is shown */
+    const struct ar_share *shares;         /* by root, of the function that is shown */
+    const struct ar_figure_reader *reader; /* of that function; NULL: it has no metrics */
     double unit_ns;
     const char *unit;
     struct ar_marks_shown marks; /* since the last table */
@@ -132,13 +140,25 @@ static void list_functions(struct command *c)
     qsort(c->functions, c->n_functions, sizeof *c->functions, in_order);
 }
 
+/* What the list of ranks has for metrics, with a short column of hosts. */
+static size_t free_columns(const struct command *c)
+{
+    size_t n_others = 12 + HOST_COLUMNS_LEAST + 33;
+
+    return c->n_columns > n_others ? c->n_columns - n_others : 0;
+}
+
 static enum ar_status find_functions(struct command *c)
 {
     c->p = ar_run_profile(c->run, AR_FORM_FOLDED);
     c->t = ar_run_totals(c->run, AR_FORM_FOLDED);
     c->f = ar_run_functions(c->run, AR_FORM_FOLDED);
     c->e = ar_run_efficiencies(c->run);
-    if (!c->e || !ar_run_own_time(c->run))
+    c->figures = ar_run_figures(c->run, AR_FORM_FOLDED);
+    c->items = ar_run_function_figures(c->run, AR_FORM_FOLDED);
+    if (!c->e || !ar_run_own_time(c->run) || !c->items)
+        return AR_NOMEM;
+    if (ar_figure_columns_find(&c->columns, c->figures, 0, free_columns(c)) < 0)
         return AR_NOMEM;
     c->functions = malloc((c->p->n_functions + 1) * sizeof *c->functions);
     if (!c->functions)
@@ -307,16 +327,24 @@ static int most_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static size_t host_columns(const struct command *c)
+{
+    return c->reader ? HOST_COLUMNS_LEAST : HOST_COLUMNS;
+}
+
 static void print_share(struct command *c, uint32_t root)
 {
     const struct ar_process *process = &c->p->processes[root];
     const struct ar_share *share = &c->shares[root];
 
     ar_print(" %-10s ", ar_show_process(c->p, root));
-    ar_print_fit(ar_strtab_text(&c->p->strings, process->host), 24, AR_KEEP_START);
-    ar_print(" %10s %10s %10s\n", ar_show_short_count(share->n_calls, 10),
+    ar_print_fit(ar_strtab_text(&c->p->strings, process->host), host_columns(c), AR_KEEP_START);
+    ar_print(" %10s %10s %10s", ar_show_short_count(share->n_calls, 10),
              ar_show_doubted(share->time_doubt, (double)share->time_ns, c->unit_ns),
              ar_show_doubted(share->self_doubt, (double)share->self_ns, c->unit_ns));
+    if (c->reader)
+        ar_print_figures_of(&c->columns, c->reader, root, c->unit_ns);
+    ar_print("\n");
     ar_mark_shown(&c->marks, share->time_doubt, 1);
     ar_mark_shown(&c->marks, share->self_doubt, 1);
 }
@@ -335,8 +363,11 @@ static int print_shares(struct command *c, size_t n_most)
     sorting = c;
     if (cut)
         qsort(order, n, sizeof *order, most_first);
-    ar_print("\n %s%-10s %-24s %10s %10s %10s%s\n", ar_bold(), "", "host", "calls", "total", "self",
-             ar_plain());
+    ar_print("\n %s%-10s %-*s %10s %10s %10s", ar_bold(), "", (int)host_columns(c), "host", "calls",
+             "total", "self");
+    if (c->reader)
+        ar_print_figure_heads(&c->columns);
+    ar_print("%s\n", ar_plain());
     for (size_t i = 0; i < n && !(cut && i == n_most); i++)
         print_share(c, order[i]);
     if (cut)
@@ -451,13 +482,126 @@ static enum ar_status print_classes(const struct command *c, uint32_t function)
     return status;
 }
 
+/* ---- metrics ---------------------------------------------------------------------------------- */
+
+static enum ar_status read_figures(struct command *c, uint32_t function)
+{
+    size_t n;
+
+    ar_figure_items_of(c->items, function, &n);
+    c->reader = n ? ar_run_figures_of(c->run, AR_FORM_FOLDED, function) : NULL;
+    return n && !c->reader ? AR_NOMEM : AR_OK;
+}
+
+/* "1,500 (2)"; where all are equal no rank has more or less than another. */
+static const char *show_figure_of(const struct command *c, const struct ar_figure *figure,
+                                  const struct ar_figure_value *v, bool most)
+{
+    double value = most ? v->max : v->min;
+    uint32_t process = most ? v->max_process : v->min_process;
+    static char texts[2][64];
+    static int n;
+    char *text = texts[n++ % 2];
+    uint32_t rank = c->p->processes[process].world_rank;
+
+    if (rank == AR_RANK_NONE || !(v->min < v->max))
+        snprintf(text, sizeof texts[0], "%s", ar_show_figure(figure, value, c->unit_ns, 12));
+    else
+        snprintf(text, sizeof texts[0], "%s (%u)", ar_show_figure(figure, value, c->unit_ns, 12),
+                 rank);
+    return text;
+}
+
+static int widest_first(const void *a, const void *b)
+{
+    const struct ar_figure_item *x = *(const struct ar_figure_item *const *)a;
+    const struct ar_figure_item *y = *(const struct ar_figure_item *const *)b;
+    double kx = x->v.max - x->v.min, ky = y->v.max - y->v.min;
+
+    if (kx == ky) {
+        kx = x->v.mean;
+        ky = y->v.mean;
+    }
+    if (kx != ky)
+        return kx < ky ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+#define METRIC_COLUMNS 49 /* of the four numbers */
+
+static void print_metric_row(const struct command *c, const struct ar_figure_item *item,
+                             size_t n_label)
+{
+    const struct ar_figure *figure = &c->figures->list[item->figure];
+
+    ar_print(" ");
+    print_label(c, item->id, n_label - 1);
+    ar_print(" %10s %8s %14s %14s\n", ar_show_figure(figure, item->v.mean, c->unit_ns, 10),
+             ar_show_figure(figure, item->v.sd, c->unit_ns, 8),
+             show_figure_of(c, figure, &item->v, false), show_figure_of(c, figure, &item->v, true));
+}
+
+/* Functions by one metric, those that differ most between ranks first. */
+static int print_metric(const struct command *c, uint32_t figure)
+{
+    size_t n_label = c->n_columns > METRIC_COLUMNS + 20 ? c->n_columns - METRIC_COLUMNS : 20;
+    const struct ar_figure_item **order = calloc(c->items->n + 1, sizeof(*order));
+    size_t n = 0, i = 0;
+    size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 4 - c->n_lines : c->n_rows;
+
+    if (!order)
+        return ar_complain("out of memory");
+    for (size_t k = 0; k < c->items->n; k++)
+        if (c->items->list[k].figure == figure)
+            order[n++] = &c->items->list[k];
+    qsort(order, n, sizeof *order, widest_first);
+    ar_print("\n%s", ar_bold());
+    ar_print_fit(c->figures->list[figure].name, n_label, AR_KEEP_START);
+    ar_print("%s %10s %8s %14s %14s\n", ar_plain(), "mean", "sd", "least (rank)", "most (rank)");
+    for (; i < n && (n_most == 0 || i < n_most); i++)
+        print_metric_row(c, order[i], n_label);
+    if (i < n)
+        ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(),
+                 ar_show_items(n - i, "more function", "more functions"), ar_plain());
+    free(order);
+    return AR_EXIT_OK;
+}
+
+static int print_metrics(const struct command *c)
+{
+    int status = AR_EXIT_OK;
+
+    for (uint32_t i = 0; i < c->figures->n && status == AR_EXIT_OK; i++)
+        if (c->figures->list[i].is_asked)
+            status = print_metric(c, i);
+    return status;
+}
+
+/* A line for each metric, as those of time and calls. */
+static void print_figure_spreads(const struct command *c, uint32_t function)
+{
+    size_t n, first = ar_figure_items_of(c->items, function, &n);
+
+    for (size_t i = first; i < first + n; i++) {
+        const struct ar_figure *figure = &c->figures->list[c->items->list[i].figure];
+        const struct ar_figure_value *v = &c->items->list[i].v;
+
+        ar_print(" ");
+        ar_print_fit(figure->name, 20, AR_KEEP_START);
+        ar_print(" mean %s, sd %s, least %s, most %s\n",
+                 ar_show_figure(figure, v->mean, c->unit_ns, 12),
+                 ar_show_figure(figure, v->sd, c->unit_ns, 12), show_figure_of(c, figure, v, false),
+                 show_figure_of(c, figure, v, true));
+    }
+}
+
 static int print_function(struct command *c, uint32_t function, size_t n_most)
 {
     const struct ar_function_sums *sums = sums_of(c, function);
     struct ar_spread own = ar_own_time_get(ar_run_own_time(c->run), function);
 
     c->shares = ar_run_shares_of(c->run, AR_FORM_FOLDED, function);
-    if (!c->shares)
+    if (!c->shares || read_figures(c, function) < 0)
         return ar_complain("out of memory");
     ar_print("\n%s", ar_bold());
     print_label(c, function, c->n_columns - 20);
@@ -467,6 +611,7 @@ static int print_function(struct command *c, uint32_t function, size_t n_most)
     print_spread(c, c->unit_ns == 1e9 ? "self, seconds" : "self, milliseconds", &sums->self);
     if (has_own_time(c, function) && own.sum > sums->self.sum)
         print_spread(c, c->unit_ns == 1e9 ? "self with C, sec" : "self with C, ms", &own);
+    print_figure_spreads(c, function);
     if (c->p->n_roots > 1 && print_classes(c, function) < 0)
         return ar_complain("out of memory");
     if (c->p->n_roots > 1 && c->e->functions[function].wall_ns > 0 &&
@@ -608,8 +753,10 @@ static int print_json_1(struct command *c)
 static int print_json(struct command *c)
 {
     static const char *const before[] = {"run", "efficiency", NULL};
-    static const char *const after[] = {"function_efficiency", NULL};
-    static const char *const of_function[] = {"function_ranks", "imbalance", "rank_classes", NULL};
+    static const char *const after[] = {"function_efficiency", "derived_metrics",
+                                        "function_metrics", NULL};
+    static const char *const of_function[] = {"function_ranks", "imbalance", "rank_classes",
+                                              "function_rank_metrics", NULL};
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
     enum ar_status status;
@@ -653,6 +800,8 @@ static int show(struct command *c)
     if (c->wanted.text)
         return print_matches(c);
     print_head(c);
+    if (ar_figures_are_asked(c->figures))
+        return print_metrics(c);
     print_functions(c);
     return AR_EXIT_OK;
 }
@@ -677,6 +826,7 @@ static int parse(int argc, char **argv, struct command *c)
          .choices = sorts,
          .value = "WHAT",
          .help = "spread (most less least; default), sd, time, calls or name"},
+        AR_METRIC_OPTION(&c->metrics),
         AR_ROWS_OPTION(&c->n_rows, AR_ROWS_HELP),
         {.name = "all",
          .kind = AR_OPTION_FLAG,
@@ -718,12 +868,14 @@ int ar_command_ranks(int argc, char **argv)
         status = ar_open_run(&c.run, &(struct ar_run_choice){.path = c.path,
                                                              .selection = &c.selection,
                                                              .wanted = &c.wanted,
+                                                             .metrics = &c.metrics,
                                                              .form = AR_FORM_FOLDED,
                                                              .compared = compared_by(&c)});
     if (status >= 0)
         return status;
     status = find_functions(&c) < 0 ? ar_complain("out of memory") : show(&c);
     free(c.functions);
+    ar_figure_columns_free(&c.columns);
     ar_run_close(c.run);
     return status;
 }

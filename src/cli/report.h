@@ -3,7 +3,8 @@
  * report: what the views of `allranks report` have in common. Each view is a file of its own:
  *
  *     report_head.c         the first lines: what ran, on how many ranks, what could not be recorded
- *     report_screen.c       one screen: imbalance, the tree, tasks, MPI
+ *     report_screen.c       one screen: imbalance, the tree, tasks, metrics, MPI
+ *     report_metrics.c      what was counted in functions and regions
  *     report_tree.c         call paths from the top down
  *     report_bottom_up.c    functions by self time, and below each who called it
  *     report_functions.c    functions in a list; all there is of pstats files
@@ -40,6 +41,7 @@ struct ar_report {
     /* what was asked for */
     const char *path;
     struct ar_selection selection;
+    struct ar_words metrics;
     const char *callers, *callees;
     int sort;        /* enum ar_report_sort; -1: as the view has it */
     int tree;        /* enum ar_report_tree */
@@ -76,6 +78,9 @@ void ar_print_label(const struct ar_report *r, struct ar_label_columns c, uint32
 #define AR_SEVERAL_PLACES "several places"
 void ar_print_label_at(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
                        size_t indent, char mark, const char *place);
+/* A function by one of its nodes, with its place if that is the same for all. */
+void ar_print_function_label(const struct ar_report *r, struct ar_label_columns c,
+                             const struct ar_by_function *f, uint32_t function);
 /* Of two nodes of one function. What is known by its place is called in many. */
 bool ar_have_one_place(const struct ar_profile *p, uint32_t a, uint32_t b);
 /* With its mark, in nine columns. */
@@ -124,6 +129,12 @@ size_t ar_report_count_imbalance(const struct ar_report *r, size_t most);
 void ar_report_imbalance(const struct ar_report *r, size_t n_rows);
 
 void ar_report_tasks(const struct ar_report *r, const struct ar_task_row *rows, size_t n_rows);
+
+/* Rows, the longest time first; a line below them says what there was no room for. */
+AR_MUST_CHECK enum ar_status ar_report_count_metrics(const struct ar_report *r, size_t *n);
+AR_MUST_CHECK enum ar_status ar_report_metrics(const struct ar_report *r, size_t n_rows);
+/* In as many tables as all metrics need; 0: all rows. */
+AR_MUST_CHECK enum ar_status ar_report_all_metrics(const struct ar_report *r, size_t n_rows);
 
 /* The others also fit one screen, with `n_lines` of it taken; they return an exit status. */
 int ar_report_bottom_up(struct ar_report *r, size_t n_lines);

@@ -5,6 +5,7 @@
  */
 #include "cli/choose_job.h"
 #include "cli/commands.h"
+#include "cli/figures_text.h"
 #include "cli/findings_text.h"
 #include "cli/hang_json.h"
 #include "cli/hang_text.h"
@@ -77,6 +78,7 @@ static int parse(int argc, char **argv, struct ar_report *r)
          .help = "write a text file for each rank, NAME with {rank} in it, as\n"
                  "pstats.Stats(...).sort_stats('cumulative').print_stats() has it:\n"
                  "--per-rank-text 'cpu_{rank}.txt'; --sort self or calls instead"},
+        AR_METRIC_OPTION(&r->metrics),
         AR_HEADING("how much of it"),
         {.name = "sort",
          .kind = AR_OPTION_CHOICE,
@@ -177,8 +179,16 @@ static int print_report(struct ar_report *r)
 static int print_json(struct ar_report *r)
 {
     static const char *const before[] = {"run", "efficiency", NULL};
-    static const char *const after[] = {"findings", "functions",    "tree", "tasks",
-                                        "metrics",  "tree_metrics", NULL};
+    static const char *const after[] = {"findings",
+                                        "functions",
+                                        "tree",
+                                        "tasks",
+                                        "metrics",
+                                        "tree_metrics",
+                                        "derived_metrics",
+                                        "tree_derived",
+                                        "function_metrics",
+                                        NULL};
     struct ar_bytes bytes = {0};
     struct ar_json j = {.out = &bytes};
     enum ar_status status;
@@ -225,6 +235,7 @@ static int open_run(struct ar_report *r)
                        &(struct ar_run_choice){
                            .path = r->path,
                            .selection = &r->selection,
+                           .metrics = &r->metrics,
                            .callers = r->callers,
                            .callees = r->callees,
                            .bottom_up_levels = is_json || r->n_levels == SIZE_MAX ? 0 : r->n_levels,

@@ -82,7 +82,7 @@ struct list {
     const struct ar_report *r;
     const struct ar_by_function *f;
     uint32_t *functions;
-    size_t n;
+    size_t n, n_metrics;
     struct ar_marks_shown marks;
 };
 
@@ -93,13 +93,7 @@ static const struct ar_function_sums *sums_of(const struct list *l, size_t row)
 
 static void print_name(const struct list *l, size_t row)
 {
-    const uint32_t *nodes = l->f->nodes + l->f->first_node[l->functions[row]];
-    const char *place = ar_show_place(l->r->p, nodes[0]);
-
-    for (uint32_t i = 1; i < sums_of(l, row)->n_nodes; i++)
-        if (!ar_have_one_place(l->r->p, nodes[0], nodes[i]))
-            place = AR_SEVERAL_PLACES;
-    ar_print_label_at(l->r, ar_list_columns(l->r), nodes[0], 0, ' ', place);
+    ar_print_function_label(l->r, ar_list_columns(l->r), l->f, l->functions[row]);
 }
 
 static void print_title(const struct list *l, const char *title, const char *a, const char *b,
@@ -191,12 +185,13 @@ static size_t print_imbalance(struct list *l)
 /* ---- all of it -------------------------------------------------------------------------------- */
 
 /* The list of a run has a screen to itself; that of pstats files is the report, as ever ten rows. */
-static size_t rows_that_fit(const struct list *list, size_t n_lines, size_t n_imbalance)
+static size_t rows_that_fit(struct list *list, size_t n_lines, size_t n_imbalance)
 {
     const struct ar_report *r = list->r;
     struct ar_layout l = {.n_lines = n_lines,
                           .n_imbalance = n_imbalance,
                           .n_tree = r->functions ? AR_SCREEN_LINES : r->n_rows,
+                          .n_metrics = list->n_metrics,
                           .n_notes = 1};
 
     for (size_t i = 0; i < list->n && l.n_notes == 1; i++)
@@ -205,6 +200,7 @@ static size_t rows_that_fit(const struct list *list, size_t n_lines, size_t n_im
     if (!r->fits)
         return r->n_rows;
     ar_layout_fit(&l);
+    list->n_metrics = l.n_metrics;
     return l.n_tree;
 }
 
@@ -213,12 +209,15 @@ int ar_report_functions(struct ar_report *r, size_t n_lines)
     struct list l = {.r = r, .f = ar_run_functions(r->run, r->form)};
     int status = AR_EXIT_OK;
 
-    if (!l.f || ar_report_list(r, l.f, AR_SORT_SELF, &l.functions, &l.n) < 0) {
+    if (!l.f || ar_report_list(r, l.f, AR_SORT_SELF, &l.functions, &l.n) < 0 ||
+        ar_report_count_metrics(r, &l.n_metrics) < 0) {
         status = ar_complain("out of memory");
     } else {
         size_t n_imbalance = r->functions ? 0 : print_imbalance(&l);
 
         print_functions(&l, rows_that_fit(&l, n_lines, n_imbalance));
+        if (ar_report_metrics(r, l.n_metrics) < 0)
+            status = ar_complain("out of memory");
     }
     free(l.functions);
     return status;

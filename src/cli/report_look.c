@@ -80,6 +80,18 @@ void ar_print_label_at(const struct ar_report *r, struct ar_label_columns c, uin
     ar_print_fit(place, c.place, AR_KEEP_END);
 }
 
+void ar_print_function_label(const struct ar_report *r, struct ar_label_columns c,
+                             const struct ar_by_function *f, uint32_t function)
+{
+    const uint32_t *nodes = f->nodes + f->first_node[function];
+    const char *place = ar_show_place(r->p, nodes[0]);
+
+    for (uint32_t i = 1; i < f->sums[function].n_nodes; i++)
+        if (!ar_have_one_place(r->p, nodes[0], nodes[i]))
+            place = AR_SEVERAL_PLACES;
+    ar_print_label_at(r, c, nodes[0], 0, ' ', place);
+}
+
 void ar_print_mean(const struct ar_report *r, const struct ar_spread *s)
 {
     ar_print(" %8s", ar_show_doubted(s->doubt, s->mean, r->unit_ns));

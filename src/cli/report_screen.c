@@ -7,6 +7,7 @@
 #define IMBALANCE_ROWS 3
 #define TASK_ROWS 5
 #define MPI_ROWS 3
+#define METRIC_ROWS 4
 
 /* As `allranks mpi` has them: a method of mpi4py stands for the calls that it makes. */
 static void print_mpi(const struct ar_report *r, const struct ar_mpi_row *rows, size_t n_rows)
@@ -34,10 +35,10 @@ static size_t at_most(const struct ar_report *r, size_t n, size_t most)
 int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n_mpi,
                      size_t n_lines)
 {
-    size_t n_tasks;
+    size_t n_tasks, n_metrics;
     const struct ar_task_row *tasks = ar_run_tasks(r->run, r->form, &n_tasks);
 
-    if (!tasks)
+    if (!tasks || ar_report_count_metrics(r, &n_metrics) < 0)
         return ar_complain("out of memory");
 
     struct ar_layout l = {.n_lines = n_lines,
@@ -45,13 +46,16 @@ int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n
                           .n_tree = r->n_rows,
                           .n_notes = ar_report_count_notes(r),
                           .n_tasks = at_most(r, n_tasks, TASK_ROWS),
-                          .n_mpi = at_most(r, n_mpi, MPI_ROWS)};
+                          .n_mpi = at_most(r, n_mpi, MPI_ROWS),
+                          .n_metrics = at_most(r, n_metrics, METRIC_ROWS)};
 
     if (r->fits)
         ar_layout_fit(&l);
     ar_report_imbalance(r, l.n_imbalance);
     ar_report_tree(r, l.n_tree, l.n_notes);
     ar_report_tasks(r, tasks, l.n_tasks);
+    if (ar_report_metrics(r, l.n_metrics) < 0)
+        return ar_complain("out of memory");
     print_mpi(r, mpi, l.n_mpi);
     return AR_EXIT_OK;
 }

@@ -96,6 +96,12 @@ static uint64_t number_of(const struct ar_reading *r, const struct ar_row_field 
                                              : ar_reading_since_start(r, number);
 }
 
+/* A counter that stood still has counted: it is 0, and not unknown. Of calls only what there was is kept. */
+static bool is_kept(const struct ar_metric_kind *kind, uint64_t value)
+{
+    return value || (kind->scope == AR_SCOPE_INCLUSIVE && kind->combine == AR_COMBINE_SUM);
+}
+
 /* `with_exclusive`: also what a node has without those below it. */
 static enum ar_status add_values(struct ar_reading *r, const struct ar_target *target,
                                  const uint64_t *words, uint32_t node, uint32_t location,
@@ -108,7 +114,7 @@ static enum ar_status add_values(struct ar_reading *r, const struct ar_target *t
         uint64_t value = number_of(r, &m->fields[i], words);
         bool counts = with_exclusive || m->metrics[i]->scope != AR_SCOPE_EXCLUSIVE;
 
-        if (value && counts && target->metrics[i] < AR_MAX_METRICS)
+        if (is_kept(m->metrics[i], value) && counts && target->metrics[i] < AR_MAX_METRICS)
             status = ar_profile_value(
                 r->p, target->metrics[i],
                 (struct ar_value){.node = node, .location = location, .value = value});

@@ -33,6 +33,7 @@ struct opened {
     struct ar_run *run;
     PyThread_type_lock lock; /* held while the run is asked for anything */
     char *path;
+    struct ar_words metrics; /* that are computed, as `--metric` has them */
 };
 
 static void free_opened(struct opened *o)
@@ -40,6 +41,8 @@ static void free_opened(struct opened *o)
     if (o->lock)
         PyThread_free_lock(o->lock);
     ar_run_close(o->run);
+    for (size_t i = 0; i < o->metrics.n; i++)
+        free((char *)o->metrics.items[i]);
     free(o->path);
     free(o);
 }
@@ -73,13 +76,36 @@ static PyObject *fail(enum ar_status status, const struct ar_error *err)
     return NULL;
 }
 
-PyDoc_STRVAR(open_doc, "open(path, folded)\n--\n\nThe run at a path, for the functions below.");
+PyDoc_STRVAR(open_doc,
+             "open(path, folded, metrics)\n--\n\nThe run at a path, for the functions below.");
+
+/* A tuple of bytes, NAME=FORMULA each. false: an exception is set. */
+static bool take_metrics(struct opened *o, PyObject *words)
+{
+    Py_ssize_t n = PyTuple_Size(words);
+
+    if (n > AR_MOST_WORDS)
+        PyErr_Format(PyExc_ValueError, "more than %d metrics (ask for fewer)", AR_MOST_WORDS);
+    for (Py_ssize_t i = 0; i < n && n <= AR_MOST_WORDS; i++) {
+        PyObject *word = PyTuple_GetItem(words, i);
+        const char *bytes = word ? PyBytes_AsString(word) : NULL;
+        char *copy = bytes ? strdup(bytes) : NULL;
+
+        if (bytes && !copy)
+            PyErr_NoMemory();
+        if (!copy)
+            return false;
+        o->metrics.items[o->metrics.n++] = copy;
+    }
+    return !PyErr_Occurred();
+}
 
 static enum ar_status open_path(struct opened *o, int folded, struct ar_error *err)
 {
     return ar_run_open(&o->run,
                        &(struct ar_run_choice){
                            .path = o->path,
+                           .metrics = &o->metrics,
                            .form = folded ? AR_FORM_FOLDED : AR_FORM_RECORDED,
                        },
                        err);
@@ -92,14 +118,18 @@ static PyObject *open_run(PyObject *self, PyObject *args)
     struct ar_error err = {"out of memory"};
     enum ar_status status = AR_NOMEM;
     struct opened *o;
-    PyObject *capsule = NULL;
+    PyObject *capsule = NULL, *words;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "yp", &path, &folded))
+    if (!PyArg_ParseTuple(args, "ypO!", &path, &folded, &PyTuple_Type, &words))
         return NULL;
     o = calloc(1, sizeof *o);
     if (!o)
         return PyErr_NoMemory();
+    if (!take_metrics(o, words)) {
+        free_opened(o);
+        return NULL;
+    }
     o->path = strdup(path);
     o->lock = PyThread_allocate_lock();
     if (o->path && o->lock) {

@@ -157,6 +157,8 @@ extern const struct ar_shown_table ar_shown_table_functions, ar_shown_table_tree
     ar_shown_table_relatives, ar_shown_table_tasks, ar_shown_table_bottom_up;
 extern const struct ar_shown_table ar_shown_table_metrics, ar_shown_table_tree_metrics,
     ar_shown_table_counters;
+extern const struct ar_shown_table ar_shown_table_derived_metrics, ar_shown_table_tree_derived,
+    ar_shown_table_function_metrics, ar_shown_table_function_rank_metrics;
 extern const struct ar_shown_table ar_shown_table_ranks, ar_shown_table_processes,
     ar_shown_table_threads;
 extern const struct ar_shown_table ar_shown_table_function_ranks,

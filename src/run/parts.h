@@ -10,12 +10,18 @@
 struct ar_form {
     struct ar_profile *p; /* NULL: not yet */
     bool has_totals, has_functions, has_places, has_call_times, has_thread_times, has_syncs;
-    bool has_metrics;
+    bool has_metrics, has_figures, has_function_figures, has_node_figures;
     struct ar_totals totals;
     struct ar_by_function functions;
     struct ar_places places;
     struct ar_call_times call_times;
     struct ar_node_metrics metrics;
+    struct ar_figures figures;
+    struct ar_figure_items function_figures, node_figures;
+    struct ar_figure_reader figure_reader; /* of the function `figures_of`; `rows` NULL: not open */
+    uint32_t figures_of;
+    uint32_t *derived_rows; /* of node_figures; NULL: not yet */
+    size_t n_derived_rows;
     struct ar_thread_times thread_times;
     struct ar_sync_list syncs;
     bool *is_hot; /* by node */

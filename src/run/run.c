@@ -43,6 +43,22 @@ static enum ar_status choose_waiting(struct ar_run *run, struct ar_error *err)
     return AR_OK;
 }
 
+/* Said when the run is opened: what is shown comes later, piece by piece. */
+static enum ar_status check_metrics(struct ar_run *run, struct ar_error *err)
+{
+    struct ar_figures figures;
+    struct ar_error why = {""};
+    enum ar_status status;
+
+    if (!run->choice.metrics || !run->choice.metrics->n)
+        return AR_OK;
+    status = ar_figures_find(&figures, run->forms[AR_FORM_RECORDED].p, run->choice.metrics, &why);
+    if (status < 0)
+        return ar_fail(err, status, "%s: %s", run->choice.path, why.text);
+    ar_figures_free(&figures);
+    return AR_OK;
+}
+
 enum ar_status ar_run_of(struct ar_run **out, struct ar_profile *taken,
                          const struct ar_run_choice *choice, struct ar_error *err)
 {
@@ -63,6 +79,8 @@ enum ar_status ar_run_of(struct ar_run **out, struct ar_profile *taken,
     if (status == AR_OK)
         status = choose_waiting(run, err);
     if (status == AR_OK)
+        status = check_metrics(run, err);
+    if (status == AR_OK)
         *out = run;
     else
         ar_run_close(run);
@@ -79,6 +97,8 @@ static void close_readers(struct ar_run *run)
             ar_shares_close(&f->shares);
         free(f->rank_shares);
         f->rank_shares = NULL;
+        if (f->figure_reader.rows)
+            ar_figure_reader_close(&f->figure_reader);
     }
     ar_own_time_close(&run->own_time);
     run->has_own_time = false;
@@ -98,6 +118,10 @@ static void free_form(struct ar_form *form)
     ar_places_free(&form->places);
     ar_call_times_free(&form->call_times);
     ar_node_metrics_free(&form->metrics);
+    free(form->derived_rows);
+    ar_figure_items_free(&form->function_figures);
+    ar_figure_items_free(&form->node_figures);
+    ar_figures_free(&form->figures);
     ar_thread_times_free(&form->thread_times);
     ar_sync_list_free(&form->syncs);
     ar_totals_free(&form->totals);
@@ -281,6 +305,58 @@ const struct ar_node_metrics *ar_run_node_metrics(struct ar_run *run, enum ar_tr
     if (f && !f->has_metrics)
         f->has_metrics = ar_node_metrics_build(&f->metrics, f->p) == AR_OK;
     return f && f->has_metrics ? &f->metrics : NULL;
+}
+
+const struct ar_figures *ar_run_figures(struct ar_run *run, enum ar_tree_form form)
+{
+    struct ar_form *f = ar_run_form(run, form);
+
+    if (f && !f->has_figures)
+        f->has_figures = ar_figures_find(&f->figures, f->p, run->choice.metrics, NULL) == AR_OK;
+    return f && f->has_figures ? &f->figures : NULL;
+}
+
+const struct ar_figure_items *ar_run_function_figures(struct ar_run *run, enum ar_tree_form form)
+{
+    const struct ar_figures *figures = ar_run_figures(run, form);
+    const struct ar_by_function *by = figures ? ar_run_functions(run, form) : NULL;
+    struct ar_form *f = by ? ar_run_form(run, form) : NULL;
+
+    if (f && !f->has_function_figures)
+        f->has_function_figures =
+            ar_figures_of_functions(&f->function_figures, figures, by) == AR_OK;
+    return f && f->has_function_figures ? &f->function_figures : NULL;
+}
+
+const struct ar_figure_items *ar_run_node_figures(struct ar_run *run, enum ar_tree_form form)
+{
+    const struct ar_figures *figures = ar_run_figures(run, form);
+    struct ar_form *f = figures ? ar_run_form(run, form) : NULL;
+
+    if (f && !f->has_node_figures)
+        f->has_node_figures = ar_figures_of_nodes(&f->node_figures, figures) == AR_OK;
+    return f && f->has_node_figures ? &f->node_figures : NULL;
+}
+
+const struct ar_figure_reader *ar_run_figures_of(struct ar_run *run, enum ar_tree_form form,
+                                                 uint32_t function)
+{
+    const struct ar_figures *figures = ar_run_figures(run, form);
+    const struct ar_by_function *by = figures ? ar_run_functions(run, form) : NULL;
+    struct ar_form *f = by ? ar_run_form(run, form) : NULL;
+
+    if (!f)
+        return NULL;
+    if (!f->figure_reader.rows) {
+        if (ar_figure_reader_open(&f->figure_reader, figures) < 0)
+            return NULL;
+        f->figures_of = AR_NO_ID;
+    }
+    if (f->figures_of != function)
+        ar_figure_read(&f->figure_reader, by->nodes + by->first_node[function],
+                       by->first_node[function + 1] - by->first_node[function], by->outermost);
+    f->figures_of = function;
+    return &f->figure_reader;
 }
 
 const struct ar_call_times *ar_run_call_times(struct ar_run *run, enum ar_tree_form form)

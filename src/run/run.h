@@ -22,6 +22,7 @@
  */
 #pragma once
 
+#include "analysis/figures.h"
 #include "analysis/node_metrics.h"
 #include "analysis/select.h"
 #include "analysis/stacks.h"
@@ -41,6 +42,7 @@ struct ar_run_choice {
     const struct ar_selection *selection;
     const struct ar_wanted *wanted; /* functions, and tables of MPI, are of these only */
     const char *waiting;            /* waits are of these ranks only: "0-3,8" */
+    const struct ar_words *metrics; /* NAME or NAME=FORMULA, see analysis/figures.h */
     enum ar_tree_form form;         /* that tables with nodes show */
     const char *callers, *callees;  /* functions that the table of relatives is about */
     size_t bottom_up_levels;        /* of the table bottom_up; 0: all */
@@ -74,6 +76,13 @@ AR_MUST_CHECK enum ar_status ar_run_count_partial(struct ar_run *run, enum ar_tr
 const bool *ar_run_hot_path(struct ar_run *run, enum ar_tree_form form);
 /* Values of metrics that only the file describes. */
 const struct ar_node_metrics *ar_run_node_metrics(struct ar_run *run, enum ar_tree_form form);
+/* What is shown of them, and what is computed from them: of functions, and of nodes. */
+const struct ar_figures *ar_run_figures(struct ar_run *run, enum ar_tree_form form);
+const struct ar_figure_items *ar_run_function_figures(struct ar_run *run, enum ar_tree_form form);
+const struct ar_figure_items *ar_run_node_figures(struct ar_run *run, enum ar_tree_form form);
+/* Of one function on all ranks; good until another one is asked for. NULL: no memory. */
+const struct ar_figure_reader *ar_run_figures_of(struct ar_run *run, enum ar_tree_form form,
+                                                 uint32_t function);
 const struct ar_call_times *ar_run_call_times(struct ar_run *run, enum ar_tree_form form);
 const struct ar_thread_times *ar_run_thread_times(struct ar_run *run, enum ar_tree_form form);
 const struct ar_sync_list *ar_run_syncs(struct ar_run *run, enum ar_tree_form form);

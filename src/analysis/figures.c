@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/figures.h"
+
+#include "base/arena.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+/* Of several formulas of one name the first whose metrics were recorded is taken. */
+static const struct {
+    const char *name, *unit, *formula, *help;
+} known[] = {
+    {"IPC", "1", "instructions / cycles", "instructions per cycle"},
+    {"branch-miss-rate", "share", "branch-misses / branches", "branches that were not foreseen"},
+    {"cache-miss-rate", "share", "cache-misses / cache-references",
+     "accesses that the last-level cache missed"},
+    {"L1-miss-rate", "share", "L1-dcache-load-misses / L1-dcache-loads",
+     "loads that the first cache missed"},
+    {"L1-miss-rate", "share", "PAPI_L1_DCM / PAPI_L1_DCA", "accesses that the first cache missed"},
+    {"L1-miss-rate", "share", "PAPI_L1_DCM / PAPI_LST_INS",
+     "loads and stores that the first cache missed"},
+    {"L2-miss-rate", "share", "PAPI_L2_TCM / PAPI_L2_TCA", "accesses that the second cache missed"},
+    {"L2-miss-rate", "share", "PAPI_L2_DCM / PAPI_L2_DCA", "accesses that the second cache missed"},
+    {"L3-miss-rate", "share", "PAPI_L3_TCM / PAPI_L3_TCA", "accesses that the third cache missed"},
+    {"L3-miss-rate", "share", "LLC-load-misses / LLC-loads",
+     "loads that the last-level cache missed"},
+    {"GFLOP/s", "1", "PAPI_DP_OPS / time / 1e9", "double-precision operations, per rank"},
+    {"GFLOP/s", "1", "PAPI_FP_OPS / time / 1e9", "floating-point operations, per rank"},
+    {"GFLOP/s", "1", "PAPI_SP_OPS / time / 1e9", "single-precision operations, per rank"},
+    {"memory-GB/s", "1", "PAPI_L3_TCM * 64 / time / 1e9",
+     "lines of 64 bytes that the last cache missed, per rank; without prefetching"},
+    {"memory-GB/s", "1", "cache-misses * 64 / time / 1e9",
+     "lines of 64 bytes that the last cache missed, per rank; without prefetching"},
+    {"on-processor", "share", "task-clock / time", "of the time the thread had a processor"},
+};
+
+#define N_KNOWN (sizeof known / sizeof *known)
+
+/* PAPI's presets, and the kernel's events that are the same; counters/events.c has them too. */
+static const char *const same[][2] = {{"PAPI_TOT_INS", "instructions"},
+                                      {"PAPI_TOT_CYC", "cycles"},
+                                      {"PAPI_REF_CYC", "ref-cycles"},
+                                      {"PAPI_BR_INS", "branches"},
+                                      {"PAPI_BR_MSP", "branch-misses"}};
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static int plain(char c)
+{
+    return c == '_' ? '-' : tolower((unsigned char)c);
+}
+
+/* Users write names of counters in any case, and with - or _. */
+static bool is_name(const char *name, const char *text, size_t n_text)
+{
+    size_t i = 0;
+
+    while (i < n_text && name[i] && plain(name[i]) == plain(text[i]))
+        i++;
+    return i == n_text && !name[i];
+}
+
+/* perf:: is what PAPI puts before the kernel's names. */
+static const char *without_prefix(const char *name, size_t *n)
+{
+    if (*n <= 6 || !is_name("perf::", name, 6))
+        return name;
+    *n -= 6;
+    return name + 6;
+}
+
+static bool is_metric(const struct ar_profile *p, unsigned metric, const char *text, size_t n)
+{
+    const char *name = ar_profile_metric(p, metric)->name;
+    size_t n_name = strlen(name);
+
+    if (is_name(name, text, n))
+        return true;
+    name = without_prefix(name, &n_name);
+    text = without_prefix(text, &n);
+    if (is_name(name, text, n))
+        return true;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if ((is_name(same[i][0], name, n_name) && is_name(same[i][1], text, n)) ||
+            (is_name(same[i][1], name, n_name) && is_name(same[i][0], text, n)))
+            return true;
+    return false;
+}
+
+/* Of several events of one meaning the one that is written as it was recorded comes first. */
+static int find_input(const struct ar_figures *f, const char *text, size_t n)
+{
+    for (size_t i = 0; i < f->n_inputs; i++)
+        if (is_name(ar_profile_metric(f->p, f->inputs[i])->name, text, n))
+            return (int)i;
+    for (size_t i = 0; i < f->n_inputs; i++)
+        if (is_metric(f->p, f->inputs[i], text, n))
+            return (int)i;
+    return -1;
+}
+
+static int find_figure(const struct ar_figures *f, const char *text, size_t n)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (is_name(f->list[i].name, text, n))
+            return (int)i;
+    for (size_t i = 0; i < f->n_recorded; i++)
+        if (is_metric(f->p, f->list[i].metric, text, n))
+            return (int)i;
+    return -1;
+}
+
+static int number_of(const char *name, size_t n_name, void *context)
+{
+    const struct ar_figures *f = context;
+    int input = find_input(f, name, n_name);
+    int figure = input < 0 ? find_figure(f, name, n_name) : -1;
+
+    return input >= 0 || figure < 0 ? input : (int)f->n_inputs + figure;
+}
+
+/* ---- which there are -------------------------------------------------------------------------- */
+
+static bool has_values(const struct ar_profile *p, unsigned metric)
+{
+    return p->metrics[metric].n_values || p->packed[metric].n_values;
+}
+
+/* Packed and shown metrics have their values elsewhere: those are there as long as they are described. */
+static bool is_recorded(const struct ar_profile *p, unsigned metric)
+{
+    return metric >= AR_N_METRICS && (p->rows_of || has_values(p, metric));
+}
+
+static void add_inputs(struct ar_figures *f)
+{
+    f->inputs[f->n_inputs++] = AR_METRIC_TIME;
+    f->inputs[f->n_inputs++] = AR_METRIC_CALLS;
+    for (unsigned m = AR_N_METRICS; m < ar_profile_n_metrics(f->p); m++)
+        if (is_recorded(f->p, m))
+            f->inputs[f->n_inputs++] = m;
+}
+
+static void add_recorded(struct ar_figures *f)
+{
+    for (size_t i = 2; i < f->n_inputs; i++) {
+        const struct ar_metric_kind *kind = ar_profile_metric(f->p, f->inputs[i]);
+
+        f->list[f->n++] = (struct ar_figure){
+            .name = kind->name, .unit = kind->unit, .help = "", .metric = f->inputs[i]};
+    }
+    f->n_recorded = f->n;
+}
+
+static void add_known(struct ar_figures *f)
+{
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        struct ar_figure *to = &f->list[f->n];
+
+        if (find_figure(f, known[i].name, strlen(known[i].name)) >= 0)
+            continue;
+        *to = (struct ar_figure){.name = known[i].name,
+                                 .unit = known[i].unit,
+                                 .formula = known[i].formula,
+                                 .help = known[i].help};
+        f->n += ar_formula_parse(&to->compiled, to->formula, number_of, f, NULL) == AR_OK;
+    }
+}
+
+/* "there is page-faults, time, calls" */
+static enum ar_status refuse(const struct ar_figures *f, const char *word, struct ar_error *err)
+{
+    struct ar_error why = *err;
+    char there[300] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->n && n < sizeof there - 80; i++)
+        n += (size_t)snprintf(there + n, sizeof there - n, "%.60s, ", f->list[i].name);
+    return ar_fail(err, AR_BAD, "metric %.60s: %.90s (there is %stime, calls)", word, why.text,
+                   there);
+}
+
+/* NAME=FORMULA; one of that name in the table is replaced. `name` stays. */
+static enum ar_status define(struct ar_figures *f, const char *word, const char *name,
+                             const char *formula, struct ar_error *err)
+{
+    size_t n_name = strlen(name);
+    int at = find_figure(f, name, n_name);
+    struct ar_figure made = {
+        .name = name, .unit = "1", .formula = formula, .help = "", .is_asked = true};
+
+    if (!n_name)
+        return ar_fail(err, AR_BAD, "metric %.60s: a name is missing (try: NAME=A/B)", word);
+    if (find_input(f, name, n_name) >= 0)
+        return ar_fail(err, AR_BAD, "metric %.60s: %.60s was recorded (choose another name)", word,
+                       name);
+    if (ar_formula_parse(&made.compiled, formula, number_of, f, err) < 0)
+        return refuse(f, word, err);
+    for (size_t i = 0; at >= 0 && i < made.compiled.n; i++)
+        if (made.compiled.steps[i].what == 'x' &&
+            made.compiled.steps[i].number >= f->n_inputs + (size_t)at)
+            return ar_fail(err, AR_BAD, "metric %.60s: computed from itself (choose another name)",
+                           word);
+    f->list[at >= 0 ? (size_t)at : f->n++] = made;
+    return AR_OK;
+}
+
+static enum ar_status ask(struct ar_figures *f, const char *word, char *copy, struct ar_error *err)
+{
+    char *equals = strchr(copy, '=');
+    int at;
+
+    if (equals) {
+        *equals = '\0';
+        return define(f, word, copy, equals + 1, err);
+    }
+    at = find_figure(f, copy, strlen(copy));
+    if (at < 0) {
+        ar_fail(err, AR_BAD, "no metric %.60s in it", copy);
+        return refuse(f, word, err);
+    }
+    f->list[at].is_asked = true;
+    return AR_OK;
+}
+
+static enum ar_status ask_all(struct ar_figures *f, const struct ar_words *asked,
+                              struct ar_error *err)
+{
+    size_t n_bytes = 1, at = 0;
+    enum ar_status status = AR_OK;
+
+    for (size_t i = 0; i < asked->n; i++)
+        n_bytes += strlen(asked->items[i]) + 1;
+    f->names = malloc(n_bytes);
+    if (!f->names)
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    for (size_t i = 0; i < asked->n && status == AR_OK; i++) {
+        size_t n = strlen(asked->items[i]) + 1;
+
+        memcpy(f->names + at, asked->items[i], n);
+        status = ask(f, asked->items[i], f->names + at, err);
+        at += n;
+    }
+    return status;
+}
+
+enum ar_status ar_figures_find(struct ar_figures *out, const struct ar_profile *p,
+                               const struct ar_words *asked, struct ar_error *err)
+{
+    size_t n_metrics = ar_profile_n_metrics(p);
+    enum ar_status status = AR_OK;
+
+    *out = (struct ar_figures){
+        .p = p,
+        .list = calloc(n_metrics + N_KNOWN + (asked ? asked->n : 0) + 1, sizeof *out->list),
+        .inputs = calloc(n_metrics + 2, sizeof *out->inputs)};
+    if (!out->list || !out->inputs) {
+        status = ar_fail(err, AR_NOMEM, "out of memory");
+    } else {
+        add_inputs(out);
+        add_recorded(out);
+        add_known(out);
+        if (asked && asked->n)
+            status = ask_all(out, asked, err);
+    }
+    if (status < 0)
+        ar_figures_free(out);
+    return status;
+}
+
+void ar_figures_free(struct ar_figures *f)
+{
+    free(f->list);
+    free(f->inputs);
+    free(f->names);
+    *f = (struct ar_figures){0};
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static size_t width_of(const struct ar_figures *f)
+{
+    return f->n_inputs + f->n;
+}
+
+enum ar_status ar_figure_reader_open(struct ar_figure_reader *out, const struct ar_figures *f)
+{
+    size_t n_roots = f->p->n_roots;
+    bool ok;
+
+    *out =
+        (struct ar_figure_reader){.f = f,
+                                  .rows = calloc(f->n_inputs + 1, sizeof *out->rows),
+                                  .values = calloc(n_roots * width_of(f) + 1, sizeof *out->values),
+                                  .is_there = calloc(n_roots + 1, sizeof *out->is_there),
+                                  .together = calloc(width_of(f) + 1, sizeof *out->together)};
+    ok = out->rows && out->values && out->is_there && out->together;
+    for (size_t i = 0; i < f->n_inputs && ok; i++)
+        ok = ar_rows_open(&out->rows[i], f->p, f->inputs[i]) == AR_OK;
+    if (ok)
+        return AR_OK;
+    ar_figure_reader_close(out);
+    return AR_NOMEM;
+}
+
+void ar_figure_reader_close(struct ar_figure_reader *r)
+{
+    for (size_t i = 0; r->rows && i < r->f->n_inputs; i++)
+        ar_rows_close(&r->rows[i]);
+    free(r->rows);
+    free(r->values);
+    free(r->is_there);
+    free(r->together);
+    *r = (struct ar_figure_reader){0};
+}
+
+static double combine(enum ar_combine how, double a, double b)
+{
+    switch (how) {
+    case AR_COMBINE_MIN:
+        return fmin(a, b);
+    case AR_COMBINE_MAX:
+        return fmax(a, b);
+    case AR_COMBINE_OR:
+        return (double)((uint64_t)a | (uint64_t)b);
+    default:
+        return a + b;
+    }
+}
+
+static enum ar_combine combine_of(const struct ar_figures *f, size_t input)
+{
+    return (enum ar_combine)ar_profile_metric(f->p, f->inputs[input])->combine;
+}
+
+/* NAN in `values` is "nothing yet"; in formulas times are seconds. */
+static void read_row(struct ar_figure_reader *r, size_t input, uint32_t node)
+{
+    const struct ar_figures *f = r->f;
+    struct ar_row row = ar_rows_get(&r->rows[input], node);
+
+    for (size_t i = 0; i < row.n; i++) {
+        uint32_t root = ar_profile_root(f->p, row.values[i].location);
+        double value = (double)row.values[i].value, *to = &r->values[root * width_of(f) + input];
+
+        *to = isnan(*to) ? value : combine(combine_of(f, input), *to, value);
+        r->is_there[root] |= f->inputs[input] >= AR_N_METRICS;
+    }
+}
+
+static void compute(const struct ar_figures *f, double *values)
+{
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        if (isnan(values[i]) && combine_of(f, i) == AR_COMBINE_SUM)
+            values[i] = 0;
+        if (strcmp(ar_profile_metric(f->p, f->inputs[i])->unit, "ns") == 0)
+            values[i] /= 1e9;
+    }
+    for (size_t i = 0; i < f->n; i++)
+        if (f->list[i].formula)
+            values[f->n_inputs + i] = ar_formula_value(&f->list[i].compiled, values);
+        else
+            values[f->n_inputs + i] = values[2 + i];
+}
+
+static void put_together(struct ar_figure_reader *r)
+{
+    const struct ar_figures *f = r->f;
+
+    for (size_t i = 0; i < f->n_inputs; i++)
+        r->together[i] = NAN;
+    for (uint32_t root = 0; root < f->p->n_roots; root++)
+        for (size_t i = 0; i < f->n_inputs; i++) {
+            double value = r->values[root * width_of(f) + i];
+
+            if (!isnan(value) && r->is_there[root])
+                r->together[i] = isnan(r->together[i])
+                                     ? value
+                                     : combine(combine_of(f, i), r->together[i], value);
+        }
+}
+
+bool ar_figure_read(struct ar_figure_reader *r, const uint32_t *nodes, size_t n,
+                    const bool *outermost)
+{
+    const struct ar_figures *f = r->f;
+    bool any = false;
+
+    for (size_t i = 0; i < f->p->n_roots * width_of(f); i++)
+        r->values[i] = NAN;
+    memset(r->is_there, 0, f->p->n_roots * sizeof *r->is_there);
+    /* Time and calls are read only where there is anything to go with them. */
+    for (size_t input = f->n_inputs; input-- > 0;) {
+        const struct ar_metric_kind *kind = ar_profile_metric(f->p, f->inputs[input]);
+
+        for (size_t i = 0; i < n; i++)
+            if (!outermost || outermost[nodes[i]] || kind->scope != AR_SCOPE_INCLUSIVE)
+                read_row(r, input, nodes[i]);
+        if (input == 2) {
+            for (size_t root = 0; root < f->p->n_roots; root++)
+                any |= r->is_there[root];
+            if (!any)
+                return false;
+        }
+    }
+    if (!any)
+        return false;
+    put_together(r);
+    compute(f, r->together);
+    for (size_t root = 0; root < f->p->n_roots; root++)
+        compute(f, &r->values[root * width_of(f)]);
+    return true;
+}
+
+/* A figure in the unit that it says: a time in a formula is in seconds. */
+static double in_unit(const struct ar_figures *f, size_t figure, double value)
+{
+    bool is_time = !f->list[figure].formula && strcmp(f->list[figure].unit, "ns") == 0;
+
+    return is_time ? value * 1e9 : value;
+}
+
+double ar_figure_of_root(const struct ar_figure_reader *r, size_t figure, uint32_t root)
+{
+    const struct ar_figures *f = r->f;
+    bool counts = r->is_there[root] || !f->list[figure].formula;
+
+    return counts ? in_unit(f, figure, r->values[root * width_of(f) + f->n_inputs + figure]) : NAN;
+}
+
+bool ar_figure_over_ranks(const struct ar_figure_reader *r, size_t figure,
+                          struct ar_figure_value *out)
+{
+    const struct ar_figures *f = r->f;
+    double squares = 0;
+    size_t n = 0;
+
+    *out = (struct ar_figure_value){.value = in_unit(f, figure, r->together[f->n_inputs + figure])};
+    for (uint32_t root = 0; root < f->p->n_roots; root++) {
+        double value = ar_figure_of_root(r, figure, root), before = out->mean;
+
+        if (isnan(value))
+            continue;
+        n++;
+        out->mean += (value - before) / (double)n;
+        squares += (value - before) * (value - out->mean);
+        if (n == 1 || value < out->min) {
+            out->min = value;
+            out->min_process = root;
+        }
+        if (n == 1 || value > out->max) {
+            out->max = value;
+            out->max_process = root;
+        }
+    }
+    out->sd = n ? sqrt(squares / (double)n) : 0;
+    return n && !isnan(out->value);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static enum ar_status add_items(struct ar_figure_items *out, const struct ar_figure_reader *r,
+                                uint32_t id)
+{
+    for (size_t i = 0; i < r->f->n; i++) {
+        struct ar_figure_item item = {.id = id, .figure = (uint32_t)i};
+
+        if (!ar_figure_over_ranks(r, i, &item.v))
+            continue;
+        if (ar_grow((void **)&out->list, &out->cap, out->n + 1, sizeof item) < 0)
+            return AR_NOMEM;
+        out->list[out->n++] = item;
+    }
+    return AR_OK;
+}
+
+static enum ar_status end_items(struct ar_figure_items *out, struct ar_figure_reader *r,
+                                enum ar_status status)
+{
+    ar_figure_reader_close(r);
+    if (status < 0)
+        ar_figure_items_free(out);
+    return status;
+}
+
+enum ar_status ar_figures_of_functions(struct ar_figure_items *out, const struct ar_figures *f,
+                                       const struct ar_by_function *by)
+{
+    struct ar_figure_reader r;
+    enum ar_status status = AR_OK;
+
+    *out = (struct ar_figure_items){0};
+    if (f->n_recorded == 0)
+        return AR_OK;
+    if (ar_figure_reader_open(&r, f) < 0)
+        return AR_NOMEM;
+    for (uint32_t i = 0; i < by->n_groups && status == AR_OK; i++)
+        if (ar_figure_read(&r, by->nodes + by->first_node[i],
+                           by->first_node[i + 1] - by->first_node[i], by->outermost))
+            status = add_items(out, &r, i);
+    return end_items(out, &r, status);
+}
+
+enum ar_status ar_figures_of_nodes(struct ar_figure_items *out, const struct ar_figures *f)
+{
+    struct ar_figure_reader r;
+    enum ar_status status = AR_OK;
+
+    *out = (struct ar_figure_items){0};
+    if (f->n_recorded == 0)
+        return AR_OK;
+    if (ar_figure_reader_open(&r, f) < 0)
+        return AR_NOMEM;
+    for (uint32_t node = 0; node < f->p->n_nodes && status == AR_OK; node++)
+        if (ar_figure_read(&r, &node, 1, NULL))
+            status = add_items(out, &r, node);
+    return end_items(out, &r, status);
+}
+
+void ar_figure_items_free(struct ar_figure_items *items)
+{
+    free(items->list);
+    *items = (struct ar_figure_items){0};
+}
+
+size_t ar_figure_items_of(const struct ar_figure_items *items, uint32_t id, size_t *n)
+{
+    size_t low = 0, high = items->n, first;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (items->list[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    first = low;
+    while (low < items->n && items->list[low].id == id)
+        low++;
+    *n = low - first;
+    return first;
+}

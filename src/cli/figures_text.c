@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/figures_text.h"
+
+#include "cli/mpi_text.h"
+#include "cli/screen.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_COLUMNS 9 /* of a value */
+#define MOST_COLUMNS 16 /* of a name */
+
+/* ---- which ------------------------------------------------------------------------------------ */
+
+static size_t width_of(const struct ar_figure *figure)
+{
+    size_t n = ar_count_columns(figure->name, MOST_COLUMNS);
+
+    n = n < MOST_COLUMNS ? n : MOST_COLUMNS;
+    return n > LEAST_COLUMNS ? n : LEAST_COLUMNS;
+}
+
+bool ar_figures_are_asked(const struct ar_figures *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->list[i].is_asked)
+            return true;
+    return false;
+}
+
+static void add_to_order(struct ar_figure_columns *c, bool is_asked)
+{
+    for (uint32_t i = 0; i < c->f->n; i++)
+        if (c->f->list[i].is_asked == is_asked)
+            c->order[c->n++] = i;
+}
+
+enum ar_status ar_figure_columns_find(struct ar_figure_columns *out, const struct ar_figures *f,
+                                      size_t first, size_t n_columns)
+{
+    size_t n = 0, n_used = 0;
+
+    *out = (struct ar_figure_columns){
+        .f = f, .first = first, .order = calloc(f->n + 1, sizeof *out->order)};
+    if (!out->order)
+        return AR_NOMEM;
+    add_to_order(out, true);
+    add_to_order(out, false);
+    for (; first + n < f->n; n++) {
+        n_used += 1 + width_of(&f->list[out->order[first + n]]);
+        if (n && n_used > n_columns)
+            break;
+    }
+    out->n = n;
+    return AR_OK;
+}
+
+void ar_figure_columns_free(struct ar_figure_columns *c)
+{
+    free(c->order);
+    *c = (struct ar_figure_columns){0};
+}
+
+static const struct ar_figure *column_at(const struct ar_figure_columns *c, size_t i)
+{
+    return &c->f->list[c->order[c->first + i]];
+}
+
+/* ---- printing --------------------------------------------------------------------------------- */
+
+const char *ar_show_figure(const struct ar_figure *figure, double value, double unit_ns,
+                           size_t n_columns)
+{
+    static char texts[4][32];
+    static int n;
+    char *text = texts[n++ % 4];
+
+    if (isnan(value))
+        return "-";
+    if (strcmp(figure->unit, "share") == 0)
+        return ar_show_share(value);
+    if (strcmp(figure->unit, "ns") == 0)
+        return ar_show_time(value, unit_ns);
+    if (strcmp(figure->unit, "B") == 0)
+        return ar_show_bytes((uint64_t)value);
+    if (value >= 1000)
+        return ar_show_short_count((uint64_t)(value + 0.5), n_columns);
+    snprintf(text, sizeof texts[0], figure->formula || value != floor(value) ? "%.3g" : "%.0f",
+             value);
+    return text;
+}
+
+void ar_print_figure_heads(const struct ar_figure_columns *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct ar_figure *figure = column_at(c, i);
+        size_t n = width_of(figure), n_name = ar_count_columns(figure->name, n);
+
+        ar_print(" %*s", (int)(n_name < n ? n - n_name : 0), "");
+        ar_print_fit(figure->name, n_name < n ? n_name : n, AR_KEEP_END);
+    }
+}
+
+static void print_one(const struct ar_figure *figure, double value, double unit_ns)
+{
+    size_t n = width_of(figure);
+
+    ar_print(" %*s", (int)n, ar_show_figure(figure, value, unit_ns, n));
+}
+
+void ar_print_figures(const struct ar_figure_columns *c, const struct ar_figure_items *items,
+                      uint32_t id, double unit_ns)
+{
+    size_t n, first = ar_figure_items_of(items, id, &n);
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct ar_figure *figure = column_at(c, i);
+        double value = NAN;
+
+        for (size_t k = first; k < first + n; k++)
+            if (&c->f->list[items->list[k].figure] == figure)
+                value = figure->formula ? items->list[k].v.value : items->list[k].v.mean;
+        print_one(figure, value, unit_ns);
+    }
+}
+
+void ar_print_figures_of(const struct ar_figure_columns *c, const struct ar_figure_reader *reader,
+                         uint32_t root, double unit_ns)
+{
+    for (size_t i = 0; i < c->n; i++)
+        print_one(column_at(c, i), ar_figure_of_root(reader, c->order[c->first + i], root),
+                  unit_ns);
+}
