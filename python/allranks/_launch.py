@@ -206,6 +206,9 @@ lists what there is here)"""),
     ("counters-at", (), "text", "runtime children", "", "", "GLOB", """\
 count in these functions, too; patterns as --include has
 them; may be given several times"""),
+    ("counters-everywhere", False, "flag", "runtime children", "", "", "", """\
+count in every call path, where a read takes so little
+that it can be done at every call"""),
     ("counters-optional", False, "flag", "runtime children", "", "", "", """\
 leave out what cannot be counted here, instead of not
 running the program"""),
@@ -308,14 +311,22 @@ def parse(argv: "list[str]") -> Options:
 
 def check_counters(values: "dict[str, Any]") -> None:
     """A program that runs for hours is not to be found without its counters at the end."""
-    if values["counters-at"] and not values["counters"]:
-        raise UsageError("--counters-at says where to count; what is to be counted, say with --counters")
-    if not values["counters"] or values["counters-optional"] or trouble:
+    where = next((name for name in ("counters-at", "counters-everywhere") if values[name]), "")
+    if where and not values["counters"]:
+        raise UsageError(f"--{where} says where to count; what is to be counted, say with --counters")
+    if not values["counters"] or trouble:
         return
+    names, is_optional = os.fsencode(values["counters"]), values["counters-optional"]
     try:
-        _runtime.check_counters(os.fsencode(values["counters"]))
+        if not is_optional:
+            _runtime.check_counters(names, False, False)
     except ValueError as error:
         raise UsageError(f"--counters {values['counters']}: {error}; --counters-optional runs without it") from None
+    try:
+        if values["counters-everywhere"]:
+            _runtime.check_counters(names, is_optional, True)
+    except ValueError as error:
+        raise UsageError(f"--counters-everywhere: {values['counters']}: {error}") from None
 
 
 def lines_for_children(values: "dict[str, Any]") -> bytes:

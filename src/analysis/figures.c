@@ -216,6 +216,8 @@ static enum ar_status ask(struct ar_figures *f, const char *word, char *copy, st
 
     if (equals) {
         *equals = '\0';
+        for (char *end = equals; end > copy && isspace((unsigned char)end[-1]);)
+            *--end = '\0';
         return define(f, word, copy, equals + 1, err);
     }
     at = find_figure(f, copy, strlen(copy));

@@ -79,7 +79,8 @@ bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t
         return false;
     t->budget.n_calls += n_calls;
     judge_span(t, now);
-    if (!t->budget.is_over || node->flags & AR_MARK_WANTED || node->n_calls < FEW_CALLS)
+    if (!t->budget.is_over || node->flags & (AR_MARK_WANTED | AR_NODE_COUNTED) ||
+        node->n_calls < FEW_CALLS)
         return false;
 
     double mean_ns = ar_ns_of_ticks((uint64_t)node->ticks + now) / (double)node->n_calls;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PER_BLOCK (AR_BLOCK_WORDS - 1)
 #define MOST_BLOCKS ((AR_MAX_COUNTERS + PER_BLOCK - 1) / PER_BLOCK)
@@ -99,12 +100,67 @@ static enum ar_status choose(const char *names, bool is_optional, struct ar_erro
     return AR_OK;
 }
 
-enum ar_status ar_counters_check(const char *names, struct ar_error *err)
-{
-    enum ar_status status = choose(names, false, err);
+/*
+ * A call of a function in Python takes some 50 ns. Where a read is a system call, counting all of them would make the
+ * program several times slower, and the counters would count that.
+ */
+#define MOST_READ_NS 150
+#define READS 16
+#define ROUNDS 40
 
-    if (status == AR_OK && counters.n == 0)
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Of all counters together, once; the least of several tries. 0: they cannot be read. */
+static uint64_t read_ns(struct ar_counter_set *set)
+{
+    uint64_t values[AR_MAX_COUNTERS], best = UINT64_MAX;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t start = now_ns(), taken;
+
+        for (int i = 0; i < READS; i++)
+            if (!ar_counter_set_read(set, values))
+                return 0;
+        taken = now_ns() - start;
+        best = taken < best ? taken : best;
+    }
+    return best / READS;
+}
+
+static enum ar_status check_cost(struct ar_error *err)
+{
+    struct ar_counter_set set;
+    size_t which;
+    enum ar_status status = ar_counter_set_open(&set, counters.list, counters.n, &which, err);
+    uint64_t ns;
+
+    if (status < 0)
+        return status;
+    ns = read_ns(&set);
+    ar_counter_set_close(&set);
+    if (ns > MOST_READ_NS)
+        return ar_fail(err, AR_UNSUPPORTED,
+                       "a read takes %llu ns here, too much for every call "
+                       "(try: --counters-at 'solver.py:*')",
+                       (unsigned long long)ns);
+    return AR_OK;
+}
+
+enum ar_status ar_counters_check(const char *names, bool is_optional, bool everywhere,
+                                 struct ar_error *err)
+{
+    enum ar_status status = choose(names, is_optional, err);
+
+    if (status == AR_OK && counters.n == 0 && !is_optional)
         status = ar_fail(err, AR_BAD, "no counter is named (try: allranks counters)");
+    if (status == AR_OK && counters.n && everywhere)
+        status = check_cost(err);
     counters.n = 0;
     return status;
 }
@@ -255,13 +311,16 @@ static enum ar_status start(const struct ar_options *options, struct ar_error *e
     }
     ar_tree_counts = count;
     ar_tree_counted_marks = AR_MARK_REGION | AR_MARK_COUNTED;
+    ar_tree_counts_all = options->counters_everywhere;
     return AR_OK;
 }
 
 static void stop(enum ar_source_end why)
 {
-    if (why == AR_SOURCE_CANCELLED)
-        ar_tree_counted_marks = 0;
+    if (why != AR_SOURCE_CANCELLED)
+        return;
+    ar_tree_counted_marks = 0;
+    ar_tree_counts_all = false;
 }
 
 static void fork_counters(enum ar_fork_step step)

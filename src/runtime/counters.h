@@ -4,6 +4,7 @@
  *
  *     --counters page-faults,instructions       of every region
  *     --counters-at 'solver.py:*'               of these functions, too
+ *     --counters-everywhere                     of all call paths, where a read takes little time
  *
  * Each thread has a group of counters of its own (counters/perf.h). A node that is counted is entered and left on the slow path of the
  * tree (ar_tree_touch), where they are read; what they have gone on by is added to the node, as inclusive metrics
@@ -21,5 +22,9 @@
 
 extern const struct ar_source ar_source_counters;
 
-/* Is every name known, can all of them be counted here, and together? The text says which not, and what to do. */
-AR_MUST_CHECK enum ar_status ar_counters_check(const char *names, struct ar_error *err);
+/*
+ * Is every name known, can all of them be counted here, and together? With `is_optional` those that can. And can they be read at
+ * every call, with `everywhere`? The text says which not, and what to do.
+ */
+AR_MUST_CHECK enum ar_status ar_counters_check(const char *names, bool is_optional, bool everywhere,
+                                               struct ar_error *err);

@@ -70,18 +70,19 @@ static PyObject *start(PyObject *self, PyObject *args)
     return started ? PyUnicode_FromString(ar_engine_name()) : NULL;
 }
 
-PyDoc_STRVAR(check_counters_doc, "check_counters(names)\n--\n\n"
+PyDoc_STRVAR(check_counters_doc, "check_counters(names, is_optional, everywhere)\n--\n\n"
                                  "ValueError: these cannot be counted here, and why.");
 
 static PyObject *check_counters(PyObject *self, PyObject *args)
 {
     struct ar_error err;
     const char *names;
+    int is_optional, everywhere;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "y", &names))
+    if (!PyArg_ParseTuple(args, "ypp", &names, &is_optional, &everywhere))
         return NULL;
-    if (ar_counters_check(names, &err) < 0)
+    if (ar_counters_check(names, is_optional, everywhere, &err) < 0)
         return PyErr_Format(PyExc_ValueError, "%s", err.text);
     Py_RETURN_NONE;
 }

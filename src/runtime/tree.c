@@ -19,6 +19,7 @@ void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 void (*ar_tree_touched_many)(struct ar_thread *t);
 void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
 uint32_t ar_tree_counted_marks;
+bool ar_tree_counts_all;
 uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
 void (*ar_tree_task_left)(struct ar_thread *t, uint64_t now);
 
@@ -79,12 +80,18 @@ bool ar_tree_is_marked(uint32_t function, uint32_t mark)
     return marks_of(function) & mark;
 }
 
+static bool is_counted(uint32_t function_marks)
+{
+    return function_marks & ar_tree_counted_marks ||
+           (ar_tree_counts_all && !(function_marks & AR_MARK_BUILTIN));
+}
+
 static uint32_t flags_of(uint32_t function_marks)
 {
     const uint32_t have_no_filter = AR_MARK_BUILTIN | AR_MARK_KEEP_PLACE | AR_MARK_OPERATION;
 
     return (function_marks & AR_MARK_ANY_PLACE ? AR_NODE_ANY_PLACE : 0) |
-           (function_marks & ar_tree_counted_marks ? AR_NODE_COUNTED : 0) |
+           (is_counted(function_marks) ? AR_NODE_COUNTED : 0) |
            (function_marks & have_no_filter ? 0 : AR_NODE_FILTERS) |
            (function_marks & AR_NODE_MARKS);
 }

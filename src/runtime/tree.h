@@ -335,6 +335,8 @@ static inline void ar_node_set_epoch(struct ar_node *node, uint32_t epoch)
 extern void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
 /* Marks of functions whose nodes are counted; 0: there are no counters. */
 extern uint32_t ar_tree_counted_marks;
+/* All nodes are, but those of C functions, whose calls are not all timed either. */
+extern bool ar_tree_counts_all;
 
 /* ar_tree_touch of one that is counted. */
 __attribute__((cold)) void ar_tree_touch_counted(struct ar_thread *t, struct ar_node *node);

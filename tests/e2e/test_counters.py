@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -312,3 +313,143 @@ def test_every_function(any_python: Sandbox, processor: str) -> None:
     counted = values(any_python, "instructions")
     expected = {name: 10 * units for name, units in json.loads(done.out).items()}
     assert {name: counted["python", name] for name in expected} == expected
+
+
+# ---- every call path, where reading is cheap: the stand-in for PAPI is read without a system call ----
+
+EVERYWHERE = """
+import ctypes, os
+import allranks
+work = ctypes.CDLL(os.environ["ALLRANKS_PAPI"]).stand_in_work
+
+def leaf(n):
+    work(n)
+
+class Solver:
+    def step(self, depth):
+        leaf(2)
+        if depth:
+            self.step(depth - 1)
+
+def main():
+    Solver().step(4)
+    with allranks.region("r"):
+        leaf(7)
+    sorted([3, 1, 2], key=lambda x: leaf(1) or x)
+
+main()
+try:
+    from mpi4py import MPI
+except ImportError:
+    pass
+else:
+    MPI.COMM_WORLD.Barrier()
+"""
+
+
+def test_everywhere(any_python: Sandbox, papi: str) -> None:
+    (any_python.cwd / "program.py").write_text(EVERYWHERE)
+    options = ("-q", "-o", "run.allranks", "--counters", "PAPI_TOT_INS", "--counters-everywhere", "--budget", "1%")
+    done = any_python.recorded("program.py", options=options, env={"ALLRANKS_PAPI": papi})
+    assert (done.code, done.err) == (0, ""), done
+    counted = values(any_python, "PAPI_TOT_INS")
+    python = {name.rpartition(".")[2]: value for (kind, name), value in counted.items() if kind == "python"}
+    assert {name: python[name] for name in ("leaf", "step", "main", "<module>")} == {
+        "leaf": 200, "step": 100, "main": 200, "<module>": 200}  # fmt: skip
+    assert counted["region", "r"] == 70
+    assert not [name for kind, name in counted if kind == "builtin"]  # not all of their calls are timed
+
+
+def test_everywhere_on_ranks(one_mpi: Sandbox, papi: str) -> None:
+    (one_mpi.cwd / "program.py").write_text(EVERYWHERE)
+    options = ("-q", "-o", "run.allranks", "--counters", "PAPI_TOT_INS", "--counters-everywhere")
+    done = one_mpi.recorded_ranks(2, "program.py", options=options, env={"ALLRANKS_PAPI": papi})
+    assert done.code == 0, done
+    counted = values(one_mpi, "PAPI_TOT_INS")
+    assert counted["python", "main"] == 400 and counted["mpi", "MPI_Barrier"] == 0
+
+
+def test_everywhere_is_refused(python: Sandbox, papi: str) -> None:
+    """A read that is a system call is no read for every call; other options are named."""
+    for options, text in {
+        ("--counters", "page-faults", "--counters-everywhere"):
+            r"--counters-everywhere: page-faults: a read takes \d+ ns here, too much for every call \(try: --counters-at 'solver.py:\*'\)\n",
+        ("--counters", "page-faults,nix", "--counters-everywhere", "--counters-optional"): r"--counters-everywhere: page-faults,nix: a read takes \d+ ns",
+        ("--counters-everywhere",): "--counters-everywhere says where to count; what is to be counted, say with --counters",
+    }.items():  # fmt: skip
+        done = python.recorded(workload("counted.py"), options=options, env={"ALLRANKS_PAPI": papi})
+        assert (done.code, done.out) == (2, "") and re.search(text, done.err) and done.err.count("\n") == 1, done
+
+
+# ---- what is shown ----
+
+
+def test_columns_of_report_and_ranks(one_mpi: Sandbox, papi: str) -> None:
+    (one_mpi.cwd / "program.py").write_text(textwrap.dedent("""\
+        import ctypes, os
+        from mpi4py import MPI
+        import allranks
+        @allranks.region("solve")
+        def solve(n):
+            ctypes.CDLL(os.environ["ALLRANKS_PAPI"]).stand_in_work(n)
+        solve(1000 * (MPI.COMM_WORLD.rank + 1))
+        with allranks.region("still"):
+            pass
+    """))
+    names = "PAPI_TOT_INS,PAPI_TOT_CYC,PAPI_FP_OPS"
+    done = one_mpi.recorded_ranks(
+        3, "program.py", options=("-q", "-o", "run.allranks", "--counters", names), env={"ALLRANKS_PAPI": papi})  # fmt: skip
+    assert done.code == 0, done
+    screen = one_mpi.allranks("report", "run.allranks").out
+    assert "\nMetrics " in screen and max(map(len, screen.splitlines())) <= 80 and len(screen.splitlines()) <= 24
+    report = one_mpi.allranks("report", "--rows", "0", "run.allranks").out
+    assert re.search(r"^Metrics .* total PAPI_TOT_INS PAPI_TOT_CYC$", report, re.M)
+    assert re.search(r"^ solve +region +\S+ +20,000 +8,000$", report, re.M)  # mean of ranks
+    assert re.search(r"^ still +region +\S+ +0 +0$", report, re.M)  # counted, and 0
+    one = one_mpi.allranks("ranks", "--all", "run.allranks", "solve").out
+    assert " PAPI_TOT_INS         mean 20,000, sd 8,165, least 10,000 (0), most 30,000 (2)\n" in one
+    assert " IPC                  mean 2.5, sd 0, least 2.5, most 2.5\n" in one
+    assert re.search(r"^ rank 2 .* 30,000$", one, re.M)
+    by_metric = one_mpi.allranks("ranks", "--metric", "papi_tot_ins", "run.allranks").out
+    assert re.search(r"^ solve +region +20,000 +8,165 +10,000 \(0\) +30,000 \(2\)$", by_metric, re.M)
+    everything = one_mpi.allranks("counters", "run.allranks").out
+    assert re.search(r"^Metrics .* PAPI_FP_OPS +IPC +GFLOP/s$", everything, re.M)
+    rows = json.loads(one_mpi.allranks("counters", "--json", "run.allranks").out)["function_metrics"]
+    found = {row["metric"]: row["value"] for row in rows if row["function"] == "solve"}
+    assert {name: found[name] for name in ("PAPI_TOT_INS", "PAPI_TOT_CYC", "IPC")} == {
+        "PAPI_TOT_INS": 60000, "PAPI_TOT_CYC": 24000, "IPC": 2.5}  # fmt: skip
+    csv = one_mpi.allranks("counters", "--csv", "run.allranks").out.splitlines()
+    assert len(csv) == 1 + len(rows) and csv[0].startswith("function_id,function,metric,unit,value,")
+    of_ranks = json.loads(one_mpi.allranks("ranks", "--json", "run.allranks", "solve").out)["function_rank_metrics"]
+    assert [row["value"] for row in of_ranks if row["metric"] == "PAPI_TOT_CYC"] == [4000, 8000, 12000] * 2  # region, function
+
+
+def test_formulas_of_the_user(python: Sandbox, papi: str) -> None:
+    worked(python, PAPI_UNITS, {"ALLRANKS_PAPI": papi})
+    formula = ("--metric", "per-cycle = PAPI_TOT_INS / PAPI_TOT_CYC", "--metric", "twice=(per-cycle+1)*2", "--metric", "per-call=cycles/calls")
+    assert python.allranks("report", "--metric", "x=nix/2", "run.allranks").err == (
+        "allranks: error: run.allranks: metric x=nix/2: no metric nix in it (there is PAPI_TOT_INS, PAPI_TOT_CYC, PAPI_L3_TCM, "
+        "stand_in:::ENERGY, IPC, memory-GB/s, time, calls)\n")  # fmt: skip
+    rows = json.loads(python.allranks("report", "--json", *formula, "run.allranks").out)["function_metrics"]
+    found = {row["metric"]: row["value"] for row in rows if row["function"] == "first"}
+    assert (found["per-cycle"], found["twice"], found["per-call"]) == (2.5, 7, 48)
+    assert re.search(r"^Metrics .* total per-cycle +twice", python.allranks("report", *formula, "run.allranks").out, re.M)
+    (python.cwd / "load.py").write_text(textwrap.dedent("""\
+        import allranks
+        run = allranks.load("run.allranks", as_="python", metrics={"per-call": "cycles/calls"})
+        rows = run.table("function_metrics")
+        print([row.value for row in rows if (row.function, row.metric) == ("first", "per-call")])
+        try:
+            allranks.load("run.allranks", as_="python", metrics={"x": "cycles/"})
+        except allranks.LoadError as error:
+            print(str(error).partition(" (")[0])
+    """))
+    done = python.plain("load.py")
+    assert done.out == "[48.0]\nrun.allranks: metric x=cycles/: a number or name is missing at its end\n", done
+
+
+def test_of_a_run_without_counters(python: Sandbox) -> None:
+    assert python.recorded(workload("counted.py"), options=("-q", "-o", "run.allranks")).code == 0
+    done = python.allranks("counters", "run.allranks")
+    assert done.code == 2 and "nothing was counted in it (record with: allranks run --counters NAMES;" in done.err
+    assert "a RUN is missing" in python.allranks("counters", "--metric", "x").err
