@@ -165,6 +165,18 @@ static size_t print_untold(const struct ar_report *r)
     return line.n ? print_line(&line) : 0;
 }
 
+/* With --counters-optional the program ran without them. */
+static size_t print_uncounted(const struct ar_report *r)
+{
+    const char *uncounted = ar_profile_fact_text(r->p, "uncounted");
+    struct ar_bytes line = {0};
+
+    if (!*uncounted)
+        return 0;
+    add(&line, "not counted: %s", uncounted);
+    return print_line(&line);
+}
+
 size_t ar_report_head(const struct ar_report *r)
 {
     size_t n = print_program(r);
@@ -175,6 +187,7 @@ size_t ar_report_head(const struct ar_report *r)
     }
     n += print_versions(r);
     n += print_costs(r);
+    n += print_uncounted(r);
     n += ar_print_selection(&r->selection);
     n += print_full(r);
     return n + print_untold(r);

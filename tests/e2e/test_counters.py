@@ -287,6 +287,7 @@ def test_optional_and_too_many(python: Sandbox, papi: str) -> None:
     assert (done.code, done.err) == (0, "")
     check_work(python, names)
     assert "uncounted  PAPI_L3_TCM: the processor cannot count it together" in python.allranks("info", "run.allranks").out
+    assert "\nnot counted: PAPI_L3_TCM: the processor cannot count it" in python.allranks("report", "run.allranks").out
 
 
 def test_papi_is_loaded_only_if_asked_for(python: Sandbox, papi: str) -> None:

@@ -23,12 +23,14 @@ run = allranks.load(sys.argv[1], as_="python", fold=True)
 print(json.dumps({name: run.table(name).to_dict() for name in sys.argv[2:]}))
 """
 # Which tables each command has, and how.
+REPORTED = ("metrics", "tree_metrics", "derived_metrics", "tree_derived", "function_metrics")
 IN_JSON = {
-    ("report",): ["run", "efficiency", "findings", "functions", "tree", "tasks", "metrics", "tree_metrics"],
-    ("report", "--callers", "late", "--callees", "late"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "metrics", "tree_metrics", "relatives"],
-    ("report", "--tree", "bottom-up"): ["run", "efficiency", "findings", "functions", "tree", "tasks", "metrics", "tree_metrics", "bottom_up"],
-    ("ranks",): ["run", "efficiency", "functions", "function_efficiency"],
-    ("ranks", "late"): ["run", "efficiency", "functions", "function_efficiency", "function_ranks", "imbalance", "rank_classes"],
+    ("report",): ["run", "efficiency", "findings", "functions", "tree", "tasks", *REPORTED],
+    ("report", "--callers", "late", "--callees", "late"): ["run", "efficiency", "findings", "functions", "tree", "tasks", *REPORTED, "relatives"],
+    ("report", "--tree", "bottom-up"): ["run", "efficiency", "findings", "functions", "tree", "tasks", *REPORTED, "bottom_up"],
+    ("ranks",): ["run", "efficiency", "functions", "function_efficiency", "derived_metrics", "function_metrics"],
+    ("ranks", "late"): ["run", "efficiency", "functions", "function_efficiency", "derived_metrics", "function_metrics", "function_ranks", "imbalance",
+                        "rank_classes", "function_rank_metrics"],
     ("mpi",): ["run", "mpi_methods", "communicators", "mpi_paths", "mpi_functions", "mpi_classes", "mpi_communicators", "mpi_peers",
                "mpi_sizes", "mpi_requests", "mpi_matrix"],
     ("waits",): ["run", "waiting", "wait_times", "waits", "wait_ranks", "requests"],
