@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- which ------------------------------------------------------------------------------------ */
 
@@ -142,8 +143,15 @@ bool ar_counter_set_is_scaled(const struct ar_counter_set *set)
     return set->perf.is_scaled;
 }
 
+/* A recording and an object of the program may both say so; sets that were opened since then are the child's. */
 void ar_counter_set_forked(void)
 {
+    static pid_t known;
+    pid_t here = getpid();
+
+    if (here == known)
+        return;
+    known = here;
     ar_perf_forked();
     ar_papi_forked();
 }
