@@ -249,6 +249,14 @@ bool ar_counters_has_metric(const char *name)
     return false;
 }
 
+bool ar_counters_use_papi(void)
+{
+    for (size_t i = 0; i < counters.n; i++)
+        if (!counters.list[i].event)
+            return true;
+    return false;
+}
+
 static bool read_anew(struct ar_counting *c, uint64_t *values)
 {
     if (c->n_forks != counters.n_forks) {

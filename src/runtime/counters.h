@@ -35,6 +35,8 @@ AR_MUST_CHECK enum ar_status ar_counters_check(const char *names, struct ar_erro
 
 /* The recording's counter of that event, under whichever name, and its place among the values of ar_counters_read; NULL: it has none. */
 const struct ar_counter *ar_counters_find(const char *name, size_t *which);
+/* Has it any that PAPI counts? */
+bool ar_counters_use_papi(void);
 /* Do nodes of the recording have a metric of that very name? */
 bool ar_counters_has_metric(const char *name);
 /* All counters of the recording, of the calling thread `t`, at most AR_MAX_COUNTERS; false: it has none. */

@@ -8,6 +8,7 @@
 #include "runtime/regions.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A counter of the program: one of its own, or of the recording, which counts the event already. */
@@ -17,16 +18,26 @@ struct event {
     size_t which; /* among the program's own, or among the recording's */
 };
 
+/* Counters count the thread that has opened them. PAPI wants them closed by that thread, too. */
+struct opened {
+    struct ar_counter_set set;
+    uint64_t thread; /* 0: it is not open */
+    pid_t process;
+};
+
+/*
+ * Opening counters takes the kernel 50 to 150 microseconds, and reading them less than 10. So those of the main thread stay open from one
+ * start() to the next; another thread, which may end unnoticed, closes its own in stop().
+ */
 struct counting {
     PyObject_HEAD struct event events[AR_MAX_COUNTERS];
     size_t n;
     struct ar_counter own[AR_MAX_COUNTERS]; /* those that are not borrowed */
     size_t n_own;
-    struct ar_counter_set set; /* of `own`, in that thread and process */
-    uint64_t thread;           /* 0: it is not open */
-    pid_t process;
+    struct opened of_main,
+        of_other; /* counters of the main thread, and of another one while it counts */
     /* Since start(): */
-    bool is_running;
+    struct opened *in_use;
     uint32_t region; /* 0: not recorded */
     uint64_t since[AR_MAX_COUNTERS];
     uint64_t since_ns;
@@ -132,6 +143,11 @@ static enum ar_status try_own(struct counting *self, const char *name, struct ar
         status = ar_counter_set_open(&set, self->own, self->n_own + 1, &which, err);
     if (status == AR_OK)
         ar_counter_set_close(&set);
+    else if (status == AR_UNSUPPORTED && ar_live_base && ar_counters_use_papi() &&
+             strncmp(name, "PAPI_", 5) == 0)
+        ar_fail(err, status,
+                "the recording counts with PAPI, which counts for a thread in one place only (name "
+                "it in --counters, too)");
     return status;
 }
 
@@ -176,38 +192,48 @@ static enum ar_status add_event(struct counting *self, const char *name, struct 
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-static void close_set(struct counting *self)
+static bool is_ours(const struct opened *opened)
 {
-    if (!self->thread)
-        return;
-    if (self->process != getpid())
-        ar_counter_set_forked();
-    ar_counter_set_close(&self->set);
-    self->thread = 0;
-    self->is_running = false;
+    return opened->thread == this_thread() && opened->process == getpid();
 }
 
-/* Counters count the thread that has opened them. */
-static enum ar_status open_set(struct counting *self, struct ar_error *err)
+static void close_set(struct counting *self, struct opened *opened)
+{
+    if (!opened->thread)
+        return;
+    if (opened->process != getpid())
+        ar_counter_set_forked();
+    ar_counter_set_close(&opened->set);
+    opened->thread = 0;
+    if (self->in_use == opened)
+        self->in_use = NULL;
+}
+
+static struct opened *opened_here(struct counting *self)
+{
+    return syscall(SYS_gettid) == getpid() ? &self->of_main : &self->of_other;
+}
+
+static enum ar_status open_set(struct counting *self, struct opened *opened, struct ar_error *err)
 {
     size_t which;
 
-    if (self->thread == this_thread() && self->process == getpid())
+    if (is_ours(opened))
         return AR_OK;
-    close_set(self);
-    if (self->n_own && ar_counter_set_open(&self->set, self->own, self->n_own, &which, err) < 0)
+    close_set(self, opened);
+    if (self->n_own && ar_counter_set_open(&opened->set, self->own, self->n_own, &which, err) < 0)
         return AR_UNSUPPORTED;
-    self->thread = this_thread();
-    self->process = getpid();
+    opened->thread = this_thread();
+    opened->process = getpid();
     return AR_OK;
 }
 
 /* By event. Nothing but the counters is touched, since what is done here counts, too. */
-static bool read_all(struct counting *self, uint64_t *values)
+static bool read_all(const struct counting *self, struct opened *opened, uint64_t *values)
 {
     uint64_t own[AR_MAX_COUNTERS], of_recording[AR_MAX_COUNTERS];
 
-    if (self->n_own && !ar_counter_set_read(&self->set, own))
+    if (self->n_own && !ar_counter_set_read(&opened->set, own))
         return false;
     if (self->n_own < self->n && !ar_counters_read(ar_self, of_recording))
         return false;
@@ -260,7 +286,8 @@ static PyObject *add(PyObject *object, PyObject *event)
         if (!name)
             return NULL;
     }
-    close_set(self);
+    close_set(self, &self->of_main);
+    close_set(self, &self->of_other);
     if (status == AR_OK)
         status = add_event(self, name, &err);
     return status < 0 ? fail(status, &err) : PyUnicode_FromString(name);
@@ -276,23 +303,25 @@ static PyObject *start(PyObject *object, PyObject *region)
 
     if (!PyUnicode_Check(region))
         return PyErr_Format(PyExc_TypeError, "the name of a region is a str");
-    self->is_running = false;
+    struct opened *opened = opened_here(self);
+
+    self->in_use = NULL;
     self->region = 0;
     if (ar_live_base) {
         declare_metrics(self);
         self->region = ar_region_number(region);
     }
-    if (open_set(self, &err) < 0)
+    if (open_set(self, opened, &err) < 0)
         return lost(err.text);
-    if (!read_all(self, self->since)) { /* closed by the program since the last time, perhaps */
-        close_set(self);
-        if (open_set(self, &err) < 0)
+    if (!read_all(self, opened, self->since)) { /* closed by the program since the last time */
+        close_set(self, opened);
+        if (open_set(self, opened, &err) < 0)
             return lost(err.text);
     }
+    self->in_use = opened;
     self->since_ns = ar_clock_ns(CLOCK_MONOTONIC);
-    if (!read_all(self, self->since))
+    if (!read_all(self, opened, self->since))
         return lost(GONE);
-    self->is_running = true;
     Py_RETURN_NONE;
 }
 
@@ -320,33 +349,41 @@ static PyObject *stop(PyObject *object, PyObject *unused)
     struct counting *self = (struct counting *)object;
     uint64_t values[AR_MAX_COUNTERS] = {0};
     uint64_t now_ns = ar_clock_ns(CLOCK_MONOTONIC);
-    bool is_here = self->is_running && self->thread == this_thread() && self->process == getpid();
-    bool is_there = is_here && read_all(self, values);
+    struct opened *opened = self->in_use;
+    bool is_there = opened && is_ours(opened) && read_all(self, opened, values);
 
     (void)unused;
-    if (!is_here && self->is_running && self->process == getpid())
-        return lost("it was started in another thread (start and end it in the same one)");
-    if (!is_here)
+    if (!opened || opened->process != getpid())
         return lost("it was not started in this process");
-    self->is_running = false;
-    if (!is_there) {
-        close_set(self);
+    if (!is_ours(opened))
+        return lost("it was started in another thread (start and end it in the same one)");
+
+    bool is_estimate = ar_counter_set_is_scaled(&opened->set);
+
+    self->in_use = NULL;
+    if (!is_there || opened == &self->of_other)
+        close_set(self, opened);
+    if (!is_there)
         return lost(GONE);
-    }
     for (size_t i = 0; i < self->n; i++)
         values[i] = values[i] > self->since[i] ? values[i] - self->since[i] : 0;
     record(self, values);
     return Py_BuildValue("NKN", list_of(values, self->n),
                          (unsigned long long)(now_ns - self->since_ns),
-                         PyBool_FromLong(ar_counter_set_is_scaled(&self->set)));
+                         PyBool_FromLong(is_estimate));
 }
 
 PyDoc_STRVAR(close_doc, "close()\n--\n\nCount nothing until the next start().");
 
+/* Those of the main thread are left to it, if this is another one. */
 static PyObject *close_method(PyObject *object, PyObject *unused)
 {
+    struct counting *self = (struct counting *)object;
+
     (void)unused;
-    close_set((struct counting *)object);
+    close_set(self, &self->of_other);
+    if (is_ours(&self->of_main) || self->of_main.process != getpid())
+        close_set(self, &self->of_main);
     Py_RETURN_NONE;
 }
 
@@ -354,7 +391,10 @@ static PyObject *close_method(PyObject *object, PyObject *unused)
 
 static void counting_dealloc(PyObject *object)
 {
-    close_set((struct counting *)object);
+    struct counting *self = (struct counting *)object;
+
+    close_set(self, &self->of_other);
+    close_set(self, &self->of_main);
     Py_TYPE(object)->tp_free(object);
 }
 

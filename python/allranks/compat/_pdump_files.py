@@ -68,7 +68,8 @@ class Dump:
         states = self.ranks.share((self.hdf5 is not None, self.hdf5 is not None and self.hdf5.is_parallel))
         self.uses_hdf5 = states[0][0]
         self.is_parallel = all(is_parallel for _, is_parallel in states)
-        if not self.uses_hdf5 and self.format == "hdf5" and self.ranks.rank == 0:
+        is_asked_for = self.format == "hdf5" or bool(os.environ.get("ALLRANKS_HDF5"))
+        if not self.uses_hdf5 and is_asked_for and self.ranks.rank == 0:
             self.warn(f"HDF5 cannot be used: {reason}; regions are saved in {self.csv_path}")
 
     @property

@@ -203,7 +203,7 @@ def _choose(counting: Counting) -> _Choice:
 def _agree(choice: _Choice, ranks: Ranks) -> list[str]:
     """The events that all ranks count; rank 0 says which are left out, and why."""
     choices = ranks.share(choice)
-    events = [name for name in choice.events if all(name in other.events for other in choices)]
+    events = [name for name in choices[0].events if all(name in other.events for other in choices)]
     if ranks.rank == 0:
         _say_problems(choices)
     if choice.failure:
@@ -239,9 +239,12 @@ def _begin() -> None:
     counting = _new_counting()
     ranks = join(_warn)
     try:
-        events = _agree(_choose(counting), ranks)
-        if len(events) < len(_session.events):
+        choice = _choose(counting)
+        events = _agree(choice, ranks)
+        if events != choice.events:
             counting = _new_counting()
+            for name in events:
+                counting.add(name)
         _session.dump = Dump(ranks, events, _warn)
     except BaseException:
         ranks.leave()
@@ -264,7 +267,10 @@ def init(*ignored: object) -> None:
     from allranks._runtime import unrecorded
 
     _session.unrecorded = unrecorded
-    unrecorded(_begin)
+    try:
+        unrecorded(_begin)
+    except error as why:
+        raise why.with_traceback(None)  # without what happened in here, of which the text says all
     _session.state = _INITIALIZED
 
 
