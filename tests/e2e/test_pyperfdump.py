@@ -470,13 +470,17 @@ def test_ranks_in_different_regions(mpi: Sandbox, papi: str) -> None:
 
 def test_what_one_rank_cannot_count_none_does(one_mpi: Sandbox, papi: str) -> None:
     words = f"set_on_1=PDUMP_EVENTS:PAPI_XYZ,stand_in:::ENERGY,PAPI_L3_TCM {ONCE} finalize"
-    done = script(one_mpi, papi, words.replace("work=1", "work=1"), 2)
+    done = script(one_mpi, papi, words, 2)
     assert done.code == 0 and done.err == (
         'PAPI WARNING: Unable to get code from "PAPI_XYZ", PAPI 7.0 has no such event here (try: papi_avail) (on rank 1; it is counted on none)\n'
     )
     assert [row[2:] for row in counts(one_mpi.cwd / "perf_dump.csv")] == [
         ["PAPI_L3_TCM", "1"], ["stand_in:::ENERGY", "100"], ["PAPI_L3_TCM", "2"], ["stand_in:::ENERGY", "200"],
     ]  # fmt: skip
+    (one_mpi.cwd / "perf_dump.csv").unlink()
+    done = script(one_mpi, papi, f"set_on_1=PDUMP_EVENTS: {ONCE} finalize", 2, PDUMP_EVENTS="PAPI_TOT_INS")
+    assert (done.code, done.err) == (0, ""), done
+    assert [row[2:] for row in counts(one_mpi.cwd / "perf_dump.csv")] == [["PAPI_TOT_INS", "10"], ["PAPI_TOT_INS", "20"]]
     done = script(one_mpi, papi, "set_on_1=PDUMP_EVENTS:PAPI_XYZ tries_init", 2)
     assert done.code == 0, done
     reason = 'No valid event in PDUMP_EVENTS (Unable to get code from "PAPI_XYZ", PAPI 7.0 has no such event here (try: papi_avail))'
@@ -551,16 +555,19 @@ def test_threads(python: Sandbox, papi: str) -> None:
         "init start_region=a in_thread=start_profile:work=3:end_profile start_profile work=1 end_profile end_region "
         "in_thread=start_region=b:start_profile:work=5:end_profile:end_region "
         "start_region=c start_profile work=9 in_thread=end_profile start_profile work=2 end_profile end_region "
-        "in_thread=start_region=d:start_profile:work=6 end_profile end_region"
+        "start_region=d start_profile in_thread=end_profile:start_profile:work=5:end_profile start_profile work=7 end_profile end_region "
+        "in_thread=start_region=e:start_profile:work=6 end_profile end_region"
     )
     done = script(python, papi, words, PDUMP_EVENTS="PAPI_TOT_INS,perf::PAGE-FAULTS")
     why = "it was started in another thread (start and end it in the same one)"
     assert done.code == 0, done
     assert [line for line in done.err.splitlines() if "PAPI WARNING" not in line] == [
-        f"PyPerfDump WARNING: a profile of {name} is not counted: {why}" for name in "cd"
+        f"PyPerfDump WARNING: a profile of {name} is not counted: {why}" for name in "cde"
     ]
     rows = [row for row in counts(python.cwd / "perf_dump.csv") if row[1] == "PAPI_TOT_INS"]
-    assert rows == [[name, "PAPI_TOT_INS", str(n)] for name, n in (("a", 40), ("b", 50), ("c", 20), ("d", 0))]
+    assert rows == [[name, "PAPI_TOT_INS", str(n)] for name, n in (("a", 40), ("b", 50), ("c", 20), ("d", 120), ("e", 0))]
+    found = {name: n for (name, event, _), n in metrics(python).items() if event == "PAPI_TOT_INS"}
+    assert found == {"a": 40, "b": 50, "c": 20, "d": 120}
 
 
 @needs_hdf5

@@ -16,11 +16,11 @@ if words and words[0] == "mpi":
     rank = MPI.COMM_WORLD.rank
     del words[0]
 if words and words[0] == "h5py":
-    import h5py
+    import h5py  # noqa: F401
 
     del words[0]
 
-import pyperfdump
+import pyperfdump  # noqa: E402
 
 kept = []
 
@@ -62,7 +62,8 @@ def tries_init():
 
 
 def prints_loaded():
-    print(*sorted({line.split("/")[-1].strip() for line in open("/proc/self/maps") if "/libhdf5" in line and "_hl" not in line}))
+    with open("/proc/self/maps") as maps:
+        print(*sorted({line.split("/")[-1].strip() for line in maps if "/libhdf5" in line and "_hl" not in line}))
 
 
 def run(words):
@@ -74,10 +75,7 @@ def run(words):
             os.kill(os.getpid(), signal.SIGKILL)
         elif name == "sleep":
             time.sleep(float(text))
-        elif name == "set":
-            variable, _, value = text.partition(":")
-            os.environ[variable] = value
-        elif name == "set_on_1" and rank == 1:
+        elif name == "set" or (name == "set_on_1" and rank == 1):
             variable, _, value = text.partition(":")
             os.environ[variable] = value
         elif name == "start_region_of_rank":

@@ -12,12 +12,11 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Tuple
 
     from allranks.compat._pdump_hdf5 import Hdf5
     from allranks.compat._pdump_ranks import Ranks
 
-    Row = Tuple[str, "list[int]", int]  # a region, the values of its events, its runtime in ns
+    Row = tuple[str, list[int], int]  # a region, the values of its events, its runtime in ns
 
 RUNTIME = "Runtime"
 
@@ -44,7 +43,7 @@ class Dump:
         self.warn = warn
         settings = ranks.share((os.environ.get("PDUMP_DUMP_DIR") or ".", os.environ.get("PDUMP_FILENAME") or "perf_dump", self._format()))
         self.directory, name, self.format = settings[0]
-        self.base = os.path.join(self.directory, name)
+        self.base: str = os.path.join(self.directory, name)
         self.hdf5: Hdf5 | None = None  # of this rank; rank 0 writes for all unless each writes for itself
         self.uses_hdf5 = self.is_parallel = False
         if self.format != "csv":
@@ -65,6 +64,8 @@ class Dump:
             self.hdf5 = open_library(self.ranks)
         except Unavailable as why:
             reason = str(why)
+        except Exception as why:  # the others wait for this rank, whatever has happened
+            reason = f"{type(why).__name__}: {why}"
         states = self.ranks.share((self.hdf5 is not None, self.hdf5 is not None and self.hdf5.is_parallel))
         self.uses_hdf5 = states[0][0]
         self.is_parallel = all(is_parallel for _, is_parallel in states)
@@ -114,6 +115,8 @@ class Dump:
             return str(why)
         except OSError as why:
             return f"{self.hdf5_path}: {_reason(why)}"
+        except Exception as why:  # the others wait for this rank, whatever has happened
+            return f"{self.hdf5_path}: {type(why).__name__}: {why}"
         return ""
 
     def _prepare(self) -> bool:

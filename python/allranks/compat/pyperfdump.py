@@ -91,6 +91,8 @@ class _Session:
         self.name = ""
         self.region: region | None = None
         self.thread = 0
+        self.profile_region: region | None = None  # the same in another thread, while it has a profile
+        self.profile_thread = 0
         self.totals: list[int] = []
         self.runtime_ns = 0
 
@@ -105,14 +107,38 @@ class _Session:
         self.state = _IN_REGION
         self.region.__enter__()
 
+    def open_profile(self) -> None:
+        from allranks import region
+
+        assert self.counting
+        self.state = _IN_PROFILE
+        self.profile_thread = get_ident()
+        self.profile_region = region(self.name) if self.profile_thread != self.thread else None
+        if self.profile_region:
+            self.profile_region.__enter__()
+        try:
+            self.counting.start(self.name)
+        except RuntimeError as why:
+            self.not_counted(why)
+
+    def not_counted(self, why: RuntimeError) -> None:
+        _warn(f"a profile of {self.name} is not counted: {why}")
+        self.close_profile()
+
+    def close_profile(self) -> None:
+        self.state = _IN_REGION
+        if self.profile_region and self.profile_thread == get_ident():
+            self.profile_region.__exit__(None, None, None)
+        self.profile_region = None
+
     def add_profile(self) -> None:
         assert self.counting
-        self.state = _IN_REGION
         try:
             values, runtime_ns, is_estimate = self.counting.stop()
         except RuntimeError as why:
-            _warn(f"a profile of {self.name} is not counted: {why}")
+            self.not_counted(why)
             return
+        self.close_profile()
         self.totals = [total + value for total, value in zip(self.totals, values)]
         self.runtime_ns += runtime_ns
         if is_estimate and not self.has_warned_of_estimates:
@@ -136,7 +162,7 @@ class _Session:
             self.ranks = self.dump = self.counting = None
         elif self.state > _INITIALIZED:
             self.state = _INITIALIZED
-        self.region = None
+        self.region = self.profile_region = None
         if "mpi4py.MPI" in sys.modules:
             from allranks.compat._pdump_ranks import mpi_in_use
 
@@ -184,10 +210,18 @@ class _Choice:
         self.failure = ""
 
 
-def _choose(counting: Counting) -> _Choice:
-    choice = _Choice()
+def _asked() -> tuple[str, list[str]]:
+    """The variable that says what to count, and what it says."""
     variable = next((name for name in ("PDUMP_EVENTS", "PDUMP_CODES") if _items(name)), "")
-    for text in _items(variable):
+    return variable, _items(variable)
+
+
+def _choose(counting: Counting, ranks: Ranks) -> _Choice:
+    """Launchers need not pass variables on to other nodes: a rank that has none takes those of rank 0."""
+    choice = _Choice()
+    of_rank_0 = ranks.share(_asked())[0]
+    variable, items = _asked() if _asked()[0] else of_rank_0
+    for text in items:
         name, problem = _add(counting, text, variable == "PDUMP_CODES")
         if name:
             choice.events.append(name)
@@ -239,7 +273,7 @@ def _begin() -> None:
     counting = _new_counting()
     ranks = join(_warn)
     try:
-        choice = _choose(counting)
+        choice = _choose(counting, ranks)
         events = _agree(choice, ranks)
         if events != choice.events:
             counting = _new_counting()
@@ -270,7 +304,7 @@ def init(*ignored: object) -> None:
     try:
         unrecorded(_begin)
     except error as why:
-        raise why.with_traceback(None)  # without what happened in here, of which the text says all
+        raise why.with_traceback(None) from None  # the text says it all
     _session.state = _INITIALIZED
 
 
@@ -289,13 +323,7 @@ def start_profile(*ignored: object) -> None:
     if _session.state != _IN_REGION:
         _out_of_order("Cannot start profiling here")
         return
-    assert _session.counting
-    _session.state = _IN_PROFILE
-    try:
-        _session.counting.start(_session.name)
-    except RuntimeError as why:
-        _warn(f"a profile of {_session.name} is not counted: {why}")
-        _session.state = _IN_REGION
+    _session.open_profile()
 
 
 def end_profile(*ignored: object) -> None:
