@@ -383,6 +383,23 @@ def test_no_room_for_the_file(python: Sandbox, papi: str) -> None:
     assert done.err.splitlines()[0] == "PyPerfDump WARNING: PDUMP_OUTPUT_FORMAT=xml: not a format (csv and hdf5 are); it will be hdf5"
 
 
+@needs_hdf5
+@pytest.mark.parametrize("form", ["csv", "hdf5"])
+def test_a_disk_that_is_full(python: Sandbox, papi: str, form: str) -> None:
+    """What was there stays, what comes later is saved, and the program ends as it should."""
+    once = "start_region={0} start_profile work=1 end_profile end_region"
+    words = f"{once.format('a')} limit=100 {once.format('b')} limit {once.format('c')}"
+    env = environment(papi, PDUMP_OUTPUT_FORMAT=form, PDUMP_EVENTS="PAPI_TOT_INS,PAPI_L3_TCM,PAPI_TOT_CYC", **with_shim(python))
+    done = python.plain("-c", f"import sys; sys.argv[1:] = {f'init {words} finalize'.split()!r}; exec(open({SCRIPT!r}).read())", env=env)
+    assert (done.code, done.out) == (0, ""), done
+    rows = {row[0] for row in counts(python.cwd / "perf_dump.csv")}
+    if form == "csv":
+        assert rows == {"a", "c"} and len(read_csv(python.cwd / "perf_dump.csv")) == 8
+    else:
+        saved = {name.split("/")[0] for name in read_hdf5(python.cwd / "perf_dump.h5")}
+        assert saved == {"a", "c"} and rows in ({"b"}, set())
+
+
 def test_names_with_commas(python: Sandbox, papi: str) -> None:
     done = script(python, papi, 'init start_region=a,"b" start_profile work=1 end_profile end_region', PDUMP_EVENTS="PAPI_TOT_INS")
     assert (done.code, done.err) == (0, "")

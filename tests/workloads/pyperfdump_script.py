@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 import os
+import resource
 import signal
 import sys
 import threading
@@ -84,6 +85,8 @@ def run(words):
             pyperfdump.start_region(12)
         elif name in ("work", "touch", "in_child", "in_thread"):
             globals()[name](text)
+        elif name == "limit":  # of the sizes of files, as a disk that is full
+            resource.setrlimit(resource.RLIMIT_FSIZE, (int(text) if text else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         elif name == "close_all":
             os.closerange(3, 2000)
         elif name in ("tries_init", "prints_loaded"):

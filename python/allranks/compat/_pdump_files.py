@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,24 @@ def _cell(text: str) -> str:
 
 def _reason(why: OSError) -> str:
     return why.strerror or str(why)
+
+
+def _append(path: str, text: bytes) -> None:
+    import fcntl
+
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.lockf(file, fcntl.LOCK_EX)
+        size = os.fstat(file).st_size
+        try:
+            while text:
+                text = text[os.write(file, text) :]
+        except OSError:
+            os.ftruncate(file, size)
+            raise
+    finally:
+        os.close(file)
 
 
 class Dump:
@@ -120,9 +139,13 @@ class Dump:
         return ""
 
     def _prepare(self) -> bool:
-        """Whether there is a file already."""
+        """Whether there is a file already; OSError: there is no room for more."""
+        from allranks.compat._pdump_hdf5 import locked
+
+        assert self.hdf5
         os.makedirs(self.directory, exist_ok=True)
-        return os.path.exists(self.hdf5_path) and os.path.getsize(self.hdf5_path) > 0
+        with locked(self.hdf5_path, self.hdf5.room_for(self.events, (0,))) as exists:
+            return exists
 
     def _save_hdf5(self, rows: list[Row]) -> None:
         assert self.hdf5
@@ -141,7 +164,7 @@ class Dump:
             try:
                 exists = self._prepare()
             except OSError as why:
-                problem = f"{self.directory}: {_reason(why)}"
+                problem = f"{self.hdf5_path}: {_reason(why)}"
         shared = self.ranks.share((row[0], exists, problem))
         exists, problem = shared[0][1:]
         if problem or any(name != row[0] for name, _, _ in shared):
@@ -160,13 +183,11 @@ class Dump:
         return "".join([*lines, f"{start},{RUNTIME},{seconds}\n"])
 
     def _save_csv(self, rows: list[tuple[int, Row]]) -> None:
-        """In one write at the end of the file, where several processes may add theirs."""
+        """All rows or none, at the end of the file, where several processes may add theirs."""
         text = "".join(self._lines(rank, row) for rank, row in rows).encode("utf-8", "surrogateescape")
         try:
             os.makedirs(self.directory, exist_ok=True)
-            with open(self.csv_path, "ab", buffering=0) as file:
-                if file.write(text) != len(text):
-                    raise OSError(28, "No space left on device")
+            _append(self.csv_path, text)
         except OSError as why:
             self.warn(f"{self.csv_path}: {_reason(why)}; region {rows[0][1][0]} is lost (set PDUMP_DUMP_DIR to another directory)")
 

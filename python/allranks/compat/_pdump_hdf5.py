@@ -13,11 +13,12 @@ never opened, since it would load that as well.
 from __future__ import annotations
 
 import ctypes
+import errno
 import glob
 import os
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_uint, c_uint64, c_void_p
 
 from allranks.compat._pdump_files import RUNTIME, SaveError
@@ -253,8 +254,13 @@ class Hdf5:
 
     def save(self, path: str, events: list[str], regions: dict[str, list[Row]]) -> None:
         """Rows of all ranks by region. SaveError says what went wrong."""
-        with _locked(path) as exists:
+        with locked(path, self.room_for(events, regions)) as exists:
             self._save(path, exists, _DEFAULT, events, regions)
+
+    def room_for(self, events: list[str], regions: Any) -> int:
+        """More bytes than a save may add to the file."""
+        n_datasets = (len(events) + 1) * len(regions)
+        return 65536 + n_datasets * (16384 + 16 * self.ranks.size)
 
     def save_together(self, path: str, exists: bool, events: list[str], row: Row) -> None:
         """That of this rank, while the others save theirs of the same region."""
@@ -347,13 +353,26 @@ def _member(event: str) -> str:
 
 
 @contextmanager
-def _locked(path: str) -> Iterator[bool]:
-    """Whether there is a file already. Other processes that append, as children do, wait: HDF5 itself would fail."""
+def locked(path: str, n_bytes: int) -> Iterator[bool]:
+    """Whether there is a file already; OSError: there is no room for so much more.
+
+    Other processes that append, as children do, wait: HDF5 itself would fail. After a write that fails HDF5 ends the process at
+    its exit (SIGSEGV, 1.10.8), so the room is reserved first, and given back for HDF5 to take it.
+    """
     import fcntl
 
-    with open(path, "ab") as file:
-        try:
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        with suppress(OSError):  # a file system without locks
             fcntl.lockf(file, fcntl.LOCK_EX)
-        except OSError:  # a file system without locks
-            pass
-        yield os.fstat(file.fileno()).st_size > 0
+        size = os.fstat(file).st_size
+        try:
+            os.posix_fallocate(file, size, n_bytes)
+        except OSError as why:
+            if why.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+                raise
+        finally:
+            os.ftruncate(file, size)
+        yield size > 0
+    finally:
+        os.close(file)
