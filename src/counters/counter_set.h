@@ -32,6 +32,7 @@ struct ar_counter {
     const char *unit;                 /* "1", or "ns" */
     const struct ar_event *event;     /* of the kernel; NULL: PAPI counts it */
     int papi_code;
+    uint32_t n_forks; /* when it was found: PAPI numbers events anew in a child */
 };
 
 struct ar_counter_set {
