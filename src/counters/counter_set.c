@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+static uint32_t n_forks; /* of this process's line, as far as ar_counter_set_forked was called */
 
 /* ---- which ------------------------------------------------------------------------------------ */
 
@@ -18,6 +21,7 @@ static enum ar_status find_papi(struct ar_counter *out, const char *name, struct
 
     out->event = NULL;
     out->unit = "1";
+    out->n_forks = n_forks;
     if (status < 0 && !is_papi_name(name))
         return ar_fail(err, AR_BAD, "no such counter (try: allranks counters)");
     return status < 0 ? status : ar_counter_try(out, err);
@@ -70,6 +74,13 @@ enum ar_status ar_counter_try(const struct ar_counter *counter, struct ar_error 
 
 /* ---- a thread --------------------------------------------------------------------------------- */
 
+/* Presets have the same number always, native events only until PAPI is started again. */
+static enum ar_status code_of(const struct ar_counter *counter, int *code, struct ar_error *err)
+{
+    *code = counter->papi_code;
+    return counter->n_forks == n_forks ? AR_OK : ar_papi_code(code, counter->name, err);
+}
+
 /* What counts as the `i`-th of one source is the `*which`-th of all. */
 static size_t position_of(const struct ar_counter *counters, size_t n, bool is_papi, size_t i)
 {
@@ -91,12 +102,17 @@ enum ar_status ar_counter_set_open(struct ar_counter_set *out, const struct ar_c
     *which = 0;
     if (n > AR_MAX_COUNTERS)
         return ar_fail(err, AR_BAD, "more than %d counters (ask for fewer)", AR_MAX_COUNTERS);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && status == AR_OK; i++) {
+        *which = i;
         out->from_papi[i] = counters[i].event == NULL;
         if (counters[i].event)
             events[n_events++] = counters[i].event;
         else
-            codes[n_codes++] = counters[i].papi_code;
+            status = code_of(&counters[i], &codes[n_codes++], err);
+    }
+    if (status < 0) {
+        out->n = 0;
+        return status;
     }
     if (n_events) {
         status = ar_perf_open(&out->perf, events, n_events, &of_source, err);
@@ -142,8 +158,16 @@ bool ar_counter_set_is_scaled(const struct ar_counter_set *set)
     return set->perf.is_scaled;
 }
 
+/* A recording and an object of the program may both say so; sets that were opened since then are the child's. */
 void ar_counter_set_forked(void)
 {
+    static pid_t known;
+    pid_t here = getpid();
+
+    if (here == known)
+        return;
+    known = here;
+    n_forks++;
     ar_perf_forked();
     ar_papi_forked();
 }

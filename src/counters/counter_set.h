@@ -32,6 +32,7 @@ struct ar_counter {
     const char *unit;                 /* "1", or "ns" */
     const struct ar_event *event;     /* of the kernel; NULL: PAPI counts it */
     int papi_code;
+    uint32_t n_forks; /* when it was found: PAPI numbers events anew in a child */
 };
 
 struct ar_counter_set {
@@ -66,5 +67,5 @@ void ar_counter_set_leave_thread(void);
 /* Of the last values: whether any of them is an estimate, because counters took turns on the processor. */
 bool ar_counter_set_is_scaled(const struct ar_counter_set *set);
 
-/* To be called in a forked child before anything else here. */
+/* To be called in a forked child before anything else here. A second call in the same process does nothing. */
 void ar_counter_set_forked(void);

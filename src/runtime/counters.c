@@ -2,7 +2,6 @@
 #include "runtime/counters.h"
 
 #include "base/arena.h"
-#include "counters/counter_set.h"
 #include "runtime/measures.h"
 #include "runtime/recording_options.h"
 
@@ -11,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PER_BLOCK (AR_BLOCK_WORDS - 1)
+#define PER_BLOCK AR_COUNTERS_PER_MEASURE
 #define MOST_BLOCKS ((AR_MAX_COUNTERS + PER_BLOCK - 1) / PER_BLOCK)
 
 static struct {
@@ -179,6 +178,16 @@ static void open_counters(struct ar_counting *c)
     counters.user_only |= c->set.perf.user_only;
 }
 
+/* Those that a forked child has from its parent count the parent: it opens its own. */
+static bool is_open_here(struct ar_counting *c)
+{
+    if (c->n_forks != counters.n_forks) {
+        ar_counter_set_close(&c->set);
+        open_counters(c);
+    }
+    return c->set.n > 0;
+}
+
 static void thread_starts(struct ar_thread *t)
 {
     if (!counters.n || t->counting)
@@ -252,13 +261,7 @@ static void count(struct ar_thread *t, struct ar_node *node)
     struct ar_counting *c = t->counting;
     uint64_t values[AR_MAX_COUNTERS];
 
-    if (!c)
-        return;
-    if (c->n_forks != counters.n_forks) {
-        ar_counter_set_close(&c->set);
-        open_counters(c);
-    }
-    if (!c->set.n)
+    if (!c || !is_open_here(c))
         return;
     if (!ar_counter_set_read(&c->set, values)) {
         ar_counter_set_close(&c->set);
@@ -274,23 +277,66 @@ static void count(struct ar_thread *t, struct ar_node *node)
     }
 }
 
+/* ---- for others that count ---------------------------------------------------------------------- */
+
+static bool is_same(const struct ar_counter *counter, const char *name)
+{
+    struct ar_error ignored;
+    int code;
+
+    if (strcmp(counter->name, name) == 0)
+        return true;
+    if (counter->event)
+        return counter->event == ar_event_find(name);
+    return ar_papi_code(&code, name, &ignored) == AR_OK && code == counter->papi_code;
+}
+
+const struct ar_counter *ar_counters_find(const char *name, size_t *which)
+{
+    for (size_t i = 0; i < counters.n; i++)
+        if (is_same(&counters.list[i], name)) {
+            *which = i;
+            return &counters.list[i];
+        }
+    return NULL;
+}
+
+bool ar_counters_has_metric(const char *name)
+{
+    for (size_t i = 0; i < counters.n; i++)
+        if (strcmp(counters.list[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+bool ar_counters_use_papi(void)
+{
+    for (size_t i = 0; i < counters.n; i++)
+        if (!counters.list[i].event)
+            return true;
+    return false;
+}
+
+bool ar_counters_read(struct ar_thread *t, uint64_t *values)
+{
+    return t && t->counting && is_open_here(t->counting) &&
+           ar_counter_set_read(&t->counting->set, values);
+}
+
 /* ---- the source ------------------------------------------------------------------------------- */
 
-static uint32_t describe_block(size_t first)
+uint32_t ar_counters_measure(const struct ar_counter *list, size_t n)
 {
-    struct ar_metric_kind kinds[PER_BLOCK];
+    struct ar_metric_kind kinds[AR_COUNTERS_PER_MEASURE];
     struct ar_measure measure = {.form = AR_MEASURE_METRICS, .n_words = AR_BLOCK_WORDS};
 
-    for (size_t i = first; i < counters.n && i < first + PER_BLOCK; i++) {
-        struct ar_metric_kind *kind = &kinds[i - first];
-
-        *kind = (struct ar_metric_kind){.name = counters.list[i].name,
-                                        .unit = counters.list[i].unit,
-                                        .combine = AR_COMBINE_SUM,
-                                        .scope = AR_SCOPE_INCLUSIVE};
-        measure.metrics[i - first] = kind;
-        measure.fields[i - first] =
-            (struct ar_row_field){.word = (uint8_t)(1 + i - first), .n_bits = 64};
+    for (size_t i = 0; i < n && i < AR_COUNTERS_PER_MEASURE; i++) {
+        kinds[i] = (struct ar_metric_kind){.name = list[i].name,
+                                           .unit = list[i].unit,
+                                           .combine = AR_COMBINE_SUM,
+                                           .scope = AR_SCOPE_INCLUSIVE};
+        measure.metrics[i] = &kinds[i];
+        measure.fields[i] = (struct ar_row_field){.word = (uint8_t)(1 + i), .n_bits = 64};
         measure.n_fields++;
     }
     return ar_measure_begin(&measure);
@@ -303,7 +349,7 @@ static enum ar_status start(const struct ar_options *options, struct ar_error *e
     if (status < 0 || !counters.n)
         return status;
     for (size_t i = 0; i < counters.n; i += PER_BLOCK) {
-        counters.measures[i / PER_BLOCK] = describe_block(i);
+        counters.measures[i / PER_BLOCK] = ar_counters_measure(&counters.list[i], counters.n - i);
         if (!counters.measures[i / PER_BLOCK]) {
             counters.n = 0;
             return ar_fail(err, AR_UNSUPPORTED, "the live file is full");

@@ -16,9 +16,13 @@
  */
 #pragma once
 
+#include "counters/counter_set.h"
+#include "format/live_measure.h"
 #include "runtime/sources.h"
 
 #include <stdbool.h>
+
+struct ar_thread;
 
 extern const struct ar_source ar_source_counters;
 
@@ -28,3 +32,21 @@ extern const struct ar_source ar_source_counters;
  */
 AR_MUST_CHECK enum ar_status ar_counters_check(const char *names, bool is_optional, bool everywhere,
                                                struct ar_error *err);
+
+/*
+ * For others that count in this process. PAPI counts for a thread in one place only, so what the recording counts already is read from
+ * its own counters.
+ */
+
+/* The recording's counter of that event, under whichever name, and its place among the values of ar_counters_read; NULL: it has none. */
+const struct ar_counter *ar_counters_find(const char *name, size_t *which);
+/* Has it any that PAPI counts? */
+bool ar_counters_use_papi(void);
+/* Do nodes of the recording have a metric of that very name? */
+bool ar_counters_has_metric(const char *name);
+/* All counters of the recording, of the calling thread `t`, at most AR_MAX_COUNTERS; false: it has none. */
+bool ar_counters_read(struct ar_thread *t, uint64_t *values);
+
+/* A measure of the first of these, as inclusive metrics in words from 1 on; 0: there is no room. */
+#define AR_COUNTERS_PER_MEASURE (AR_BLOCK_WORDS - 1)
+uint32_t ar_counters_measure(const struct ar_counter *list, size_t n);

@@ -7,6 +7,7 @@
 #include "runtime/c_stubs.h"
 #include "runtime/closing_line.h"
 #include "runtime/counters.h"
+#include "runtime/counting_object.h"
 #include "runtime/elf_slots.h"
 #include "runtime/endings.h"
 #include "runtime/engine.h"
@@ -225,6 +226,31 @@ static PyObject *remote_file_system(PyObject *self, PyObject *args)
     return Py_BuildValue("sy", name, ar_recording_directory());
 }
 
+PyDoc_STRVAR(unrecorded_doc,
+             "unrecorded(function, *args)\n--\n\n"
+             "Call it; what it does in this thread, MPI calls included, is not recorded.");
+
+static PyObject *unrecorded(PyObject *self, PyObject *args)
+{
+    (void)self;
+    if (PyTuple_GET_SIZE(args) < 1) {
+        PyErr_SetString(PyExc_TypeError, "unrecorded needs a function");
+        return NULL;
+    }
+
+    PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args));
+
+    if (!rest)
+        return NULL;
+
+    struct ar_ours ours = ar_ours_begin(ar_self);
+    PyObject *result = PyObject_CallObject(PyTuple_GET_ITEM(args, 0), rest);
+
+    ar_ours_end(ours);
+    Py_DECREF(rest);
+    return result;
+}
+
 PyDoc_STRVAR(cancel_doc, "cancel()\n--\n\nRecord nothing, and leave nothing behind.");
 
 static PyObject *cancel(PyObject *self, PyObject *args)
@@ -336,6 +362,7 @@ static PyMethodDef methods[] = {
     {"run_code", run_code, METH_VARARGS, run_code_doc},
     {"run_file", run_file, METH_VARARGS, run_file_doc},
     {"run_module", run_module, METH_VARARGS, run_module_doc},
+    {"unrecorded", unrecorded, METH_VARARGS, unrecorded_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -386,7 +413,8 @@ PyMODINIT_FUNC PyInit__runtime(void)
     bool fits = check_version() && check_linker();
     PyObject *module = fits ? PyModule_Create(&definition) : NULL;
 
-    if (module && (!ar_regions_register(module) || !ar_profile_object_register(module)))
+    if (module && (!ar_regions_register(module) || !ar_profile_object_register(module) ||
+                   !ar_counting_object_register(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -52,7 +52,7 @@ static uint32_t number_named(const char *name)
     return number;
 }
 
-static uint32_t number_of(PyObject *name)
+uint32_t ar_region_number(PyObject *name)
 {
     struct ar_pytext text = ar_pyread_text(name);
     uint32_t number = text.bytes ? number_named(text.bytes) : 0;
@@ -92,7 +92,7 @@ static uint32_t number_of_region(struct region *self)
     PyObject *whole = self->params ? name_with(self->name, self->params) : Py_NewRef(self->name);
 
     if (whole)
-        self->number = number_of(whole);
+        self->number = ar_region_number(whole);
     else
         PyErr_Clear(); /* a parameter that cannot be shown is not the program's problem */
     Py_XDECREF(whole);

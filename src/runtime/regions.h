@@ -23,3 +23,6 @@ extern const struct ar_source ar_source_regions; /* they begin when the program 
 
 /* Adds region, paused, pause, resume and is_recording. Returns false with an exception set. */
 bool ar_regions_register(PyObject *module);
+
+/* The number of the region with that name, a str; 0: it cannot be recorded. */
+uint32_t ar_region_number(PyObject *name);

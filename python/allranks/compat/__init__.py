@@ -35,6 +35,7 @@ class DropIn:
 DROP_INS = {
     "mpiprof": DropIn("mpiprof"),
     "pyop2": DropIn("pyop2", "pyop2.profiling", extends=True),
+    "pyperfdump": DropIn("pyperfdump"),
 }
 
 
