@@ -662,3 +662,15 @@ def test_there_is_nothing_to_run(python: Sandbox) -> None:
     for module in ("allranks.compat.pyperfdump", "pyperfdump"):
         done = python.plain("-m", module, env=with_shim(python) if module == "pyperfdump" else {})
         assert (done.code, done.out, done.err) == (2, "", said), done
+
+
+def test_where_nothing_can_be_read(python: Sandbox, papi: str) -> None:
+    """As in a Python that allranks was not built for."""
+    env = {**with_shim(python), **environment(papi)}
+    (library,) = Path(env["PYTHONPATH"], "allranks").glob("_runtime*.so")
+    library.unlink()
+    done = python.plain(SCRIPT, "tries_init", "start_region=a", env=env)
+    assert done.code == 0, done
+    first, state = done.out.splitlines()
+    assert first.startswith("PyPerfDump ERROR: nothing can be counted: No module named 'allranks._runtime'"), done
+    assert state == "PyPerfDump STATE: Not initialized"
