@@ -78,7 +78,7 @@ need_test() {
     { have mpiexec.mpich && finds mpicc.mpich mpi.h; } || missing+=(mpich libmpich-dev)
     # Libraries in C that call MPI, on the system's own Python, and a Slurm, which the tests start for themselves: 50 MB,
     # half a minute, once. Where they cannot be had, their tests are skipped.
-    # python3-h5py chooses between its variants, with MPI and without; before Debian 14 the variants did.
+    # python3-h5py chooses between its variants, with MPI and without; before Debian 14 the variants did. HDF5's two libraries come with them.
     want_if_there python3-mpi4py python3-petsc4py python3-h5py python3-h5py-mpi python3-cffi slurm-wlm munge
     want gfortran gfortran
     # The network of two hosts, which are namespaces.

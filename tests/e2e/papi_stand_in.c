@@ -3,7 +3,8 @@
  * A stand-in for libpapi 7.0 whose counters are known to the digit.
  *
  * They count what a thread does by calling stand_in_work(n): each event grows by n times a number of its own. As PAPI does, it keeps
- * one running set per component and thread, takes four events of the processor at most, and is started again in a forked child.
+ * one running set per component and thread, takes four events of the processor at most, and is started again in a forked child,
+ * where native events have other numbers.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ struct set {
 static struct set sets[MOST_SETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pid_t process;
+static unsigned n_restarts;
 static __thread long long work; /* of this thread */
 
 void stand_in_work(long long n)
@@ -54,10 +56,15 @@ void stand_in_work(long long n)
     work += n;
 }
 
+static unsigned code_of(const struct event *event)
+{
+    return event->code & 0x80000000 ? event->code : event->code + n_restarts;
+}
+
 static const struct event *find(unsigned code)
 {
     for (size_t i = 0; i < N_EVENTS; i++)
-        if (events[i].code == code)
+        if (code_of(&events[i]) == code)
             return &events[i];
     return NULL;
 }
@@ -73,6 +80,7 @@ int PAPI_library_init(int version)
         return EINVALID;
     if (process != getpid())
         memset(sets, 0, sizeof sets);
+    n_restarts += process && process != getpid();
     process = getpid();
     return VERSION;
 }
@@ -98,7 +106,7 @@ int PAPI_event_name_to_code(const char *name, int *code)
 {
     for (size_t i = 0; i < N_EVENTS; i++)
         if (strcmp(events[i].name, name) == 0) {
-            *code = (int)events[i].code;
+            *code = (int)code_of(&events[i]);
             return 0;
         }
     return ENOEVNT;

@@ -550,14 +550,14 @@ def test_children(python: Sandbox, papi: str) -> None:
         "work=2 end_profile end_region in_child=start_region=d:start_profile:work=9:end_profile:end_region finalize"
     )
     for form in ("csv", "hdf5") if has_h5py() else ("csv",):
-        done = script(python, papi, words, PDUMP_EVENTS="PAPI_TOT_INS", PDUMP_OUTPUT_FORMAT=form)
+        done = script(python, papi, words, PDUMP_EVENTS="stand_in:::ENERGY", PDUMP_OUTPUT_FORMAT=form)
         assert done.code == 0, done
         assert done.err == "PyPerfDump WARNING: No profile to end\nPyPerfDump STATE: Initialized, not within a region\n"
-    assert counts(python.cwd / "perf_dump.csv") == [[name, "PAPI_TOT_INS", str(n)] for name, n in (("c", 70), ("a", 30), ("d", 90))]
+    assert counts(python.cwd / "perf_dump.csv") == [[name, "stand_in:::ENERGY", str(n)] for name, n in (("c", 700), ("a", 300), ("d", 900))]
     if has_h5py():
         found = read_hdf5(python.cwd / "perf_dump.h5")
-        assert {name: found[f"{name}/PAPI_TOT_INS"][4] for name in "acd"} == {"a": [[[30, 0]]], "c": [[[70, 0]]], "d": [[[90, 0]]]}
-    assert metrics(python) == {("a", "PAPI_TOT_INS", 0): 30, ("c", "PAPI_TOT_INS", 0): 70, ("d", "PAPI_TOT_INS", 0): 90}
+        assert {name: found[f"{name}/stand_in:::ENERGY"][4] for name in "acd"} == {"a": [[[300, 0]]], "c": [[[700, 0]]], "d": [[[900, 0]]]}
+    assert metrics(python) == {(name, "stand_in:::ENERGY", 0): n for name, n in (("a", 300), ("c", 700), ("d", 900))}
 
 
 def test_children_of_ranks(one_mpi: Sandbox, papi: str) -> None:
@@ -662,3 +662,15 @@ def test_there_is_nothing_to_run(python: Sandbox) -> None:
     for module in ("allranks.compat.pyperfdump", "pyperfdump"):
         done = python.plain("-m", module, env=with_shim(python) if module == "pyperfdump" else {})
         assert (done.code, done.out, done.err) == (2, "", said), done
+
+
+def test_where_nothing_can_be_read(python: Sandbox, papi: str) -> None:
+    """As in a Python that allranks was not built for."""
+    env = {**with_shim(python), **environment(papi)}
+    (library,) = Path(env["PYTHONPATH"], "allranks").glob("_runtime*.so")
+    library.unlink()
+    done = python.plain(SCRIPT, "tries_init", "start_region=a", env=env)
+    assert done.code == 0, done
+    first, state = done.out.splitlines()
+    assert first.startswith("PyPerfDump ERROR: nothing can be counted: No module named 'allranks._runtime'"), done
+    assert state == "PyPerfDump STATE: Not initialized"

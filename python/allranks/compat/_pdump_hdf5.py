@@ -352,12 +352,41 @@ def _member(event: str) -> str:
     return event.replace("/", "_")
 
 
+_next_trial_s = 0.0
+
+
+def _need_room(file: int, size: int, n_bytes: int) -> None:
+    """OSError: the file cannot grow by so much.
+
+    After a write that fails HDF5 ends the process when it exits (SIGSEGV, 1.10.8), so none is to fail. Quotas are known only by
+    taking the room, which takes some file systems milliseconds: once a second. HDF5 gets it back.
+    """
+    global _next_trial_s
+    import resource
+    from time import monotonic
+
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit not in (resource.RLIM_INFINITY, -1) and size + n_bytes > limit:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    with suppress(OSError):
+        system = os.fstatvfs(file)
+        if monotonic() < _next_trial_s and system.f_bavail * system.f_frsize > n_bytes:
+            return
+    try:
+        os.posix_fallocate(file, size, n_bytes)
+        _next_trial_s = monotonic() + 1
+    except OSError as why:
+        if why.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise
+    finally:
+        os.ftruncate(file, size)
+
+
 @contextmanager
 def locked(path: str, n_bytes: int) -> Iterator[bool]:
     """Whether there is a file already; OSError: there is no room for so much more.
 
-    Other processes that append, as children do, wait: HDF5 itself would fail. After a write that fails HDF5 ends the process at
-    its exit (SIGSEGV, 1.10.8), so the room is reserved first, and given back for HDF5 to take it.
+    Other processes that append, as children do, wait: HDF5 itself would fail.
     """
     import fcntl
 
@@ -366,13 +395,7 @@ def locked(path: str, n_bytes: int) -> Iterator[bool]:
         with suppress(OSError):  # a file system without locks
             fcntl.lockf(file, fcntl.LOCK_EX)
         size = os.fstat(file).st_size
-        try:
-            os.posix_fallocate(file, size, n_bytes)
-        except OSError as why:
-            if why.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
-                raise
-        finally:
-            os.ftruncate(file, size)
+        _need_room(file, size, n_bytes)
         yield size > 0
     finally:
         os.close(file)
