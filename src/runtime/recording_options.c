@@ -112,6 +112,7 @@ static const struct entry {
     {"counters", &text, AT(counters)},
     {"counters-at", &texts, AT(counters_at)},
     {"counters-optional", &flag, AT(counters_optional)},
+    {"petsc-log", &flag, AT(petsc_log)},
     {"own-directory", &text, AT(own_directory)},
     {"stem", &text, AT(stem)},
     {"children", &text_or_none, AT(children)},

@@ -45,6 +45,7 @@ struct ar_options {
     const char *counters; /* names, with commas; empty: none */
     struct ar_option_texts counters_at; /* globs: which functions are counted, besides regions */
     bool counters_optional;             /* what cannot be counted is left out */
+    bool petsc_log;                     /* PETSc's logging is switched on; see petsc_log.h */
 
     const char *own_directory; /* of the package: what is in it is not recorded */
     const char *stem;     /* of the family that has started this process; empty: the user has */

@@ -97,6 +97,7 @@ struct ar_thread {
     uint32_t *touched;            /* refs, at most AR_MAX_TOUCHED */
     struct ar_syncs *syncs;       /* who asks */
     struct ar_counting *counting; /* its counters, see counters.h; NULL: none */
+    struct ar_annotated *annotated; /* open regions of libraries, see annotations.h; NULL: none yet */
 };
 
 #define AR_MAX_TOUCHED 4096u
@@ -156,10 +157,11 @@ enum ar_tree_mark {
     AR_MARK_OPERATION = AR_NODE_OPERATION,
     AR_MARK_BLOCKS = 0x200,  /* waits for other threads and does nothing else; see blocking.h */
     AR_MARK_COUNTED = 0x400, /* counters are read when it is entered and left; see counters.h */
+    AR_MARK_IN_CALL = AR_NODE_IN_CALL, /* a library's region; see annotations.h */
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
 #define AR_MARKS_BETWEEN                                                                           \
-    (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER | AR_MARK_OPERATION)
+    (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER | AR_MARK_OPERATION | AR_MARK_IN_CALL)
 
 bool ar_tree_is_marked(uint32_t function, uint32_t mark);
 void ar_tree_mark(uint32_t function, uint32_t marks);
