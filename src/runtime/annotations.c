@@ -8,6 +8,7 @@
 #include "runtime/tree.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,11 +56,22 @@ static uint32_t *make_slot(struct ar_annotator *a, uint32_t id)
     return slot_of(a, id);
 }
 
+/* Some names are filled up with blanks, for columns. 0: there is no name, or no room. */
+static uint32_t number_named(const char *name)
+{
+    char text[256] = "";
+    size_t n = (size_t)snprintf(text, sizeof text, "%s", name ? name : "");
+
+    n = n < sizeof text ? n : sizeof text - 1;
+    while (n && text[n - 1] == ' ')
+        text[--n] = '\0';
+    return n ? ar_function_named(AR_FUNCTION_REGION, text) : 0;
+}
+
 /* 0: it cannot be recorded. */
 static uint32_t first_number(struct ar_annotator *a, uint32_t id, bool stays)
 {
-    const char *name = a->name_of(id);
-    uint32_t number = name && *name ? ar_function_named(AR_FUNCTION_REGION, name) : 0;
+    uint32_t number = number_named(a->name_of(id));
     uint32_t *slot = number ? make_slot(a, id) : NULL;
 
     if (!slot)
@@ -136,6 +148,20 @@ static bool is_seen(struct ar_thread *t)
     return !t->in_mpi && !(__atomic_load_n(&t->n_unseen, __ATOMIC_RELAXED) & AR_UNSEEN_CALLS);
 }
 
+/*
+ * Some functions of PETSc begin an event and call each other: begun directly within itself it is one event. With anything in
+ * between, as a solver that is the preconditioner of another one, it is one more.
+ */
+static bool is_open_already(const struct ar_thread *t, const struct opened *o)
+{
+    const struct opened *outer = o > t->annotated->opened ? o - 1 : NULL;
+
+    while (outer && outer > t->annotated->opened && !outer->node)
+        outer--;
+    return outer && outer->annotator == o->annotator && outer->id == o->id && outer->node &&
+           outer->node == t->current;
+}
+
 static void begin(struct ar_thread *t, struct ar_annotator *a, struct opened *o)
 {
     uint32_t number = number_of(a, o->id, o->stays);
@@ -155,7 +181,7 @@ void ar_annotation_begin(struct ar_annotator *a, uint32_t id, bool stays)
 
     if (o) {
         *o = (struct opened){.annotator = a, .id = id, .stays = stays};
-        if (is_seen(t))
+        if (is_seen(t) && !is_open_already(t, o))
             begin(t, a, o);
     }
     errno = saved_errno;

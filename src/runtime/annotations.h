@@ -35,7 +35,7 @@
 #define AR_ANNOTATIONS_PER_PAGE 256u
 
 struct ar_annotator {
-    /* NULL: it has none. Ids are below AR_ANNOTATION_PAGES * AR_ANNOTATIONS_PER_PAGE. */
+    /* NULL: it is no region. Ids are below AR_ANNOTATION_PAGES * AR_ANNOTATIONS_PER_PAGE. */
     const char *(*name_of)(uint32_t id);
     /* What has been done since the process began, `n_work` numbers. */
     void (*read_work)(double *work);

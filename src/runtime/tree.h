@@ -97,7 +97,8 @@ struct ar_thread {
     uint32_t *touched;            /* refs, at most AR_MAX_TOUCHED */
     struct ar_syncs *syncs;       /* who asks */
     struct ar_counting *counting; /* its counters, see counters.h; NULL: none */
-    struct ar_annotated *annotated; /* open regions of libraries, see annotations.h; NULL: none yet */
+    struct ar_annotated
+        *annotated; /* open regions of libraries, see annotations.h; NULL: none yet */
 };
 
 #define AR_MAX_TOUCHED 4096u
