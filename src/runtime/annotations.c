@@ -165,6 +165,10 @@ static bool is_open_already(const struct ar_thread *t, const struct opened *o)
 static void begin(struct ar_thread *t, struct ar_annotator *a, struct opened *o)
 {
     uint32_t number = number_of(a, o->id, o->stays);
+
+    if (number && o->stays)
+        ar_tree_pass_builtins(t, ar_ticks());
+
     uint64_t place = number ? python_place(t->current) : 0;
 
     a->read_work(o->work);
@@ -211,6 +215,8 @@ static void end(struct ar_thread *t, struct ar_annotator *a, const struct opened
     double work[AR_MOST_WORK];
 
     a->read_work(work);
+    if (o->stays)
+        ar_tree_pass_builtins(t, now);
     if (o->node == t->current)
         ar_tree_leave(t, o->node, now);
     else
@@ -256,13 +262,18 @@ static void thread_ends(struct ar_thread *t)
     t->annotated = NULL;
 }
 
-/* What was done before is the parent's. */
+/* What was done before is the parent's, and of nodes there are only those that are open. */
 static void on_fork(enum ar_fork_step step)
 {
     struct ar_annotated *open = step == AR_FORK_CHILD && ar_self ? ar_self->annotated : NULL;
 
-    for (size_t i = 0; open && i < open->n; i++)
-        open->opened[i].annotator->read_work(open->opened[i].work);
+    for (size_t i = 0; open && i < open->n; i++) {
+        struct opened *o = &open->opened[i];
+
+        if (o->node && o->node->ticks >= 0)
+            o->node = ar_tree_find_open(ar_self, (uint32_t)o->node->key);
+        o->annotator->read_work(o->work);
+    }
 }
 
 const struct ar_source ar_source_annotations = {

@@ -73,8 +73,9 @@ struct ar_thread {
     struct ar_operation operation;
     struct ar_node *in_constructor; /* the node that has called one, where those are not recorded */
     struct ar_node *came_from;      /* the node that was left when C stacks were switched */
-    uint64_t untimed_at; /* `latest_ticks` when a function in C was last called and not timed */
-    bool has_moved;      /* open functions may be in other nodes than they were entered in */
+    struct ar_node *passed; /* outermost function in C that was closed and has not returned yet */
+    uint64_t untimed_at;    /* `latest_ticks` when a function in C was last called and not timed */
+    bool has_moved;         /* open functions may be in other nodes than they were entered in */
     struct ar_node *root;
     char *stack_guard; /* below this address ar_stack_is_low has to be asked */
     char *stack_top;   /* of a stack whose limit may change; NULL: it cannot */
@@ -189,6 +190,11 @@ void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now
  * own, and where that was begun or ended from goes on.
  */
 void ar_tree_go_back(struct ar_thread *t, struct ar_node *gone, uint64_t now);
+/*
+ * Closes the functions in C that the current node is in, though they have not returned yet: they begin or end a region for their
+ * caller, as a context manager's `__enter__` does, and it is not to be inside them.
+ */
+void ar_tree_pass_builtins(struct ar_thread *t, uint64_t now);
 /* The innermost open node of that function, or NULL. */
 struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function);
 /* Ends the innermost region of that number, whatever is open in it. false: it is not open. */
