@@ -21,4 +21,6 @@ struct ar_followed {
     /* After that: of each object that imports a function whose name begins so. */
     const char *prefix;
     void (*redirect)(const struct ar_object *object);
+    /* The function of ours that stands for this one, for those that ask the linker for it, as ctypes does; NULL: there is none. */
+    void *(*wrapper)(const void *function);
 };

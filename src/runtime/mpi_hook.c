@@ -182,6 +182,7 @@ static void redirect_all(const struct ar_object *object)
 /* ---- dlsym ----------------------------------------------------------------------------------- */
 
 static void look_at_new_objects(void);
+static void *followed_wrapper(const void *function);
 
 /*
  * Whoever asks for a function of a library has loaded it, and not called it yet: Python for an
@@ -209,7 +210,10 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
         if (wrapper)
             return wrapper;
     }
-    return found;
+
+    void *wrapper = followed_wrapper(found);
+
+    return wrapper ? wrapper : found;
 }
 
 static void redirect_for_python(const struct ar_object *object, const char *name, void **slot,
@@ -331,6 +335,16 @@ static bool add_followed(const struct ar_object *object)
     for (size_t i = 0; i < N_FOLLOWED; i++)
         stays |= ar_object_function(object, followed[i]->function) && followed[i]->found(object);
     return stays;
+}
+
+/* What was found stays as it is: no lock is needed. */
+static void *followed_wrapper(const void *function)
+{
+    void *wrapper = NULL;
+
+    for (size_t i = 0; i < N_FOLLOWED && !wrapper; i++)
+        wrapper = followed[i]->is_found() ? followed[i]->wrapper(function) : NULL;
+    return wrapper;
 }
 
 static void redirect_followed(const struct ar_object *object)

@@ -329,6 +329,7 @@ static bool start_own_handler(const struct ar_mpi_abi *abi)
     return destroy(&handler) == 0 && is_started; /* what was started is held */
 }
 
+/* NULL: there is none, or more than one. */
 static const struct ar_mpi_abi *only_mpi(void)
 {
     const struct ar_mpi_abi *all[] = {&ar_mpi_openmpi, &ar_mpi_mpich, &ar_mpi_standard};
@@ -346,9 +347,11 @@ static const struct ar_mpi_abi *only_mpi(void)
 static void switch_on(void)
 {
     const struct ar_mpi_abi *abi = only_mpi();
+    bool is_on = petsc.hot && abi
+                     ? start_own_handler(abi)
+                     : real[DEFAULT_BEGIN] && real[DEFAULT_BEGIN](NULL, NULL, NULL, NULL) == 0;
 
-    if (petsc.hot ? !abi || !start_own_handler(abi)
-                  : !real[DEFAULT_BEGIN] || real[DEFAULT_BEGIN](NULL, NULL, NULL, NULL))
+    if (!is_on)
         say("not recorded: it could not be switched on");
 }
 
@@ -375,6 +378,8 @@ static void note_initialized(void)
     if (!ar_live_base)
         return;
     say_version();
+    if (!petsc.hot && !petsc.begin)
+        say("not recorded: PETSc was built without it");
     if (petsc.is_wanted && !is_logging())
         switch_on();
     follow_logging();
@@ -554,6 +559,14 @@ static void redirect_slot(const struct ar_object *object, const char *name, void
             ar_slot_set(object, slot, calls[i].ours);
 }
 
+static void *wrapper(const void *function)
+{
+    for (size_t i = 0; i < N_CALLS; i++)
+        if (real[i] && (const void *)real[i] == function)
+            return calls[i].ours;
+    return NULL;
+}
+
 static void redirect(const struct ar_object *object)
 {
     ar_slots_each(object, "Petsc", redirect_slot, NULL);
@@ -569,6 +582,7 @@ const struct ar_followed ar_petsc_followed = {
     .is_found = is_found,
     .prefix = "Petsc",
     .redirect = redirect,
+    .wrapper = wrapper,
 };
 
 static enum ar_status start(const struct ar_options *options, struct ar_error *err)
