@@ -285,9 +285,7 @@ static bool concerns_mpi(const struct ar_object *object)
 
 /* ---- other libraries -------------------------------------------------------------------------- */
 
-static const struct ar_followed *const followed[] = {&ar_petsc_followed};
-
-#define N_FOLLOWED (sizeof followed / sizeof *followed)
+static const struct ar_followed *const followed[] = {&ar_petsc_followed, NULL};
 
 struct import_search {
     const char *prefix;
@@ -311,7 +309,7 @@ static bool imports(const struct ar_object *object, const char *prefix)
 
 static bool concerns_followed(const struct ar_object *object)
 {
-    for (size_t i = 0; i < N_FOLLOWED; i++)
+    for (size_t i = 0; followed[i]; i++)
         if (ar_object_function(object, followed[i]->function) ||
             (followed[i]->is_found() && imports(object, followed[i]->prefix)))
             return true;
@@ -322,7 +320,7 @@ static size_t n_followed(void)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < N_FOLLOWED; i++)
+    for (size_t i = 0; followed[i]; i++)
         n += followed[i]->is_found();
     return n;
 }
@@ -332,7 +330,7 @@ static bool add_followed(const struct ar_object *object)
 {
     bool stays = false;
 
-    for (size_t i = 0; i < N_FOLLOWED; i++)
+    for (size_t i = 0; followed[i]; i++)
         stays |= ar_object_function(object, followed[i]->function) && followed[i]->found(object);
     return stays;
 }
@@ -342,14 +340,14 @@ static void *followed_wrapper(const void *function)
 {
     void *wrapper = NULL;
 
-    for (size_t i = 0; i < N_FOLLOWED && !wrapper; i++)
+    for (size_t i = 0; followed[i] && !wrapper; i++)
         wrapper = followed[i]->is_found() ? followed[i]->wrapper(function) : NULL;
     return wrapper;
 }
 
 static void redirect_followed(const struct ar_object *object)
 {
-    for (size_t i = 0; i < N_FOLLOWED; i++)
+    for (size_t i = 0; followed[i]; i++)
         if (followed[i]->is_found())
             followed[i]->redirect(object);
 }

@@ -88,6 +88,12 @@ static const struct event_info *info_at(const struct event_log *log, size_t stri
     return (const struct event_info *)((const char *)log->infos + i * stride);
 }
 
+/* Programs in C often have 0 for events of their own. */
+static bool is_class_id(int id)
+{
+    return id == 0 || (id >= FIRST_CLASS_ID && id < FIRST_CLASS_ID + MOST_CLASSES);
+}
+
 /* No name is read: what is not a name would be no address. Memory is looked at that is there by the smallest stride. */
 static bool is_stride(const struct event_log *log, size_t stride)
 {
@@ -96,8 +102,7 @@ static bool is_stride(const struct event_log *log, size_t stride)
     for (size_t i = 0; (i + 1) * stride <= n_bytes && i < 64; i++) {
         const struct event_info *info = info_at(log, stride, i);
 
-        if (info->class_id < FIRST_CLASS_ID || info->class_id >= FIRST_CLASS_ID + MOST_CLASSES ||
-            (info->is_collective & ~1))
+        if (!is_class_id(info->class_id) || (info->is_collective & ~1))
             return false;
     }
     return n_bytes >= 4 * stride;
@@ -332,11 +337,11 @@ static bool start_own_handler(const struct ar_mpi_abi *abi)
 /* NULL: there is none, or more than one. */
 static const struct ar_mpi_abi *only_mpi(void)
 {
-    const struct ar_mpi_abi *all[] = {&ar_mpi_openmpi, &ar_mpi_mpich, &ar_mpi_standard};
+    const struct ar_mpi_abi *const all[] = {&ar_mpi_openmpi, &ar_mpi_mpich, &ar_mpi_standard, NULL};
     const struct ar_mpi_abi *found = NULL;
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; all[i]; i++)
         if (all[i]->library) {
             found = all[i];
             n++;
