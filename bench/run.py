@@ -54,6 +54,7 @@ import measure_looking
 import measure_loops
 import measure_memory
 import measure_mpi
+import measure_petsc
 import measure_programs
 import measure_real
 import measure_regions
@@ -73,6 +74,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "memory": measure_memory.measure,
     "regions": measure_regions.measure,
     "counters": measure_counters.measure,
+    "petsc": measure_petsc.measure,
     "real": measure_real.measure,
     "programs": measure_programs.measure,
     "looking": measure_looking.measure,

@@ -212,6 +212,10 @@ that it can be done at every call"""),
     ("counters-optional", False, "flag", "runtime children", "", "", "", """\
 leave out what cannot be counted here, instead of not
 running the program"""),
+    ("petsc-log", False, "flag", "runtime children", "", "", "", """\
+switch PETSc's logging on, whose stages and events are
+regions then. Without it they are recorded if the program
+does so itself, as with PETSc's option -log_view"""),
     ("no-children", False, "flag", "", "", "", "", """\
 record this process only, not Pythons that it starts"""),
     ("as", (), "drop-in", "children", "", "", "NAME", """\
@@ -570,6 +574,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
         settings = settings_for_runtime(values)
         settings["per-rank"] = values["per-rank"] or "{rank}" in output.replace("{{", "")
+        settings["petsc-log"] = values["petsc-log"] or "pyop2" in values["as"] or wants_summary()
         settings["own-directory"] = os.fsencode(os.path.dirname(os.path.abspath(__file__)))
         settings["stem"] = os.fsencode(stem)
         settings["children"] = None if values["no-children"] else lines_for_children(values)
@@ -598,6 +603,14 @@ def warn_of_file_system() -> None:
     if remote:
         name, directory = remote[0], os.fsdecode(remote[1])
         note(f"{directory}: live files are on {name}, whose failure could end the program by SIGBUS (try: --live-dir in /dev/shm or /tmp)")
+
+
+def wants_summary() -> bool:
+    """Of PyOP2's timers, which have become events of PETSc."""
+    try:
+        return bool(int(os.environ.get("PYOP2_PRINT_SUMMARY", "0")))
+    except ValueError:
+        return False
 
 
 def use_drop_ins(options: Options) -> None:

@@ -177,6 +177,15 @@ static size_t print_uncounted(const struct ar_report *r)
     return print_line(&line);
 }
 
+/* Logging is off unless it is asked for, and switching it on may be noticed by the program. */
+static size_t print_petsc(const struct ar_report *r)
+{
+    if (!*ar_profile_fact_text(r->p, "petsc") || *ar_profile_fact_text(r->p, "petsc-log"))
+        return 0;
+    ar_print("PETSc's events are not recorded (try: allranks run --petsc-log)\n");
+    return 1;
+}
+
 size_t ar_report_head(const struct ar_report *r)
 {
     size_t n = print_program(r);
@@ -190,5 +199,6 @@ size_t ar_report_head(const struct ar_report *r)
     n += print_uncounted(r);
     n += ar_print_selection(&r->selection);
     n += print_full(r);
+    n += print_petsc(r);
     return n + print_untold(r);
 }

@@ -218,7 +218,7 @@ struct ar_live_thread {
 /* An operation, or a function in C that one calls: each call is timed, and what it calls is below it. */
 #define AR_NODE_OPERATION 0x100u
 /* The writer's own, by function; see enum ar_tree_mark in runtime/tree.h. */
-#define AR_NODE_MARKS 0x1fcu
+#define AR_NODE_MARKS 0x41fcu
 /* The writer's own: of a function in C, not every call is timed any more; it has called nothing yet. */
 #define AR_NODE_SAMPLED 0x200u
 /* The writer's own: `children` is valid. */
@@ -229,6 +229,8 @@ struct ar_live_thread {
 #define AR_NODE_SYNCS 0x1000u
 /* The writer's own: counters are read when it is entered and left, and `epoch` is stored as its complement. */
 #define AR_NODE_COUNTED 0x2000u
+/* The writer's own: a region that ends with the call that it was begun in, at the latest. */
+#define AR_NODE_IN_CALL 0x4000u
 
 struct ar_node {
     uint64_t key;

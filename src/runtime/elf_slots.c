@@ -221,14 +221,19 @@ static struct tables find_tables(const struct ar_object *object)
     return t;
 }
 
-/* ---- functions that an object defines -------------------------------------------------------- */
+/* ---- functions and variables that an object defines ------------------------------------------ */
 
-static bool is_named(const struct tables *t, uint32_t symbol, const char *name)
+struct wanted {
+    const char *name;
+    unsigned char type; /* STT_FUNC or STT_OBJECT */
+};
+
+static bool is_symbol(const struct tables *t, uint32_t symbol, struct wanted wanted)
 {
     const ElfW(Sym) *s = &t->symbols[symbol];
 
-    return s->st_shndx != SHN_UNDEF && s->st_value && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
-           strcmp(t->strings + s->st_name, name) == 0;
+    return s->st_shndx != SHN_UNDEF && s->st_value && ELF64_ST_TYPE(s->st_info) == wanted.type &&
+           strcmp(t->strings + s->st_name, wanted.name) == 0;
 }
 
 static uint32_t gnu_hash_of(const char *name)
@@ -244,13 +249,13 @@ static uint32_t gnu_hash_of(const char *name)
  * The table: number of buckets, first symbol in it, words of a Bloom filter, its shift; the filter; the
  * first symbol of each bucket; a hash per symbol, whose lowest bit marks the last one of a bucket.
  */
-static uint32_t find_by_gnu_hash(const struct tables *t, const char *name)
+static uint32_t find_by_gnu_hash(const struct tables *t, struct wanted wanted)
 {
     const uint32_t *table = t->gnu_hash;
     uint32_t n_buckets = table[0], first = table[1], n_filter = table[2], shift = table[3];
     const ElfW(Addr) *filter = (const ElfW(Addr) *)(table + 4);
     const uint32_t *buckets = (const uint32_t *)(filter + n_filter), *hashes = buckets + n_buckets;
-    uint32_t hash = gnu_hash_of(name), bits = 8 * sizeof *filter;
+    uint32_t hash = gnu_hash_of(wanted.name), bits = 8 * sizeof *filter;
     ElfW(Addr) mask = (ElfW(Addr))1 << hash % bits | (ElfW(Addr))1 << (hash >> shift) % bits;
 
     if ((filter[hash / bits % n_filter] & mask) != mask)
@@ -261,7 +266,7 @@ static uint32_t find_by_gnu_hash(const struct tables *t, const char *name)
     for (; symbol >= first; symbol++) {
         uint32_t found = hashes[symbol - first];
 
-        if ((found | 1) == (hash | 1) && is_named(t, symbol, name))
+        if ((found | 1) == (hash | 1) && is_symbol(t, symbol, wanted))
             return symbol;
         if (found & 1)
             break;
@@ -281,18 +286,19 @@ static uint32_t hash_of(const char *name)
 }
 
 /* The table: number of buckets and of symbols; the first symbol of each bucket; the next of each symbol. */
-static uint32_t find_by_hash(const struct tables *t, const char *name)
+static uint32_t find_by_hash(const struct tables *t, struct wanted wanted)
 {
     uint32_t n_buckets = t->hash[0];
     const uint32_t *buckets = t->hash + 2, *next = buckets + n_buckets;
 
-    for (uint32_t symbol = buckets[hash_of(name) % n_buckets]; symbol; symbol = next[symbol])
-        if (is_named(t, symbol, name))
+    for (uint32_t symbol = buckets[hash_of(wanted.name) % n_buckets]; symbol; symbol = next[symbol])
+        if (is_symbol(t, symbol, wanted))
             return symbol;
     return 0;
 }
 
-void *ar_object_function(const struct ar_object *object, const char *name)
+/* NULL: there is none. */
+static const ElfW(Sym) * find_symbol(const struct ar_object *object, struct wanted wanted)
 {
     struct tables t = find_tables(object);
     uint32_t symbol = 0;
@@ -300,10 +306,24 @@ void *ar_object_function(const struct ar_object *object, const char *name)
     if (!t.symbols || !t.strings)
         return NULL;
     if (t.gnu_hash && t.gnu_hash[0] && t.gnu_hash[2])
-        symbol = find_by_gnu_hash(&t, name);
+        symbol = find_by_gnu_hash(&t, wanted);
     else if (t.hash && t.hash[0])
-        symbol = find_by_hash(&t, name);
-    return symbol ? (void *)(object->base + t.symbols[symbol].st_value) : NULL;
+        symbol = find_by_hash(&t, wanted);
+    return symbol ? &t.symbols[symbol] : NULL;
+}
+
+void *ar_object_function(const struct ar_object *object, const char *name)
+{
+    const ElfW(Sym) *symbol = find_symbol(object, (struct wanted){name, STT_FUNC});
+
+    return symbol ? (void *)(object->base + symbol->st_value) : NULL;
+}
+
+void *ar_object_variable(const struct ar_object *object, const char *name, size_t n_bytes)
+{
+    const ElfW(Sym) *symbol = find_symbol(object, (struct wanted){name, STT_OBJECT});
+
+    return symbol && symbol->st_size == n_bytes ? (void *)(object->base + symbol->st_value) : NULL;
 }
 
 /* ---- functions that an object imports -------------------------------------------------------- */

@@ -69,6 +69,8 @@ void *ar_object_hold(const struct ar_object *object);
 
 /* Address of the function that the object itself defines under this name; NULL: it defines none. */
 void *ar_object_function(const struct ar_object *object, const char *name);
+/* The same of a variable of that size; NULL: it defines none, or one of another size. */
+void *ar_object_variable(const struct ar_object *object, const char *name, size_t n_bytes);
 
 /*
  * Calls `visit` for every name that the object may have a slot for, and does not define itself, in much less time than

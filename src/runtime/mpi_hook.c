@@ -4,10 +4,12 @@
 #include "base/idmap.h"
 #include "base/text.h"
 #include "runtime/elf_slots.h"
+#include "runtime/followed.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_abi.h"
 #include "runtime/mpi_libraries.h"
+#include "runtime/petsc_log.h"
 #include "runtime/spending.h"
 
 #include <dlfcn.h>
@@ -180,6 +182,7 @@ static void redirect_all(const struct ar_object *object)
 /* ---- dlsym ----------------------------------------------------------------------------------- */
 
 static void look_at_new_objects(void);
+static void *followed_wrapper(const void *function);
 
 /*
  * Whoever asks for a function of a library has loaded it, and not called it yet: Python for an
@@ -207,7 +210,10 @@ __attribute__((optimize("O2"))) static void *our_dlsym(void *handle, const char 
         if (wrapper)
             return wrapper;
     }
-    return found;
+
+    void *wrapper = followed_wrapper(found);
+
+    return wrapper ? wrapper : found;
 }
 
 static void redirect_for_python(const struct ar_object *object, const char *name, void **slot,
@@ -233,7 +239,7 @@ static bool loads_for_python(const struct ar_object *object)
 /* An object that was found, held while it is looked at. */
 struct held {
     void *handle; /* NULL: it is gone */
-    bool is_library;
+    bool is_library, stays;
     struct ar_mpi_finding finding;
 };
 
@@ -277,6 +283,77 @@ static bool concerns_mpi(const struct ar_object *object)
             ar_object_function(object, "MPI_Init"));
 }
 
+/* ---- other libraries -------------------------------------------------------------------------- */
+
+static const struct ar_followed *const followed[] = {&ar_petsc_followed, NULL};
+
+struct import_search {
+    const char *prefix;
+    bool is_found;
+};
+
+static void note_import(const char *symbol, void *context)
+{
+    struct import_search *search = context;
+
+    search->is_found |= strncmp(symbol, search->prefix, strlen(search->prefix)) == 0;
+}
+
+static bool imports(const struct ar_object *object, const char *prefix)
+{
+    struct import_search search = {.prefix = prefix};
+
+    ar_imports_each(object, note_import, &search);
+    return search.is_found;
+}
+
+static bool concerns_followed(const struct ar_object *object)
+{
+    for (size_t i = 0; followed[i]; i++)
+        if (ar_object_function(object, followed[i]->function) ||
+            (followed[i]->is_found() && imports(object, followed[i]->prefix)))
+            return true;
+    return false;
+}
+
+static size_t n_followed(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; followed[i]; i++)
+        n += followed[i]->is_found();
+    return n;
+}
+
+/* True: the object is to stay loaded. */
+static bool add_followed(const struct ar_object *object)
+{
+    bool stays = false;
+
+    for (size_t i = 0; followed[i]; i++)
+        stays |= ar_object_function(object, followed[i]->function) && followed[i]->found(object);
+    return stays;
+}
+
+/* What was found stays as it is: no lock is needed. */
+static void *followed_wrapper(const void *function)
+{
+    void *wrapper = NULL;
+
+    for (size_t i = 0; followed[i] && !wrapper; i++)
+        wrapper = followed[i]->is_found() ? followed[i]->wrapper(function) : NULL;
+    return wrapper;
+}
+
+static void redirect_followed(const struct ar_object *object)
+{
+    for (size_t i = 0; followed[i]; i++)
+        if (followed[i]->is_found())
+            followed[i]->redirect(object);
+}
+
+/* ---- looking at all that is new --------------------------------------------------------------- */
+
 /* Most objects have nothing to do with MPI, and need not be held. */
 static bool is_wanted(const struct ar_object *object, void *context)
 {
@@ -284,7 +361,7 @@ static bool is_wanted(const struct ar_object *object, void *context)
 
     if (!look->at_everything && ar_idmap_get(&hook.seen, key_of(object), 0))
         return false;
-    if (loads_for_python(object) || concerns_mpi(object))
+    if (loads_for_python(object) || concerns_mpi(object) || concerns_followed(object))
         return true;
     see(object);
     return false;
@@ -317,7 +394,7 @@ static void hold_all(struct look *look)
 static void release_all(struct look *look)
 {
     for (size_t i = 0; look->held && i < look->n; i++)
-        if (look->held[i].handle)
+        if (look->held[i].handle && !look->held[i].stays)
             dlclose(look->held[i].handle);
     free(look->held);
     ar_objects_free(look->objects, look->n);
@@ -330,7 +407,9 @@ static void add_libraries(struct look *look)
 
         if (held->handle && ar_object_function(&look->objects[i], "PMPI_Init") &&
             know_functions() && ar_mpi_library_add(&look->objects[i], held->handle, &held->finding))
-            held->handle = NULL;
+            held->stays = true;
+        if (held->handle && add_followed(&look->objects[i]))
+            held->stays = true;
     }
 }
 
@@ -342,7 +421,7 @@ static void add_tools(struct look *look)
 
         if (held->handle && !loads_for_python(object) && !is_fortran_layer(object) &&
             ar_mpi_tool_add(object, held->handle, was_preloaded(object)))
-            held->handle = NULL;
+            held->stays = true;
     }
 }
 
@@ -361,6 +440,7 @@ static void go_through(struct look *look)
             ar_slots_each(object, "", redirect_for_python, NULL);
         if (ar_mpi_n_libraries() && !belongs_to_mpi(object))
             redirect_all(object);
+        redirect_followed(object);
     }
 }
 
@@ -374,7 +454,8 @@ static bool look(struct ar_load_counts counts, bool at_everything)
     struct look look = {.at_everything = at_everything};
 
     pthread_mutex_lock(&hook.lock);
-    size_t n_libraries = ar_mpi_n_libraries(), n_walked = at_everything ? 0 : hook.n_walked;
+    size_t n_libraries = ar_mpi_n_libraries() + n_followed(),
+           n_walked = at_everything ? 0 : hook.n_walked;
     look.objects = ar_objects_list(is_wanted, &look, &n_walked, &look.n);
     pthread_mutex_unlock(&hook.lock);
     hold_all(&look);
@@ -383,7 +464,7 @@ static bool look(struct ar_load_counts counts, bool at_everything)
         go_through(&look);
     hook.counts = counts;
     hook.n_walked = look.has_missed || (look.n && !look.held) ? 0 : n_walked;
-    bool is_new = ar_mpi_n_libraries() > n_libraries;
+    bool is_new = ar_mpi_n_libraries() + n_followed() > n_libraries;
     pthread_mutex_unlock(&hook.lock);
     release_all(&look);
     return is_new;

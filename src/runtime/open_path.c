@@ -10,6 +10,7 @@
 #include "runtime/tree.h"
 
 #include "base/arena.h"
+#include "runtime/c_cheap.h"
 
 #include <stdlib.h>
 
@@ -191,6 +192,33 @@ void ar_tree_go_back(struct ar_thread *t, struct ar_node *gone, uint64_t now)
     t->came_from = NULL;
 }
 
+void ar_tree_pass_builtins(struct ar_thread *t, uint64_t now)
+{
+    struct ar_node *node = t->current;
+
+    if (t->passed)
+        return;
+    if (node->flags & AR_NODE_SAMPLED)
+        ar_c_calls_something(t, node, now);
+    for (; node->flags & AR_MARK_BUILTIN && !(node->flags & AR_MARK_OPERATION) &&
+           !ar_tree_has_returned(node);
+         node = parent_of(node)) {
+        t->passed = node;
+        close_node(t, node, now);
+    }
+    ar_tree_move(t, node, now);
+}
+
+/* Is that the return of a function in C that was closed before? */
+static bool was_passed(struct ar_thread *t, const struct ar_node *node)
+{
+    if (!t->passed || !is_above(t->passed, node))
+        return false;
+    if (node == t->passed)
+        t->passed = NULL;
+    return true;
+}
+
 /*
  * In a program that switches C stacks, as greenlets do, the node may have been closed already, or
  * not be above the current one at all: then its own clock is stopped. If it is a function in C, that is
@@ -199,6 +227,8 @@ void ar_tree_go_back(struct ar_thread *t, struct ar_node *gone, uint64_t now)
  */
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
+    if (was_passed(t, node))
+        return;
     if (!is_above(node, t->current)) {
         struct ar_node *moved = t->has_moved ? ar_tree_find_open(t, (uint32_t)node->key) : NULL;
 

@@ -113,6 +113,7 @@ static const struct entry {
     {"counters-at", &texts, AT(counters_at)},
     {"counters-optional", &flag, AT(counters_optional)},
     {"counters-everywhere", &flag, AT(counters_everywhere)},
+    {"petsc-log", &flag, AT(petsc_log)},
     {"own-directory", &text, AT(own_directory)},
     {"stem", &text, AT(stem)},
     {"children", &text_or_none, AT(children)},

@@ -46,6 +46,7 @@ struct ar_options {
     struct ar_option_texts counters_at; /* globs: which functions are counted, besides regions */
     bool counters_optional;             /* what cannot be counted is left out */
     bool counters_everywhere;           /* all call paths are counted, but those of C functions */
+    bool petsc_log;                     /* PETSc's logging is switched on; see petsc_log.h */
 
     const char *own_directory; /* of the package: what is in it is not recorded */
     const char *stem;     /* of the family that has started this process; empty: the user has */

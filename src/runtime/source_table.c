@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/source_table.h"
 
+#include "runtime/annotations.h"
 #include "runtime/c_source.h"
 #include "runtime/counters.h"
 #include "runtime/engine.h"
@@ -8,6 +9,7 @@
 #include "runtime/livemap.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_events.h"
+#include "runtime/petsc_log.h"
 #include "runtime/regions.h"
 #include "runtime/tasks.h"
 #include "runtime/tree.h"
@@ -23,13 +25,18 @@ static void fork_tree(enum ar_fork_step step)
 
 static const struct ar_source tree = {.name = "tree", .fork = fork_tree};
 
-/* mpi4py comes before c, which finds its module. c comes after python, whose start calls functions in C. */
+/*
+ * petsc comes before mpi, whose hook finds its library. mpi4py comes before c, which finds its module. c comes after python, whose
+ * start calls functions in C.
+ */
 const struct ar_source *const ar_source_table[] = {
+    &ar_source_petsc,
     &ar_source_mpi,
     &ar_source_mpi4py,
     &ar_source_python,
     &ar_source_c,
     &ar_source_regions,
+    &ar_source_annotations,
     &ar_source_tasks,
     &ar_source_counters,
     &tree,

@@ -73,8 +73,9 @@ struct ar_thread {
     struct ar_operation operation;
     struct ar_node *in_constructor; /* the node that has called one, where those are not recorded */
     struct ar_node *came_from;      /* the node that was left when C stacks were switched */
-    uint64_t untimed_at; /* `latest_ticks` when a function in C was last called and not timed */
-    bool has_moved;      /* open functions may be in other nodes than they were entered in */
+    struct ar_node *passed; /* outermost function in C that was closed and has not returned yet */
+    uint64_t untimed_at;    /* `latest_ticks` when a function in C was last called and not timed */
+    bool has_moved;         /* open functions may be in other nodes than they were entered in */
     struct ar_node *root;
     char *stack_guard; /* below this address ar_stack_is_low has to be asked */
     char *stack_top;   /* of a stack whose limit may change; NULL: it cannot */
@@ -97,6 +98,8 @@ struct ar_thread {
     uint32_t *touched;            /* refs, at most AR_MAX_TOUCHED */
     struct ar_syncs *syncs;       /* who asks */
     struct ar_counting *counting; /* its counters, see counters.h; NULL: none */
+    struct ar_annotated
+        *annotated; /* open regions of libraries, see annotations.h; NULL: none yet */
 };
 
 #define AR_MAX_TOUCHED 4096u
@@ -156,10 +159,11 @@ enum ar_tree_mark {
     AR_MARK_OPERATION = AR_NODE_OPERATION,
     AR_MARK_BLOCKS = 0x200,  /* waits for other threads and does nothing else; see blocking.h */
     AR_MARK_COUNTED = 0x400, /* counters are read when it is entered and left; see counters.h */
+    AR_MARK_IN_CALL = AR_NODE_IN_CALL, /* a library's region; see annotations.h */
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
 #define AR_MARKS_BETWEEN                                                                           \
-    (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER | AR_MARK_OPERATION)
+    (AR_MARK_BUILTIN | AR_MARK_REGION | AR_MARK_UNDER_OTHER | AR_MARK_OPERATION | AR_MARK_IN_CALL)
 
 bool ar_tree_is_marked(uint32_t function, uint32_t mark);
 void ar_tree_mark(uint32_t function, uint32_t marks);
@@ -186,6 +190,11 @@ void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now
  * own, and where that was begun or ended from goes on.
  */
 void ar_tree_go_back(struct ar_thread *t, struct ar_node *gone, uint64_t now);
+/*
+ * Closes the functions in C that the current node is in, though they have not returned yet: they begin or end a region for their
+ * caller, as a context manager's `__enter__` does, and it is not to be inside them.
+ */
+void ar_tree_pass_builtins(struct ar_thread *t, uint64_t now);
 /* The innermost open node of that function, or NULL. */
 struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function);
 /* Ends the innermost region of that number, whatever is open in it. false: it is not open. */

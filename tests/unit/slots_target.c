@@ -3,6 +3,9 @@
 
 int slots_add(int a, int b);
 int slots_subtract(int a, int b);
+extern double slots_count;
+
+__attribute__((visibility("default"))) double slots_count = 2.5;
 
 __attribute__((visibility("default"))) int slots_add(int a, int b)
 {

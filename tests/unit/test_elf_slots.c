@@ -182,6 +182,34 @@ static void test_functions(void)
     ar_objects_free(all, n);
 }
 
+struct variable {
+    double *found;
+    size_t n, n_wrong;
+};
+
+static bool look_for_variable(const struct ar_object *object, void *context)
+{
+    struct variable *v = context;
+    double *found = ar_object_variable(object, "slots_count", sizeof *found);
+
+    v->found = found ? found : v->found;
+    v->n += found != NULL;
+    v->n_wrong += ar_object_variable(object, "slots_count", 4) ||
+                  ar_object_variable(object, "slots_add", sizeof(double)) ||
+                  ar_object_variable(object, "no_such_variable", sizeof(double)) ||
+                  ar_object_function(object, "slots_count");
+    return false;
+}
+
+static void test_variables(void)
+{
+    struct variable v = {0};
+
+    ar_objects_each(look_for_variable, &v);
+    tap_ok(v.n >= 1 && *v.found == 2.5, "a variable of a library");
+    tap_ok(v.n_wrong == 0, "none of another size, and no function");
+}
+
 /* Whoever else closes it: it stays while it is held, and not longer. */
 static void test_holding(struct library *l)
 {
@@ -341,8 +369,10 @@ int main(int n_args, char **args)
     tap_ok(n_args >= 4, "libraries are given");
     for (int i = 1; i < n_args; i++) {
         test_loading(args[i]);
-        if (tap_ok(load(&other, args[i == 1 ? 2 : 1]), "another caller"))
+        if (tap_ok(load(&other, args[i == 1 ? 2 : 1]), "another caller")) {
+            test_variables();
             test_variant(args[i], &other);
+        }
         if (other.handle)
             dlclose(other.handle);
     }

@@ -388,6 +388,63 @@ static void test_region_outlives(void)
     expect(t, "", "nothing is open");
 }
 
+/* A region that a library began does not: after an error nothing else ends it. */
+static void test_library_region(void)
+{
+    struct ar_thread *t = ar_thread_self();
+    uint64_t frames = lost(AR_LOST_FRAMES), regions = lost(AR_LOST_REGIONS);
+    uint32_t number = own_file_function("a library's");
+    struct ar_node *a = ar_tree_enter(t, number_of('a'), ar_ticks());
+
+    ar_tree_mark(number, AR_MARK_IN_CALL);
+
+    struct ar_node *x = ar_tree_enter(t, number_of('x'), ar_ticks());
+    struct ar_node *region = ar_tree_enter(t, number, ar_ticks());
+
+    ar_tree_leave(t, x, ar_ticks());
+    expect(t, "a", "a library's region ends with the call that it was begun in");
+    tap_ok(region->ticks >= 0 && region->n_calls == 1, "it is closed");
+    region = ar_tree_enter(t, number, ar_ticks());
+    ar_tree_leave(t, region, ar_ticks());
+    expect(t, "a", "or before");
+    ar_tree_leave(t, a, ar_ticks());
+    tap_ok(lost(AR_LOST_FRAMES) == frames && lost(AR_LOST_REGIONS) == regions, "nothing is lost");
+}
+
+/* `with event:` is two functions in C that begin a region for their caller, and two that end it. */
+static void test_passed_builtins(void)
+{
+    struct ar_thread *t = ar_thread_self();
+    uint64_t frames = lost(AR_LOST_FRAMES);
+    struct ar_node *a = ar_tree_enter(t, number_of('a'), ar_ticks());
+    struct ar_node *x = ar_tree_enter(t, number_of('x'), ar_ticks());
+    struct ar_node *y = ar_tree_enter(t, number_of('y'), ar_ticks());
+
+    ar_tree_pass_builtins(t, ar_ticks());
+    expect(t, "a", "functions in C are passed");
+    ar_tree_enter(t, number_of('r'), ar_ticks());
+    ar_tree_leave(t, y, ar_ticks());
+    ar_tree_leave(t, x, ar_ticks());
+    expect(t, "ar", "their returns change nothing");
+    tap_ok(!t->passed, "both have returned");
+    x = ar_tree_enter(t, number_of('x'), ar_ticks());
+    y = ar_tree_enter(t, number_of('y'), ar_ticks());
+    ar_tree_pass_builtins(t, ar_ticks());
+    expect(t, "ar", "passed in the region");
+    tap_ok(ar_tree_end_region(t, number_of('r'), ar_ticks()), "it ends");
+    ar_tree_leave(t, y, ar_ticks());
+    ar_tree_leave(t, x, ar_ticks());
+    expect(t, "a", "in its caller");
+    x = ar_tree_enter(t, number_of('x'), ar_ticks());
+    ar_tree_leave(t, x, ar_ticks());
+    expect(t, "a", "the next one is as ever");
+    ar_tree_pass_builtins(t, ar_ticks());
+    expect(t, "a", "where there is none nothing is passed");
+    ar_tree_leave(t, a, ar_ticks());
+    expect(t, "", "all are left");
+    tap_ok(lost(AR_LOST_FRAMES) == frames, "no return was missed");
+}
+
 /* ---- pauses ---------------------------------------------------------------------------------- */
 
 /* What an engine does when a function is entered. */
@@ -555,6 +612,8 @@ int main(void)
     make_functions();
     test_against_model();
     test_region_outlives();
+    test_library_region();
+    test_passed_builtins();
     test_ours(); /* before pauses, which leave calls that have not returned */
     test_pause();
     test_pause_across_region();

@@ -237,7 +237,7 @@ WRONG(parent_wild, image_node_at(at.first)->parent_ref = 1)
 WRONG(two_roots, image_node_at(at.first)->parent_ref = 0)
 WRONG(function_none, image_node_at(at.first)->key = 0)
 WRONG(function_beyond, image_node_at(at.first)->key = 4)
-WRONG(flags, image_node_at(at.first)->flags = AR_NODE_COUNTED << 1)
+WRONG(flags, image_node_at(at.first)->flags = AR_NODE_IN_CALL << 1)
 WRONG(values_wild, image_node_at(at.first)->values_ref = at.current)
 WRONG(values_twice, ((struct ar_values *)image_node_at(image_node_at(at.first)->values_ref))->kind =
                         AR_VALUES_MPI)
