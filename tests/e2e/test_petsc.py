@@ -269,6 +269,16 @@ def test_a_view_in_between(debian: Sandbox):
 # ---- awkward programs ----
 
 
+def test_a_rank_that_is_not_recorded(debian: Sandbox):
+    """Its logging is off, and that of the other is on: PETSc's ranks still agree on what they count together."""
+    plain = debian.plain_ranks(2, PROGRAM)
+    words = debian.ranks(1, *debian.recorder("-q", "--petsc-log"), PROGRAM)
+    done = debian.run([*words, ":", "-n", "1", debian.stack.python, PROGRAM])
+    results = {line.split()[0] for line in plain.out.splitlines()}
+    assert done.code == 0 and sorted(line.split()[1] for line in done.out.splitlines()) == ["False", "True"], done
+    assert {line.split()[0] for line in done.out.splitlines()} == results
+
+
 def test_exceptions(debian: Sandbox):
     record_text(debian, """
         def fails():
