@@ -31,6 +31,8 @@ static const struct {
     {"GFLOP/s", "1", "PAPI_DP_OPS / time / 1e9", "double-precision operations, per rank"},
     {"GFLOP/s", "1", "PAPI_FP_OPS / time / 1e9", "floating-point operations, per rank"},
     {"GFLOP/s", "1", "PAPI_SP_OPS / time / 1e9", "single-precision operations, per rank"},
+    {"GFLOP/s", "1", "petsc_flops / time / 1e9",
+     "floating-point operations as PETSc counts them, per rank"},
     {"memory-GB/s", "1", "PAPI_L3_TCM * 64 / time / 1e9",
      "lines of 64 bytes that the last cache missed, per rank; without prefetching"},
     {"memory-GB/s", "1", "cache-misses * 64 / time / 1e9",
