@@ -58,7 +58,7 @@ def tries_init():
     try:
         pyperfdump.init()
     except pyperfdump.error as error:
-        print(error)
+        sys.stdout.write(f"{error}\n")
         assert isinstance(error, SystemError)
 
 

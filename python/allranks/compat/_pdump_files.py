@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from allranks._runtime import unrecorded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,21 +106,25 @@ class Dump:
 
     def save(self, row: Row) -> None:
         """Nothing is raised: the program goes on, and the message says what has become of the region."""
-        if not self.ranks.is_usable():
-            self._save_alone(row)
-            return
         problem = ""
-        if self.is_parallel:
-            is_done, problem = self._save_parallel(row)
-            if is_done:
-                return
-        rows = self.ranks.collect(row)
-        if self.ranks.rank:
+        if not unrecorded(self.ranks.is_usable):
+            unrecorded(self._save_alone, row)
             return
+        if self.is_parallel:
+            exists, problem = unrecorded(self._prepare)
+            shared = self.ranks.share((row[0], exists, problem))
+            is_done, problem = unrecorded(self._save_together, row, shared)
+            rows = [] if is_done else unrecorded(self.ranks.collect, row)
+        else:
+            rows = self.ranks.collect(row)
+        if rows and self.ranks.rank == 0:
+            unrecorded(self._save_gathered, rows, problem)
+
+    def _save_gathered(self, rows: list[Row], problem: str) -> None:
         if self.uses_hdf5 and not problem:
             problem = self._try(lambda: self._save_hdf5(rows))
         if problem:
-            self.warn(f"{problem}; region {row[0]} is saved in {self.csv_path}")
+            self.warn(f"{problem}; region {rows[0][0]} is saved in {self.csv_path}")
         if problem or not self.uses_hdf5:
             self._save_csv(list(enumerate(rows)))
 
@@ -138,14 +144,19 @@ class Dump:
             return f"{self.hdf5_path}: {type(why).__name__}: {why}"
         return ""
 
-    def _prepare(self) -> bool:
-        """Whether there is a file already; OSError: there is no room for more."""
+    def _prepare(self) -> tuple[bool, str]:
+        """On rank 0: whether there is a file already, and why it cannot be written."""
         from allranks.compat._pdump_hdf5 import locked
 
         assert self.hdf5
-        os.makedirs(self.directory, exist_ok=True)
-        with locked(self.hdf5_path, self.hdf5.room_for(self.events, (0,))) as exists:
-            return exists
+        if self.ranks.rank:
+            return False, ""
+        try:
+            os.makedirs(self.directory, exist_ok=True)
+            with locked(self.hdf5_path, self.hdf5.room_for(self.events, (0,))) as exists:
+                return exists, ""
+        except OSError as why:
+            return False, f"{self.hdf5_path}: {_reason(why)}"
 
     def _save_hdf5(self, rows: list[Row]) -> None:
         assert self.hdf5
@@ -155,18 +166,11 @@ class Dump:
         os.makedirs(self.directory, exist_ok=True)
         self.hdf5.save(self.hdf5_path, self.events, regions)
 
-    def _save_parallel(self, row: Row) -> tuple[bool, str]:
+    def _save_together(self, row: Row, shared: list[tuple[str, bool, str]]) -> tuple[bool, str]:
         """Whether it is saved, and what has gone wrong. Ranks whose regions have different names do not write together."""
         assert self.hdf5
         hdf5, path = self.hdf5, self.hdf5_path
-        exists, problem = False, ""
-        if self.ranks.rank == 0:
-            try:
-                exists = self._prepare()
-            except OSError as why:
-                problem = f"{self.hdf5_path}: {_reason(why)}"
-        shared = self.ranks.share((row[0], exists, problem))
-        exists, problem = shared[0][1:]
+        _, exists, problem = shared[0]
         if problem or any(name != row[0] for name, _, _ in shared):
             return False, problem
         problem = self._try(lambda: hdf5.save_together(path, exists, self.events, row))

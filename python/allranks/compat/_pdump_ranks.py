@@ -2,12 +2,17 @@
 """The ranks that dump together, for pyperfdump.py: all of MPI_COMM_WORLD, or this process alone.
 
 What is sent goes over a communicator of its own, so that no message of the program is ever mistaken for one of ours.
+
+In a recording, making it and the first message of every save are recorded, in the region of _aside (pyperfdump.py): ranks wait for each other
+there, and if that was not seen, the wait for a late rank would be charged to the rank that waited.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+
+from allranks._runtime import unrecorded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +51,10 @@ class MpiRanks(Ranks):
 
     def __init__(self, mpi: Any) -> None:
         self.mpi = mpi
-        world = mpi.COMM_WORLD
-        # Not Dup: that calls the program's functions for attributes.
-        self.comm = world.Split(0, world.Get_rank())
+        self.comm = mpi.COMM_WORLD.Split(0, 0)  # not Dup: that calls the program's functions for attributes
+        unrecorded(self._find_itself)
+
+    def _find_itself(self) -> None:
         self.rank = self.comm.Get_rank()
         self.size = self.comm.Get_size()
 
@@ -90,13 +96,18 @@ def _started() -> int:
 
 def join(warn: Callable[[str], None]) -> Ranks:
     """Collective where MPI is in use. A process that no launcher has started is alone, with MPI or without."""
+    mpi = unrecorded(_mpi_to_use, warn)
+    return MpiRanks(mpi) if mpi else Ranks()
+
+
+def _mpi_to_use(warn: Callable[[str], None]) -> Any:
     mpi = mpi_in_use()
     if mpi and (mpi.COMM_WORLD.Get_size() > 1 or any(name in os.environ for name in _LAUNCHERS)):
-        return MpiRanks(mpi)
+        return mpi
     n_started = _started()
     if not mpi and n_started > 1 and os.environ.get("SLURM_PROCID", "0") == "0":
         warn(
             f"{n_started} ranks were started, and this one does not use MPI: rows will not say whose they are "
             "(import mpi4py.MPI before pyperfdump.init, and call finalize before MPI_Finalize)"
         )
-    return Ranks()
+    return None

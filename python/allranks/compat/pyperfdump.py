@@ -23,7 +23,6 @@ from _thread import get_ident
 TYPE_CHECKING = False  # like all that runs beside a program, this loads next to nothing
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from allranks._runtime import Counting, region
     from allranks.compat._pdump_files import Dump, Row
@@ -71,6 +70,14 @@ def _failure(text: str) -> error:
     return error(f"PyPerfDump ERROR: {text}\nPyPerfDump STATE: {_STATES[_NOT_STARTED]}")
 
 
+def _aside(function: Callable[..., None], *args: object) -> None:
+    """In a recording this is a region of its own."""
+    from allranks import region
+
+    with region("(pyperfdump)"):
+        function(*args)
+
+
 # ---- the session ----
 
 
@@ -86,7 +93,6 @@ class _Session:
         self.counting: Counting | None = None
         self.ranks: Ranks | None = None
         self.dump: Dump | None = None
-        self.unrecorded: Callable[..., Any] | None = None
         # The open region:
         self.name = ""
         self.region: region | None = None
@@ -146,14 +152,14 @@ class _Session:
             _warn("values are estimates: there are more events than the processor can count at a time (ask for fewer)")
 
     def save_region(self) -> None:
-        assert self.dump and self.ranks and self.counting and self.unrecorded
+        assert self.dump and self.counting
         self.state = _INITIALIZED
         self.counting.close()
         if self.region and self.thread == get_ident():  # a region belongs to a thread
             self.region.__exit__(None, None, None)
         self.region = None
         row: Row = (self.name, self.totals, self.runtime_ns)
-        self.unrecorded(self.dump.save, row)
+        _aside(self.dump.save, row)
 
     def forked(self) -> None:
         """In the child: what is open is the parent's, and so is MPI."""
@@ -267,11 +273,17 @@ def _new_counting() -> Counting:
 
 
 def _begin() -> None:
-    from allranks.compat._pdump_files import Dump
+    from allranks._runtime import unrecorded
     from allranks.compat._pdump_ranks import join
 
-    counting = _new_counting()
     ranks = join(_warn)
+    unrecorded(_begin_with, ranks)
+
+
+def _begin_with(ranks: Ranks) -> None:
+    from allranks.compat._pdump_files import Dump
+
+    counting = _new_counting()
     try:
         choice = _choose(counting, ranks)
         events = _agree(choice, ranks)
@@ -298,11 +310,8 @@ def init(*ignored: object) -> None:
         raise _failure("a forked child of a rank cannot use MPI (call init in the rank, not in its children)")
     _session.has_warned_of_estimates = False
     _new_counting()
-    from allranks._runtime import unrecorded
-
-    _session.unrecorded = unrecorded
     try:
-        unrecorded(_begin)
+        _aside(_begin)
     except error as why:
         raise why.with_traceback(None) from None  # the text says it all
     _session.state = _INITIALIZED
@@ -356,8 +365,8 @@ def finalize(*ignored: object) -> None:
         _session.add_profile()
     if _session.state == _IN_REGION:
         _session.save_region()
-    assert _session.ranks and _session.unrecorded
-    _session.unrecorded(_session.ranks.leave)
+    assert _session.ranks
+    _aside(_session.ranks.leave)
     _session.ranks = _session.dump = _session.counting = None
     _session.state = _NOT_STARTED
 
