@@ -5,6 +5,7 @@
 #include "runtime/annotations.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi_abi.h"
+#include "runtime/petsc_library.h"
 #include "runtime/recording_options.h"
 
 #include <stdio.h>
@@ -25,42 +26,6 @@ struct hot {
 #define N_HOT 4
 #define OURS (N_HOT - 1) /* PETSc takes the first that has no handler */
 
-/* Until 3.19: the beginnings of _n_PetscStageLog, _n_PetscEventRegLog and PetscEventRegInfo. */
-struct event_info {
-    const char *name;
-    int class_id;
-    int is_collective; /* of some builds there is more */
-};
-
-struct event_log {
-    int n, n_max;
-    const struct event_info *infos;
-};
-
-struct stage_log {
-    int n, n_max;
-    void *stack;
-    int current;
-    void *stages;
-    const struct event_log *events;
-};
-
-#define FIRST_CLASS_ID 1211211 /* PETSC_SMALLEST_CLASSID */
-#define MOST_CLASSES 4096
-
-/* What is summed up, each of up to four variables of the library. */
-enum { FLOPS, MESSAGES, BYTES, REDUCTIONS, N_WORK };
-#define MOST_PARTS 4
-
-static const char *const work_names[N_WORK][MOST_PARTS] = {
-    [FLOPS] = {"petsc_TotalFlops"},
-    [MESSAGES] = {"petsc_irecv_ct", "petsc_isend_ct", "petsc_recv_ct", "petsc_send_ct"},
-    [BYTES] = {"petsc_irecv_len", "petsc_isend_len", "petsc_recv_len", "petsc_send_len"},
-    [REDUCTIONS] = {"petsc_allreduce_ct", "petsc_gather_ct", "petsc_scatter_ct"},
-};
-
-#define MOST_STAGES 512
-
 static struct {
     bool is_wanted; /* logging is to be switched on */
     bool is_found, is_initialized, has_said, is_viewing;
@@ -69,13 +34,6 @@ static struct {
 
     event_fn **begin, **end, *real_begin, *real_end; /* until 3.19 */
     struct hot *hot;                                 /* since 3.20 */
-    int (*get_stage_log)(struct stage_log **log);
-    int (*event_name)(int event, const char **name);
-    int (*stage_name)(int stage, const char **name);
-    int (*version)(char *text, size_t n_text);
-    const double *work[N_WORK][MOST_PARTS];
-    size_t event_stride;          /* 0: not known yet */
-    char stages[MOST_STAGES][64]; /* names, until 3.19 */
 } petsc;
 
 /* ---- names ------------------------------------------------------------------------------------ */
@@ -83,88 +41,9 @@ static struct {
 /* An event is 2 * its number, a stage one more. */
 #define STAGE 1u
 
-static const struct event_info *info_at(const struct event_log *log, size_t stride, size_t i)
-{
-    return (const struct event_info *)((const char *)log->infos + i * stride);
-}
-
-/* Programs in C often have 0 for events of their own. */
-static bool is_class_id(int id)
-{
-    return id == 0 || (id >= FIRST_CLASS_ID && id < FIRST_CLASS_ID + MOST_CLASSES);
-}
-
-/* No name is read: what is not a name would be no address. Memory is looked at that is there by the smallest stride. */
-static bool is_stride(const struct event_log *log, size_t stride)
-{
-    size_t n_bytes = (size_t)log->n * sizeof(struct event_info);
-
-    for (size_t i = 0; (i + 1) * stride <= n_bytes && i < 64; i++) {
-        const struct event_info *info = info_at(log, stride, i);
-
-        if (!is_class_id(info->class_id) || (info->is_collective & ~1))
-            return false;
-    }
-    return n_bytes >= 4 * stride;
-}
-
-/* What follows in an event_info depends on how PETSc was built. */
-static size_t find_stride(const struct event_log *log)
-{
-    for (size_t stride = sizeof(struct event_info); stride <= 32; stride += 8)
-        if (is_stride(log, stride))
-            return stride;
-    return 0;
-}
-
-static const char *name_in_stage_log(int event)
-{
-    struct stage_log *log = NULL;
-
-    if (!petsc.get_stage_log || petsc.get_stage_log(&log) || !log || !log->events)
-        return NULL;
-    if (!petsc.event_stride)
-        petsc.event_stride = find_stride(log->events);
-    if (!petsc.event_stride || event >= log->events->n)
-        return NULL;
-    return info_at(log->events, petsc.event_stride, (size_t)event)->name;
-}
-
-static const char *name_of_event(int event)
-{
-    const char *name = NULL;
-
-    if (petsc.event_name)
-        return petsc.event_name(event, &name) ? NULL : name;
-    return name_in_stage_log(event);
-}
-
-/* The first is the whole program. */
-static const char *name_of_stage(int stage)
-{
-    const char *name = NULL;
-
-    if (stage <= 0)
-        return NULL;
-    if (petsc.stage_name)
-        return petsc.stage_name(stage, &name) ? NULL : name;
-    return stage < MOST_STAGES ? petsc.stages[stage] : NULL;
-}
-
 static const char *name_of(uint32_t id)
 {
-    return id & STAGE ? name_of_stage((int)(id / 2)) : name_of_event((int)(id / 2));
-}
-
-/* ---- work ------------------------------------------------------------------------------------- */
-
-static void read_work(double *work)
-{
-    for (size_t i = 0; i < N_WORK; i++) {
-        work[i] = 0;
-        for (size_t k = 0; k < MOST_PARTS && petsc.work[i][k]; k++)
-            work[i] += *petsc.work[i][k];
-    }
+    return id & STAGE ? ar_petsc_stage_name((int)(id / 2)) : ar_petsc_event_name((int)(id / 2));
 }
 
 #define KIND(NAME, UNIT)                                                                           \
@@ -174,12 +53,12 @@ static void read_work(double *work)
 
 static struct ar_annotator annotator = {
     .name_of = name_of,
-    .read_work = read_work,
-    .n_work = N_WORK,
-    .metrics = {[FLOPS] = KIND("petsc_flops", "1"),
-                [MESSAGES] = KIND("petsc_messages", "1"),
-                [BYTES] = KIND("petsc_message_bytes", "B"),
-                [REDUCTIONS] = KIND("petsc_reductions", "1")},
+    .read_work = ar_petsc_read_work,
+    .n_work = AR_N_PETSC_WORK,
+    .metrics = {[AR_PETSC_FLOPS] = KIND("petsc_flops", "1"),
+                [AR_PETSC_MESSAGES] = KIND("petsc_messages", "1"),
+                [AR_PETSC_BYTES] = KIND("petsc_message_bytes", "B"),
+                [AR_PETSC_REDUCTIONS] = KIND("petsc_reductions", "1")},
 };
 
 /* ---- events ----------------------------------------------------------------------------------- */
@@ -365,9 +244,7 @@ static void say_version(void)
 {
     char text[256] = "";
 
-    if (petsc.version)
-        petsc.version(text, sizeof text);
-    text[sizeof text - 1] = '\0';
+    ar_petsc_version(text, sizeof text);
 
     char *number = text + strcspn(text, "0123456789");
 
@@ -378,7 +255,7 @@ static void say_version(void)
 static void note_initialized(void)
 {
     petsc.is_initialized = true;
-    petsc.event_stride = 0;
+    ar_petsc_begins();
     ar_annotator_forget(&annotator);
     if (!ar_live_base)
         return;
@@ -431,8 +308,8 @@ static int our_stage_register(const char *name, int *stage)
 {
     int status = real[STAGE_REGISTER]((void *)name, stage, NULL, NULL);
 
-    if (status == 0 && name && *stage > 0 && *stage < MOST_STAGES)
-        snprintf(petsc.stages[*stage], sizeof petsc.stages[0], "%s", name);
+    if (status == 0 && name)
+        ar_petsc_name_stage(*stage, name);
     return status;
 }
 
@@ -494,29 +371,10 @@ static const struct {
 
 /* ---- the library ------------------------------------------------------------------------------ */
 
-static void find_work(const struct ar_object *object)
-{
-    for (size_t i = 0; i < N_WORK; i++) {
-        size_t n = 0;
-
-        for (size_t k = 0; k < MOST_PARTS && work_names[i][k]; k++) {
-            petsc.work[i][n] = ar_object_variable(object, work_names[i][k], sizeof(double));
-            n += petsc.work[i][n] != NULL;
-        }
-    }
-}
-
 static void find_functions(const struct ar_object *object)
 {
     for (size_t i = 0; i < N_CALLS; i++)
         real[i] = (any_fn *)ar_object_function(object, calls[i].name);
-    petsc.get_stage_log =
-        (int (*)(struct stage_log **))ar_object_function(object, "PetscLogGetStageLog");
-    petsc.event_name =
-        (int (*)(int, const char **))ar_object_function(object, "PetscLogEventGetName");
-    petsc.stage_name =
-        (int (*)(int, const char **))ar_object_function(object, "PetscLogStageGetName");
-    petsc.version = (int (*)(char *, size_t))ar_object_function(object, "PetscGetVersion");
 }
 
 static bool is_found(void)
@@ -536,7 +394,7 @@ static bool found(const struct ar_object *object)
     petsc.library = *object;
     petsc.library.name = "";
     find_functions(object);
-    find_work(object);
+    ar_petsc_read_library(object);
     petsc.hot = ar_object_variable(object, "PetscLogHandlers", N_HOT * sizeof *petsc.hot);
     petsc.begin = ar_object_variable(object, "PetscLogPLB", sizeof *petsc.begin);
     petsc.end = ar_object_variable(object, "PetscLogPLE", sizeof *petsc.end);
