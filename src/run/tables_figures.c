@@ -2,6 +2,8 @@
 /* Tables of metrics as they are shown, and of those that are computed: derived_metrics, function_metrics, function_rank_metrics, tree_derived. */
 #include "run/cells.h"
 
+#include <stdlib.h>
+
 /* ---- formulas --------------------------------------------------------------------------------- */
 
 #define DERIVED_COLUMNS(X)                                                                         \
