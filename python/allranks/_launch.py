@@ -221,8 +221,8 @@ record this process only, not Pythons that it starts"""),
     ("as", (), "drop-in", "children", "", "", "NAME", """\
 let `import NAME` in the program find allranks in place of
 another profiler, whether that is installed or not:
-mpiprof. Of pyop2, where it is installed, only timers that
-it lacks are added. May be given several times"""),
+mpiprof, pyperfdump. Of pyop2, where it is installed, only
+timers that it lacks are added. May be given several times"""),
 )  # fmt: skip
 READERS = {
     "output": read_output,
@@ -266,6 +266,8 @@ def set_value(values: "dict[str, Any]", name: str, kind: str, said: str, text: s
         values[name] = True
         return
     value = READERS[kind](said, text)
+    if kind == "counters" and values[name]:
+        value = f"{values[name]},{value}"
     values[name] = (*values[name], value) if isinstance(values[name], tuple) else value
 
 
@@ -320,6 +322,8 @@ def check_counters(values: "dict[str, Any]") -> None:
         raise UsageError(f"--{where} says where to count; what is to be counted, say with --counters")
     if not values["counters"] or trouble:
         return
+    if os.path.splitext(values["output"] or "")[1] in PSTATS_ENDINGS:
+        raise UsageError(f"-o {values['output']}: a pstats file has no place for counters (try: -o {os.path.splitext(values['output'])[0]}.allranks)")
     names, is_optional = os.fsencode(values["counters"]), values["counters-optional"]
     try:
         if not is_optional:

@@ -261,6 +261,8 @@ class Run(Generic[TableType]):
 
     def __init__(self, path: Path, form: Form, fold: bool, metrics: Mapping[str, str] | None) -> None:
         self.path = os.fsdecode(path)
+        if metrics is not None and not hasattr(metrics, "items"):
+            raise TypeError(f"metrics are a dict of formulas by name, such as {{'per-call': 'page-faults/calls'}}, not {metrics!r}")
         formulas = tuple(os.fsencode(f"{name}={formula}") for name, formula in (metrics or {}).items())
         try:
             self._handle = _reader.open(os.fsencode(path), fold, formulas)

@@ -174,17 +174,21 @@ static void add_known(struct ar_figures *f)
     }
 }
 
-/* "there is page-faults, time, calls" */
-static enum ar_status refuse(const struct ar_figures *f, const char *word, struct ar_error *err)
+/* What there is, where a name is not known: "page-faults, time, calls". */
+static enum ar_status refuse(const struct ar_figures *f, enum ar_status status, const char *word,
+                             const char *others, struct ar_error *err)
 {
     struct ar_error why = *err;
     char there[300] = "";
     size_t n = 0;
 
+    if (status == AR_BAD)
+        return ar_fail(err, AR_BAD, "metric %.60s: %.90s (try: NAME=A/B)", word, why.text);
     for (size_t i = 0; i < f->n && n < sizeof there - 80; i++)
-        n += (size_t)snprintf(there + n, sizeof there - n, "%.60s, ", f->list[i].name);
-    return ar_fail(err, AR_BAD, "metric %.60s: %.90s (there is %stime, calls)", word, why.text,
-                   there);
+        n += (size_t)snprintf(there + n, sizeof there - n, "%s%.60s", i ? ", " : "",
+                              f->list[i].name);
+    return ar_fail(err, AR_BAD, "metric %.60s: %.90s (there is %s%s)", word, why.text, there,
+                   others);
 }
 
 /* NAME=FORMULA; one of that name in the table is replaced. `name` stays. */
@@ -201,8 +205,10 @@ static enum ar_status define(struct ar_figures *f, const char *word, const char 
     if (find_input(f, name, n_name) >= 0)
         return ar_fail(err, AR_BAD, "metric %.60s: %.60s was recorded (choose another name)", word,
                        name);
-    if (ar_formula_parse(&made.compiled, formula, number_of, f, err) < 0)
-        return refuse(f, word, err);
+    enum ar_status status = ar_formula_parse(&made.compiled, formula, number_of, f, err);
+
+    if (status < 0)
+        return refuse(f, status, word, ", time, calls", err);
     for (size_t i = 0; at >= 0 && i < made.compiled.n; i++)
         if (made.compiled.steps[i].what == 'x' &&
             made.compiled.steps[i].number >= f->n_inputs + (size_t)at)
@@ -225,8 +231,8 @@ static enum ar_status ask(struct ar_figures *f, const char *word, char *copy, st
     }
     at = find_figure(f, copy, strlen(copy));
     if (at < 0) {
-        ar_fail(err, AR_BAD, "no metric %.60s in it", copy);
-        return refuse(f, word, err);
+        ar_fail(err, AR_UNSUPPORTED, "no metric %.60s in it", copy);
+        return refuse(f, AR_UNSUPPORTED, word, "", err);
     }
     f->list[at].is_asked = true;
     return AR_OK;
@@ -240,6 +246,11 @@ static enum ar_status ask_all(struct ar_figures *f, const struct ar_words *asked
 
     for (size_t i = 0; i < asked->n; i++)
         n_bytes += strlen(asked->items[i]) + 1;
+    if (!f->n_recorded)
+        return ar_fail(err, AR_BAD,
+                       "metric %.60s: nothing was counted in it (record with: allranks run "
+                       "--counters NAMES)",
+                       asked->items[0]);
     f->names = malloc(n_bytes);
     if (!f->names)
         return ar_fail(err, AR_NOMEM, "out of memory");

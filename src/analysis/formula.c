@@ -37,7 +37,7 @@ static char next(struct parsing *p)
 
 static bool is_in_name(char c)
 {
-    return isalnum((unsigned char)c) || (c && strchr("_.:-", c));
+    return isalnum((unsigned char)c) || c & '\x80' || (c && strchr("_.:-", c));
 }
 
 /* Of "page-faults-minor-faults" the first known name that ends before a minus, the longest first. */
@@ -52,8 +52,8 @@ static enum ar_status parse_name(struct parsing *p)
         if ((n == n_all || p->at[n] == '-') && (number = p->number_of(p->at, n, p->context)) >= 0)
             break;
     if (number < 0)
-        return ar_fail(p->err, AR_BAD, "no metric %.*s in it", (int)(n_all < 60 ? n_all : 60),
-                       p->at);
+        return ar_fail(p->err, AR_UNSUPPORTED, "no metric %.*s in it",
+                       (int)(n_all < 60 ? n_all : 60), p->at);
     p->at += n;
     return add(p, (struct ar_formula_step){.what = 'x', .number = (unsigned)number});
 }
@@ -90,7 +90,7 @@ static enum ar_status parse_factor(struct parsing *p)
 
     if (isdigit((unsigned char)c) || c == '.')
         return parse_number(p);
-    if (isalpha((unsigned char)c) || c == '_')
+    if (isalpha((unsigned char)c) || c == '_' || c & '\x80')
         return parse_name(p);
     if (c != '(' && c != '-')
         return ar_fail(p->err, AR_BAD,

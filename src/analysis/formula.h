@@ -34,7 +34,7 @@ struct ar_formula {
 /* The number of the value that has this name, or -1. */
 typedef int ar_formula_names(const char *name, size_t n_name, void *context);
 
-/* AR_BAD: the text says where it is no formula, or which name is not known. */
+/* AR_BAD: the text says where it is no formula; AR_UNSUPPORTED: which name is not known. */
 AR_MUST_CHECK enum ar_status ar_formula_parse(struct ar_formula *out, const char *text,
                                               ar_formula_names *number_of, void *context,
                                               struct ar_error *err);

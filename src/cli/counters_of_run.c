@@ -15,8 +15,13 @@ static int print_json(struct ar_run *run)
     return ar_print_tables(run, "counters", tables);
 }
 
-static int complain_nothing(const char *path)
+static int complain_nothing(const struct ar_profile *p, const char *path)
 {
+    if (*ar_profile_fact_text(p, "counters"))
+        return ar_complain(
+            "%s: nothing was counted in it: there was no region, and no function that "
+            "--counters-at names (try: --counters-at 'FILE.py:*')",
+            path);
     return ar_complain("%s: nothing was counted in it (record with: allranks run --counters NAMES; "
                        "allranks counters lists them)",
                        path);
@@ -37,7 +42,7 @@ static int print_screen(struct ar_run *run, const struct ar_counters_choice *cho
     if (!r.p || !r.t || ar_report_count_metrics(&r, &n) < 0)
         return ar_complain("out of memory");
     if (n == 0)
-        return complain_nothing(choice->path);
+        return complain_nothing(r.p, choice->path);
     ar_report_choose_unit(&r);
     ar_report_head(&r);
     return ar_report_all_metrics(&r, choice->n_rows) < 0 ? ar_complain("out of memory")

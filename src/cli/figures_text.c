@@ -10,6 +10,7 @@
 
 #define LEAST_COLUMNS 9 /* of a value */
 #define MOST_COLUMNS 16 /* of a name */
+#define MOST_COUNT 1e18 /* that is shown as one */
 
 /* ---- which ------------------------------------------------------------------------------------ */
 
@@ -76,16 +77,19 @@ const char *ar_show_figure(const struct ar_figure *figure, double value, double 
     static int n;
     char *text = texts[n++ % 4];
 
-    if (isnan(value))
-        return "-";
+    if (!isfinite(value))
+        return isnan(value) ? "-" : "inf";
     if (strcmp(figure->unit, "share") == 0)
         return ar_show_share(value);
     if (strcmp(figure->unit, "ns") == 0)
         return ar_show_time(value, unit_ns);
     if (strcmp(figure->unit, "B") == 0)
         return ar_show_bytes((uint64_t)value);
-    if (value >= 1000)
-        return ar_show_short_count((uint64_t)(value + 0.5), n_columns);
+    if (fabs(value) >= 1000 && fabs(value) < MOST_COUNT) {
+        snprintf(text, sizeof texts[0], "%s%s", value < 0 ? "-" : "",
+                 ar_show_short_count((uint64_t)(fabs(value) + 0.5), n_columns - (value < 0)));
+        return text;
+    }
     snprintf(text, sizeof texts[0], figure->formula || value != floor(value) ? "%.3g" : "%.0f",
              value);
     return text;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define HEAD_COLUMNS 80
+#define MOST_NAMES 38 /* in bytes, of counters that were left out */
 
 /* A line is put together first, since it has to fit. */
 static void add(struct ar_bytes *line, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -173,8 +174,20 @@ static size_t print_uncounted(const struct ar_report *r)
 
     if (!*uncounted)
         return 0;
-    add(&line, "not counted: %s", uncounted);
+    add(&line, "not counted: %.*s%s (allranks info says why)", MOST_NAMES, uncounted,
+        strlen(uncounted) > MOST_NAMES ? "..." : "");
     return print_line(&line);
+}
+
+/* Counters are read in regions and chosen functions: there may have been none. */
+static size_t print_nothing_counted(const struct ar_report *r)
+{
+    const struct ar_figures *figures = ar_run_figures(r->run, r->form);
+
+    if (!*ar_profile_fact_text(r->p, "counters") || !figures || figures->n_recorded)
+        return 0;
+    ar_print("nothing was counted: no region ran (try: --counters-at 'FILE.py:*')\n");
+    return 1;
 }
 
 /* Logging is off unless it is asked for, and switching it on may be noticed by the program. */
@@ -197,6 +210,7 @@ size_t ar_report_head(const struct ar_report *r)
     n += print_versions(r);
     n += print_costs(r);
     n += print_uncounted(r);
+    n += print_nothing_counted(r);
     n += ar_print_selection(&r->selection);
     n += print_full(r);
     n += print_petsc(r);

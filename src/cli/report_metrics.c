@@ -5,11 +5,13 @@
 #include "cli/screen.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Names are shorter than in the tree, for the metrics. */
 #define NAME_COLUMNS 19
 #define PLACE_COLUMNS 14
 #define TIME_COLUMNS 9
+#define USER_ONLY "(without the kernel)" /* as runtime/counters.c says it */
 
 struct list {
     const struct ar_report *r;
@@ -33,7 +35,7 @@ static int longest_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Functions that have a metric, each once. */
+/* Functions that have a metric, each once. The root is no function of the program. */
 static enum ar_status find(struct list *l, const struct ar_report *r, size_t first)
 {
     size_t n_label = NAME_COLUMNS + PLACE_COLUMNS + 3 + TIME_COLUMNS;
@@ -52,7 +54,8 @@ static enum ar_status find(struct list *l, const struct ar_report *r, size_t fir
         return AR_NOMEM;
     }
     for (size_t i = 0; i < l->items->n; i++)
-        if (!l->n || l->functions[l->n - 1] != l->items->list[i].id)
+        if (l->items->list[i].id != r->p->nodes[0].function &&
+            (!l->n || l->functions[l->n - 1] != l->items->list[i].id))
             l->functions[l->n++] = l->items->list[i].id;
     sorting = l->f;
     qsort(l->functions, l->n, sizeof *l->functions, longest_first);
@@ -74,6 +77,13 @@ static void print_title(const struct list *l, struct ar_label_columns columns)
     ar_print(" %8s", "total");
     ar_print_figure_heads(&l->columns);
     ar_print("\n");
+}
+
+/* Where the kernel lets a user count the program's own code only. */
+static void print_user_only(const struct list *l)
+{
+    if (strstr(ar_profile_fact_text(l->r->p, "counters"), USER_ONLY))
+        ar_print(" %scounted without the kernel's work for the program%s\n", ar_dim(), ar_plain());
 }
 
 /* "3 more functions, 2 more metrics: allranks counters heat.allranks" */
@@ -128,6 +138,7 @@ enum ar_status ar_report_metrics(const struct ar_report *r, size_t n_rows)
         return AR_NOMEM;
     if (l.n && n_rows) {
         print_rows(&l, n_rows);
+        print_user_only(&l);
         print_rest(&l, n_rows);
     }
     free_list(&l);
@@ -148,6 +159,8 @@ enum ar_status ar_report_all_metrics(const struct ar_report *r, size_t n_rows)
             ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(),
                      ar_show_items(l.n - n_most, "more function", "more functions"), ar_plain());
         first += l.columns.n;
+        if (first >= l.columns.f->n)
+            print_user_only(&l);
         free_list(&l);
     } while (first < ar_run_figures(r->run, r->form)->n);
     return AR_OK;

@@ -43,7 +43,8 @@ enum ar_status ar_counter_find(struct ar_counter *out, const char *name, struct 
 
     *out = (struct ar_counter){.unit = "1"};
     if (strlen(name) >= sizeof out->name)
-        return ar_fail(err, AR_BAD, "no such counter (try: allranks counters)");
+        return ar_fail(err, AR_BAD, "a name has at most %zu characters (try: allranks counters)",
+                       sizeof out->name - 1);
     snprintf(out->name, sizeof out->name, "%s", name);
     if (!event || is_papi_name(name))
         status = find_papi(out, name, err);

@@ -25,7 +25,7 @@
 #include "counters/papi.h"
 #include "counters/perf.h"
 
-#define AR_COUNTER_NAME_BYTES 64
+#define AR_COUNTER_NAME_BYTES AR_PAPI_NAME_BYTES
 
 struct ar_counter {
     char name[AR_COUNTER_NAME_BYTES]; /* as the user wrote it */

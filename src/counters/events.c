@@ -11,6 +11,11 @@
         .name = (NAME), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_##CONFIG,              \
         .unit = (UNIT), .help = (HELP)                                                             \
     }
+#define IN_KERNEL(NAME, CONFIG, HELP)                                                              \
+    {                                                                                              \
+        .name = (NAME), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_##CONFIG, .unit = "1", \
+        .help = (HELP), .in_kernel = true                                                          \
+    }
 #define HARDWARE(NAME, PRESET, CONFIG, HELP)                                                       \
     {                                                                                              \
         .name = (NAME), .preset = (PRESET), .type = PERF_TYPE_HARDWARE,                            \
@@ -47,8 +52,8 @@ const struct ar_event ar_events[] = {
     SOFTWARE("page-faults", PAGE_FAULTS, "1", "page faults"),
     SOFTWARE("minor-faults", PAGE_FAULTS_MIN, "1", "page faults that needed no disk"),
     SOFTWARE("major-faults", PAGE_FAULTS_MAJ, "1", "page faults that read from disk"),
-    SOFTWARE("context-switches", CONTEXT_SWITCHES, "1", "times it gave up the processor"),
-    SOFTWARE("cpu-migrations", CPU_MIGRATIONS, "1", "times it moved to another processor"),
+    IN_KERNEL("context-switches", CONTEXT_SWITCHES, "times it gave up the processor"),
+    IN_KERNEL("cpu-migrations", CPU_MIGRATIONS, "times it moved to another processor"),
     SOFTWARE("alignment-faults", ALIGNMENT_FAULTS, "1", "accesses that the kernel had to mend"),
     SOFTWARE("emulation-faults", EMULATION_FAULTS, "1", "instructions that the kernel emulated"),
     {.name = NULL},

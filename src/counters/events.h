@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct ar_event {
     uint64_t config;
     const char *unit; /* "1", or "ns" */
     const char *help;
+    bool in_kernel; /* it happens in the kernel alone: without its work there is nothing to count */
 };
 
 extern const struct ar_event ar_events[]; /* `name` NULL ends them */

@@ -182,7 +182,8 @@ static enum ar_status refuse(int why, struct ar_error *err)
         return ar_fail(err, AR_UNSUPPORTED,
                        "not permitted (kernel.perf_event_paranoid: ask your administrator)");
     default:
-        return ar_fail(err, AR_UNSUPPORTED, "PAPI %s: %.160s", lib.version, lib.strerror(why));
+        return ar_fail(err, AR_UNSUPPORTED, "PAPI %s: %.160s (try: allranks counters)", lib.version,
+                       lib.strerror(why));
     }
 }
 

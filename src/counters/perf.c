@@ -8,11 +8,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Programs that count descriptors from the lowest one on do not see these. */
+/* Programs that count descriptors from the lowest one on do not see these; where the limit is low, the upper third is ours. */
 #define LOWEST_FD 700
+/* Below the limit, for the program. */
+#define FREE_FDS 32
 
 static uint32_t n_forks; /* of this process and those it descends from */
 
@@ -33,14 +36,24 @@ static int open_event(const struct ar_event *event, int group, bool user_only)
     return (int)syscall(SYS_perf_event_open, &attr, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Where that number is not allowed, the descriptor stays where it is. */
+/* -1 with errno: there is no room above, and what is below is the program's. */
 static int move_up(int fd)
 {
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+    struct rlimit limit = {.rlim_cur = 1024};
+    int lowest = LOWEST_FD, high, why;
 
-    if (high < 0)
-        return fd;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < LOWEST_FD + 2 * FREE_FDS)
+        lowest = (int)limit.rlim_cur * 2 / 3;
+    high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+    why = high < 0 ? EMFILE : 0;
     close(fd);
+    if (high >= 0 && (rlim_t)high + FREE_FDS >= limit.rlim_cur && limit.rlim_cur > 2 * FREE_FDS) {
+        close(high);
+        high = -1;
+        why = EMFILE;
+    }
+    errno = why;
     return high;
 }
 
@@ -70,9 +83,9 @@ static enum ar_status refuse(const struct ar_event *event, int why, struct ar_er
     case EACCES:
     case EPERM:
         return ar_fail(err, AR_UNSUPPORTED,
-                       "not permitted (kernel.perf_event_paranoid is %d; 2 or less is needed: ask "
+                       "not permitted (kernel.perf_event_paranoid is %d; %d or less is needed: ask "
                        "your administrator)",
-                       paranoid_level());
+                       paranoid_level(), event->in_kernel ? 1 : 2);
     case EMFILE:
     case ENFILE:
         return ar_fail(err, AR_UNSUPPORTED, "no file descriptor is left (raise ulimit -n)");
@@ -116,6 +129,11 @@ static int open_next(struct ar_perf *out, const struct ar_event *const *events)
         leader = out->n;
         fd = open_event(event, -1, out->user_only);
     }
+    if (fd >= 0 && out->user_only && event->in_kernel) { /* it would stay 0 */
+        close(fd);
+        fd = -1;
+        errno = EACCES;
+    }
     out->leaders[out->n] = (uint8_t)leader;
     return fd;
 }
@@ -146,6 +164,8 @@ static int open_all(struct ar_perf *out, const struct ar_event *const *events, s
         if (fd < 0)
             return errno;
         out->fds[out->n] = move_up(fd);
+        if (out->fds[out->n] < 0)
+            return errno;
         out->pages[out->n] = NULL;
         if (ioctl(out->fds[out->n], PERF_EVENT_IOC_ID, &out->ids[out->n]) < 0) {
             int why = errno;

@@ -20,12 +20,20 @@ static void put_names(struct ar_csv *csv, const struct ar_shown_table *table)
     ar_csv_end_row(csv);
 }
 
+/* Whole numbers are exact in a double up to here. */
+#define MOST_EXACT 9007199254740992.0
+
+static bool is_whole(double value)
+{
+    return value == floor(value) && fabs(value) < MOST_EXACT;
+}
+
 /* Nanoseconds and bytes are whole numbers. */
 static void put_real(struct ar_csv *csv, double value, const char *unit)
 {
     if (isnan(value))
         ar_csv_nothing(csv);
-    else if (strcmp(unit, "ns") == 0 || strcmp(unit, "bytes") == 0)
+    else if (strcmp(unit, "ns") == 0 || strcmp(unit, "bytes") == 0 || is_whole(value))
         ar_csv_number(csv, value);
     else
         ar_csv_ratio(csv, value, RATIO_DIGITS);

@@ -14,6 +14,8 @@
 
 /* A program that never ends what it begins. */
 #define MOST_OPEN 4096
+/* What a program counts itself may be infinite. */
+#define MOST_WORK 1e18
 
 /* In a page: the region has been begun by Python, so that it stays open. */
 #define STAYS 0x80000000u
@@ -191,21 +193,18 @@ void ar_annotation_begin(struct ar_annotator *a, uint32_t id, bool stays)
     errno = saved_errno;
 }
 
+/* An event without any work has 0, which is known, too. */
 static void add_work(struct ar_thread *t, const struct ar_annotator *a, const struct opened *o,
                      const double *work)
 {
-    uint64_t *words = NULL;
+    uint64_t *words = a->measure ? ar_measure_block(t, o->node, a->measure) : NULL;
 
-    for (size_t i = 0; a->measure && i < a->n_work; i++) {
+    for (size_t i = 0; words && i < a->n_work; i++) {
         double done = work[i] - o->work[i]; /* less than nothing: the library counts anew */
 
-        if (!(done > 0))
-            continue;
-        if (!words)
-            words = ar_measure_block(t, o->node, a->measure);
-        if (!words)
-            return;
-        __atomic_store_n(&words[1 + i], words[1 + i] + (uint64_t)(done + 0.5), __ATOMIC_RELAXED);
+        if (done > 0 && done < MOST_WORK)
+            __atomic_store_n(&words[1 + i], words[1 + i] + (uint64_t)(done + 0.5),
+                             __ATOMIC_RELAXED);
     }
 }
 

@@ -19,7 +19,7 @@ static struct {
     uint32_t measures[MOST_BLOCKS]; /* numbers */
     uint32_t n_forks;
     bool user_only, is_scaled;
-    char left_out[256]; /* what was asked for and cannot be counted, and why */
+    char left_out[2048], reasons[8192]; /* what was asked for and cannot be counted, and why */
 } counters;
 
 /* A node that is open, and what the counters said when it was entered. */
@@ -42,7 +42,7 @@ static enum ar_status refuse(const char *name, enum ar_status status, struct ar_
 {
     struct ar_error why = *err;
 
-    return ar_fail(err, status, "%.60s: %.300s", name, why.text);
+    return ar_fail(err, status, "%.130s: %.300s", name, why.text);
 }
 
 /* Whether the first `n` can be counted at the same time. */
@@ -57,14 +57,43 @@ static enum ar_status try_together(size_t n, struct ar_error *err)
     return status;
 }
 
+/* The same event, under whichever name. */
+static bool is_same(const struct ar_counter *counter, const char *name)
+{
+    struct ar_error ignored;
+    int code;
+
+    if (strcmp(counter->name, name) == 0)
+        return true;
+    if (counter->event)
+        return counter->event == ar_event_find(name);
+    return ar_papi_code(&code, name, &ignored) == AR_OK && code == counter->papi_code;
+}
+
+const struct ar_counter *ar_counters_find(const char *name, size_t *which)
+{
+    for (size_t i = 0; i < counters.n; i++)
+        if (is_same(&counters.list[i], name)) {
+            *which = i;
+            return &counters.list[i];
+        }
+    return NULL;
+}
+
 static enum ar_status add_counter(const char *from, size_t n_name, struct ar_error *err)
 {
-    char name[AR_PAPI_NAME_BYTES];
+    char name[2 * AR_COUNTER_NAME_BYTES];
     enum ar_status status;
+    size_t which;
 
     if (counters.n == AR_MAX_COUNTERS)
         return ar_fail(err, AR_BAD, "more than %d counters (ask for fewer)", AR_MAX_COUNTERS);
     snprintf(name, sizeof name, "%.*s", (int)n_name, from);
+    if (ar_counters_find(name, &which)) {
+        ar_fail(err, AR_BAD, "it is %.60s, which is counted already (name it once)",
+                counters.list[which].name);
+        return refuse(name, AR_BAD, err);
+    }
     status = ar_counter_find(&counters.list[counters.n], name, err);
     if (status == AR_OK)
         status = try_together(counters.n + 1, err);
@@ -74,27 +103,45 @@ static enum ar_status add_counter(const char *from, size_t n_name, struct ar_err
     return AR_OK;
 }
 
-static void note_left_out(const struct ar_error *why)
+static void append(char *list, size_t n_list, const char *between, const char *text, size_t n_text)
 {
-    size_t n = strlen(counters.left_out);
+    size_t n = strlen(list);
 
-    snprintf(counters.left_out + n, sizeof counters.left_out - n, "%s%s", n ? "; " : "", why->text);
+    snprintf(list + n, n_list - n, "%s%.*s", n ? between : "", (int)n_text, text);
+}
+
+static void note_left_out(const char *name, size_t n_name, const struct ar_error *why)
+{
+    append(counters.left_out, sizeof counters.left_out, ", ", name, n_name);
+    append(counters.reasons, sizeof counters.reasons, "; ", why->text, strlen(why->text));
+}
+
+/* Without the blanks around it. */
+static const char *next_name(const char **names, size_t *n)
+{
+    const char *name = *names + strspn(*names, " \t");
+    size_t n_all = strcspn(name, ",");
+
+    *names = name + n_all + (name[n_all] == ',');
+    for (*n = n_all; *n && (name[*n - 1] == ' ' || name[*n - 1] == '\t');)
+        --*n;
+    return name;
 }
 
 /* `is_optional`: what cannot be counted is left out, and is no failure. */
 static enum ar_status choose(const char *names, bool is_optional, struct ar_error *err)
 {
     counters.n = 0;
-    counters.left_out[0] = '\0';
+    counters.left_out[0] = counters.reasons[0] = '\0';
     while (*names) {
-        size_t n = strcspn(names, ",");
-        enum ar_status status = n ? add_counter(names, n, err) : AR_OK;
+        size_t n;
+        const char *name = next_name(&names, &n);
+        enum ar_status status = n ? add_counter(name, n, err) : AR_OK;
 
         if (status < 0 && !is_optional)
             return status;
         if (status < 0)
-            note_left_out(err);
-        names += n + (names[n] == ',');
+            note_left_out(name, n, err);
     }
     return AR_OK;
 }
@@ -279,28 +326,6 @@ static void count(struct ar_thread *t, struct ar_node *node)
 
 /* ---- for others that count ---------------------------------------------------------------------- */
 
-static bool is_same(const struct ar_counter *counter, const char *name)
-{
-    struct ar_error ignored;
-    int code;
-
-    if (strcmp(counter->name, name) == 0)
-        return true;
-    if (counter->event)
-        return counter->event == ar_event_find(name);
-    return ar_papi_code(&code, name, &ignored) == AR_OK && code == counter->papi_code;
-}
-
-const struct ar_counter *ar_counters_find(const char *name, size_t *which)
-{
-    for (size_t i = 0; i < counters.n; i++)
-        if (is_same(&counters.list[i], name)) {
-            *which = i;
-            return &counters.list[i];
-        }
-    return NULL;
-}
-
 bool ar_counters_has_metric(const char *name)
 {
     for (size_t i = 0; i < counters.n; i++)
@@ -389,8 +414,10 @@ static void describe(ar_fact_fn *fact)
         snprintf(text + n, sizeof text - n, " (without the kernel)");
     if (counters.n)
         fact("counters", text);
-    if (*counters.left_out)
+    if (*counters.left_out) {
         fact("uncounted", counters.left_out);
+        fact("why not", counters.reasons);
+    }
 }
 
 const struct ar_source ar_source_counters = {

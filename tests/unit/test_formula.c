@@ -33,7 +33,7 @@ static const char *trouble_with(const char *text)
     struct ar_formula f;
 
     snprintf(err.text, sizeof err.text, "none");
-    return ar_formula_parse(&f, text, number_of, NULL, &err) == AR_BAD ? err.text : "parsed";
+    return ar_formula_parse(&f, text, number_of, NULL, &err) < 0 ? err.text : "parsed";
 }
 
 static void test_values(void)

@@ -33,6 +33,14 @@ def _cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(each in text for each in ',"\r\n') else text
 
 
+def _bytes_of(text: str) -> bytes:
+    """Names that are no UTF-8 as they were; half a character, which no file can have, as \\ud800."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
+
+
 def _reason(why: OSError) -> str:
     return why.strerror or str(why)
 
@@ -94,6 +102,10 @@ class Dump:
         if not self.uses_hdf5 and is_asked_for and self.ranks.rank == 0:
             self.warn(f"HDF5 cannot be used: {reason}; regions are saved in {self.csv_path}")
 
+    def _make_directory(self) -> None:
+        """Of the files: PDUMP_FILENAME may have directories in it, too."""
+        os.makedirs(os.path.dirname(self.base) or ".", exist_ok=True)
+
     @property
     def csv_path(self) -> str:
         return self.base + ".csv"
@@ -152,7 +164,7 @@ class Dump:
         if self.ranks.rank:
             return False, ""
         try:
-            os.makedirs(self.directory, exist_ok=True)
+            self._make_directory()
             with locked(self.hdf5_path, self.hdf5.room_for(self.events, (0,))) as exists:
                 return exists, ""
         except OSError as why:
@@ -163,7 +175,7 @@ class Dump:
         regions: dict[str, list[Row]] = {}
         for name, _, _ in rows:
             regions[name] = [each if each[0] == name else (name, [0] * len(self.events), 0) for each in rows]
-        os.makedirs(self.directory, exist_ok=True)
+        self._make_directory()
         self.hdf5.save(self.hdf5_path, self.events, regions)
 
     def _save_together(self, row: Row, shared: list[tuple[str, bool, str]]) -> tuple[bool, str]:
@@ -188,10 +200,9 @@ class Dump:
 
     def _save_csv(self, rows: list[tuple[int, Row]]) -> None:
         """All rows or none, at the end of the file, where several processes may add theirs."""
-        text = "".join(self._lines(rank, row) for rank, row in rows).encode("utf-8", "surrogateescape")
+        text = "".join(self._lines(rank, row) for rank, row in rows)
         try:
-            os.makedirs(self.directory, exist_ok=True)
-            _append(self.csv_path, text)
+            self._make_directory()
+            _append(self.csv_path, _bytes_of(text))
         except OSError as why:
             self.warn(f"{self.csv_path}: {_reason(why)}; region {rows[0][1][0]} is lost (set PDUMP_DUMP_DIR to another directory)")
-

@@ -13,6 +13,7 @@ import os
 import sys
 
 from allranks._runtime import unrecorded
+from allranks.compat import rank_of_this_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _mpi_to_use(warn: Callable[[str], None]) -> Any:
     if mpi and (mpi.COMM_WORLD.Get_size() > 1 or any(name in os.environ for name in _LAUNCHERS)):
         return mpi
     n_started = _started()
-    if not mpi and n_started > 1 and os.environ.get("SLURM_PROCID", "0") == "0":
+    if not mpi and n_started > 1 and rank_of_this_process() == "0":
         warn(
             f"{n_started} ranks were started, and this one does not use MPI: rows will not say whose they are "
             "(import mpi4py.MPI before pyperfdump.init, and call finalize before MPI_Finalize)"

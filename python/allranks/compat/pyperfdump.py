@@ -211,6 +211,7 @@ class _Choice:
     """What one rank can count. It is passed to the others."""
 
     def __init__(self) -> None:
+        self.asked: list[str] = []
         self.events: list[str] = []
         self.problems: list[str] = []
         self.failure = ""
@@ -229,6 +230,7 @@ def _choose(counting: Counting, ranks: Ranks) -> _Choice:
     variable, items = _asked() if _asked()[0] else of_rank_0
     for text in items:
         name, problem = _add(counting, text, variable == "PDUMP_CODES")
+        choice.asked.append(name or text)
         if name:
             choice.events.append(name)
         else:
@@ -254,10 +256,17 @@ def _agree(choice: _Choice, ranks: Ranks) -> list[str]:
     return events
 
 
+def _problems(choice: _Choice, choices: list[_Choice]) -> list[str]:
+    """Those of one rank, and what it could count and others were not asked for."""
+    asked_for = [set(other.asked) for other in choices]
+    alone = [name for name in choice.events if not all(name in other for other in asked_for)]
+    return choice.problems + [f'"{name}" is left out, not all ranks were asked for it' for name in alone]
+
+
 def _say_problems(choices: list[_Choice]) -> None:
     found: dict[str, list[int]] = {}
     for rank, choice in enumerate(choices):
-        for problem in choice.problems:
+        for problem in _problems(choice, choices):
             found.setdefault(problem, []).append(rank)
     for problem, ranks in found.items():
         where = "" if len(ranks) == len(choices) else f" (on rank {', '.join(map(str, ranks))}; it is counted on none)"
