@@ -22,10 +22,10 @@
 struct ar_event {
     const char *name;
     const char *preset; /* PAPI's name of the same, or NULL */
-    uint32_t type;      /* PERF_TYPE_… */
     uint64_t config;
     const char *unit; /* "1", or "ns" */
     const char *help;
+    uint32_t type;  /* PERF_TYPE_… */
     bool in_kernel; /* it happens in the kernel alone: without its work there is nothing to count */
 };
 

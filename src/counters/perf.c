@@ -15,7 +15,7 @@
 /* Programs that count descriptors from the lowest one on do not see these; where the limit is low, the upper third is ours. */
 #define LOWEST_FD 700
 /* Below the limit, for the program. */
-#define FREE_FDS 32
+#define FREE_FDS ((rlim_t)32)
 
 static uint32_t n_forks; /* of this process and those it descends from */
 
