@@ -86,9 +86,11 @@ static enum ar_status add_counter(const char *from, size_t n_name, struct ar_err
     enum ar_status status;
     size_t which;
 
-    if (counters.n == AR_MAX_COUNTERS)
-        return ar_fail(err, AR_BAD, "more than %d counters (ask for fewer)", AR_MAX_COUNTERS);
     snprintf(name, sizeof name, "%.*s", (int)n_name, from);
+    if (counters.n == AR_MAX_COUNTERS) {
+        ar_fail(err, AR_BAD, "more than %d counters (ask for fewer)", AR_MAX_COUNTERS);
+        return refuse(name, AR_BAD, err);
+    }
     if (ar_counters_find(name, &which)) {
         ar_fail(err, AR_BAD, "it is %.60s, which is counted already (name it once)",
                 counters.list[which].name);

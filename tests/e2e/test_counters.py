@@ -82,7 +82,8 @@ def test_of_a_killed_process(python: Sandbox) -> None:
 
 def test_in_a_forked_child(python: Sandbox) -> None:
     record(python, "fork")
-    assert 70 <= values(python, "page-faults")["region", "in the child"] <= 70 + SLACK
+    # A child gets a page of its own for each that the interpreter writes to for the first time.
+    assert 70 <= values(python, "page-faults")["region", "in the child"] <= 70 + 4 * SLACK
 
 
 def test_load(python: Sandbox) -> None:
@@ -153,7 +154,6 @@ def test_what_cannot_be_counted(python: Sandbox) -> None:
         ("--counters", "no-such"): "--counters no-such: no-such: no such counter (try: allranks counters); --counters-optional runs without it",
         ("--counters", ","): "--counters needs names, such as page-faults (try: allranks counters)",
         ("--counters-at", "x"): "--counters-at says where to count; what is to be counted, say with --counters",
-        ("--counters", ",".join(["page-faults"] * 25)): "more than 24 counters (ask for fewer)",
     }.items():
         done = python.recorded(workload("counted.py"), options=options)
         assert (done.code, done.out) == (2, "") and text in done.err, done
@@ -164,7 +164,8 @@ def test_what_is_optional(python: Sandbox) -> None:
     logged = record(python, options=("--counters", "no-such,page-faults", "--counters-optional"))
     check_regions(python, json.loads(logged.out))
     told = python.allranks("info", "run.allranks").out
-    assert "\ncounters   page-faults\n" in told and "\nuncounted  no-such: no such counter" in told
+    assert "\ncounters   page-faults\n" in told and "\nuncounted  no-such\n" in told
+    assert "\nwhy not    no-such: no such counter (try: allranks counters)\n" in told
 
 
 def test_list(python: Sandbox) -> None:
@@ -505,26 +506,26 @@ def test_large_counts_are_exact_in_csv(python: Sandbox, papi: str) -> None:
     assert re.search(r"^ r +region +\S+ +inf +-123M", shown, re.M) or re.search(r"^ r +region +\S+ +inf +-12\d", shown, re.M), shown
 
 
-def test_as_a_user_who_may_not_see_the_kernel(python: Sandbox) -> None:
+def test_as_a_user_who_may_not_see_the_kernel(debian: Sandbox) -> None:
     """Context switches happen in the kernel: without it they would all be 0."""
     level = Path("/proc/sys/kernel/perf_event_paranoid")
     if os.geteuid() != 0 or not level.exists() or int(level.read_text()) != 2:
         pytest.skip("needs root, to become another user, and kernel.perf_event_paranoid 2")
-    for path in (python.cwd, *python.cwd.parents):
+    for path in (debian.cwd, *debian.cwd.parents):
         if path != Path("/") and path.stat().st_uid == 0 and path != Path("/tmp"):
             path.chmod(path.stat().st_mode | 0o055)
-    python.cwd.chmod(0o777)
-    probe = ["setpriv", "--reuid", "65534", "--clear-groups", python.stack.python, "-c", "import allranks"]
-    if subprocess.run(probe, capture_output=True, cwd=python.cwd, check=False).returncode:
+    debian.cwd.chmod(0o777)
+    probe = ["setpriv", "--reuid", "65534", "--clear-groups", debian.stack.python, "-c", "import allranks"]
+    if subprocess.run(probe, capture_output=True, cwd=debian.cwd, check=False).returncode:
         pytest.skip("another user cannot reach this Python")
-    become = ["setpriv", "--reuid", "65534", "--clear-groups", python.stack.python, "-m", "allranks"]
+    become = ["setpriv", "--reuid", "65534", "--clear-groups", debian.stack.python, "-m", "allranks"]
     script = workload("counted.py")
-    refused = subprocess.run([*become, "--counters", "context-switches", script], capture_output=True, text=True, cwd=python.cwd, check=False)
+    refused = subprocess.run([*become, "--counters", "context-switches", script], capture_output=True, text=True, cwd=debian.cwd, check=False)
     assert refused.returncode == 2, refused
     assert "context-switches: not permitted (kernel.perf_event_paranoid is 2; 1 or less is needed" in refused.stderr
-    counted = subprocess.run([*become, "-q", "-o", "run.allranks", "--counters", "page-faults", script], capture_output=True, text=True, cwd=python.cwd, check=False)
+    counted = subprocess.run([*become, "-q", "-o", "run.allranks", "--counters", "page-faults", script], capture_output=True, text=True, cwd=debian.cwd, check=False)
     assert counted.returncode == 0, counted
-    assert "\n counted without the kernel's work for the program\n" in python.allranks("report", "--rows", "0", "run.allranks").out
+    assert "\n counted without the kernel's work for the program\n" in debian.allranks("report", "--rows", "0", "run.allranks").out
 
 
 DESCRIPTORS = """
@@ -559,3 +560,13 @@ def test_descriptors_are_the_programs(python: Sandbox, words: tuple[str, ...]) -
     options = ("-q", "-o", "run.allranks", "--counters", "page-faults,context-switches,task-clock")
     done = python.recorded("program.py", *words, options=options)
     assert (done.out, done.err, done.code) == (plain.out, plain.err, 0)
+
+
+def test_more_than_there_is_room_for(python: Sandbox, papi: str, processor: str) -> None:
+    env = {"ALLRANKS_PAPI": papi, "LD_PRELOAD": processor}
+    rows = json.loads(python.allranks("counters", "--json", env=env).out)["counters"]
+    presets = {row["preset"] for row in rows}
+    names = [row["name"] for row in rows if row["available"] and row["name"] not in presets]
+    assert len(names) > 24, names
+    done = python.recorded(workload("counted.py"), options=("--counters", ",".join(names)), env=env)
+    assert (done.code, done.out) == (2, "") and f"{names[24]}: more than 24 counters (ask for fewer)" in done.err, done

@@ -88,6 +88,7 @@ class Regions:
             if not self.is_inside_itself(node):
                 key = (node["function"], row["metric"])
                 self.work[key] = self.work.get(key, 0) + row["value"]
+        self.done = {key: value for key, value in self.work.items() if value}
 
     def is_inside_itself(self, row: dict[str, Any]) -> bool:
         above = row["parent"]
@@ -361,7 +362,8 @@ def test_a_killed_program(debian: Sandbox):
     assert recovered.code == 0, recovered
     found = Regions(debian)
     assert found.calls == {"done": 7, "open stage": 1, "open": 1}
-    assert found.work == {("done", "petsc_flops"): 77}
+    assert found.done == {("done", "petsc_flops"): 77}
+    assert found.work["done", "petsc_messages"] == 0  # known, and none
 
 
 def test_fork(debian: Sandbox):
@@ -387,7 +389,7 @@ def test_fork(debian: Sandbox):
     """, "--petsc-log")  # fmt: skip
     found = Regions(debian)
     assert found.calls == {"forks": 1, "inner": 3}
-    assert found.work == {("forks", "petsc_flops"): 110, ("inner", "petsc_flops"): 11}
+    assert found.done == {("forks", "petsc_flops"): 110, ("inner", "petsc_flops"): 11}
 
 
 def test_pauses(debian: Sandbox):
@@ -433,7 +435,7 @@ def test_threads(debian: Sandbox):
             pass
     """, "--petsc-log")  # fmt: skip
     found = Regions(debian)
-    assert found.calls == {"in a thread": 7} and found.work == {("in a thread", "petsc_flops"): 24}
+    assert found.calls == {"in a thread": 7} and found.done == {("in a thread", "petsc_flops"): 24}
     nodes: list[Node] = debian.report("run.allranks").named("in a thread")
     assert sum(node["calls"] for node in nodes if "work" in node.path) == 6
 
