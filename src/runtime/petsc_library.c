@@ -45,7 +45,7 @@ static struct {
     int (*stage_name)(int stage, const char **name);
     int (*version)(char *text, size_t n_text);
     const double *work[AR_N_PETSC_WORK][MOST_PARTS];
-    size_t event_stride;          /* 0: not known yet */
+    size_t event_stride;           /* 0: not known yet */
     char stages[MOST_STAGES][256]; /* names, until 3.19 */
 } library;
 
