@@ -2,9 +2,9 @@
 """Enters a region again and again. Prints {"ns"}: of a round of the loop, without that of an empty one."""
 
 import json
-import time
 
 import allranks
+from timed_loops import best_ns
 
 N_ROUNDS = 20_000
 N_TRIES = 10
@@ -22,13 +22,4 @@ def empty():
         pass
 
 
-def best_ns(loop):
-    found = []
-    for _ in range(N_TRIES):
-        start = time.perf_counter_ns()
-        loop()
-        found.append(time.perf_counter_ns() - start)
-    return min(found) / N_ROUNDS
-
-
-print(json.dumps({"ns": best_ns(with_region) - best_ns(empty)}))
+print(json.dumps({"ns": best_ns(with_region, N_ROUNDS, N_TRIES) - best_ns(empty, N_ROUNDS, N_TRIES)}))

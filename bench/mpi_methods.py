@@ -2,10 +2,10 @@
 """The same calls as mpi_calls.c makes, through mpi4py. Prints {"allreduce", "sendrecv", "three"}: ns of all calls of a step."""
 
 import json
-import time
 
 import numpy as np
 from mpi4py import MPI
+from timed_loops import best_ns
 
 # As many tries as it takes until it has settled which functions in C are looked at.
 N_CALLS, N_TRIES = 2000, 150
@@ -28,13 +28,4 @@ def three():
         MPI.Request.Waitall([comm.Irecv(into, 0, 1), comm.Isend(out, 0, 1)])
 
 
-def best_ns(loop):
-    found = []
-    for _ in range(N_TRIES):
-        start = time.perf_counter_ns()
-        loop()
-        found.append(time.perf_counter_ns() - start)
-    return min(found) / N_CALLS
-
-
-print(json.dumps({loop.__name__: best_ns(loop) for loop in (allreduce, sendrecv, three)}))
+print(json.dumps({loop.__name__: best_ns(loop, N_CALLS, N_TRIES) for loop in (allreduce, sendrecv, three)}))

@@ -6,12 +6,12 @@
 import glob
 import json
 import sys
-import time
 
 # Debian 12 has it where it does not disturb other versions of it.
 sys.path += glob.glob("/usr/lib/petscdir/petsc*/*-real/lib/python3/dist-packages")
 
 import petsc4py
+from timed_loops import best_ns
 
 petsc4py.init([])
 from petsc4py import PETSc  # noqa: E402
@@ -41,13 +41,4 @@ def empty():
         pass
 
 
-def best_ns(loop):
-    found = []
-    for _ in range(N_TRIES):
-        start = time.perf_counter_ns()
-        loop()
-        found.append(time.perf_counter_ns() - start)
-    return min(found) / N_ROUNDS
-
-
-print(json.dumps({"in PETSc": best_ns(in_petsc) - best_ns(empty), "in Python": best_ns(in_python) - best_ns(empty)}))
+print(json.dumps({"in PETSc": best_ns(in_petsc, N_ROUNDS, N_TRIES) - best_ns(empty, N_ROUNDS, N_TRIES), "in Python": best_ns(in_python, N_ROUNDS, N_TRIES) - best_ns(empty, N_ROUNDS, N_TRIES)}))

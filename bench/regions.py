@@ -2,9 +2,9 @@
 """Enters a region again and again in a program that is not recorded. Prints {"with", "empty"}: ns a round of the loop."""
 
 import json
-import time
 
 import allranks
+from timed_loops import best_ns
 
 N_ROUNDS = 100_000
 N_TRIES = 20
@@ -21,13 +21,4 @@ def empty():
         pass
 
 
-def best_ns(loop):
-    found = []
-    for _ in range(N_TRIES):
-        start = time.perf_counter_ns()
-        loop()
-        found.append(time.perf_counter_ns() - start)
-    return min(found) / N_ROUNDS
-
-
-print(json.dumps({"with": best_ns(with_region), "empty": best_ns(empty)}))
+print(json.dumps({"with": best_ns(with_region, N_ROUNDS, N_TRIES), "empty": best_ns(empty, N_ROUNDS, N_TRIES)}))

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * figures: what was measured beyond calls and time, and what is computed from it, of functions and call paths.
+ * figures: what was measured beyond calls and time, and what can be computed from it.
  *
  * A figure is a metric that the file describes ("page-faults"), or a formula over metrics: one of a table here ("IPC" is
  * "instructions / cycles"), as far as the run has what it needs, or one that the user gives ("faults-per-call=page-faults/calls").
  * In formulas times are in seconds, `time` and `calls` are those of the function, and PAPI's name of an event and the kernel's are the same.
  *
- * A formula is computed of sums: over ranks it is that of what all ranks have together, not a mean of means. Of a function what is inclusive
- * counts once in recursion, as its time does.
+ * Their values are in figure_values.h.
  *
- * Life cycle: of a profile and the functions of it, which must outlive it. A reader reads rows (format/rows.h) and is for one thread.
+ * Life cycle: of a profile, which must outlive them.
  *
  *     struct ar_figures f;
  *     if (ar_figures_find(&f, &profile, &asked, &err) < 0) ...
- *     struct ar_figure_items items;
- *     if (ar_figures_of_functions(&items, &f, &by_function) < 0) ...
- *     items.list[i].v.mean …
- *     ar_figure_items_free(&items);
+ *     f.list[i].name …
  *     ar_figures_free(&f);
  */
 #pragma once
 
-#include "analysis/by_function.h"
 #include "analysis/formula.h"
 #include "analysis/select.h"
+#include "format/profile.h"
 
 struct ar_figure {
     const char *name, *unit; /* "1", "ns", "B", …; "share": 0.013 is 1.3 % */
@@ -52,50 +48,3 @@ struct ar_figures {
 AR_MUST_CHECK enum ar_status ar_figures_find(struct ar_figures *out, const struct ar_profile *p,
                                              const struct ar_words *asked, struct ar_error *err);
 void ar_figures_free(struct ar_figures *f);
-
-/* Over ranks; a rank that has none counts as 0 of what was recorded, and does not count for a formula. */
-struct ar_figure_value {
-    double value; /* of all ranks together */
-    double mean, sd, min, max;
-    uint32_t min_process, max_process; /* the first of them, where several are equal */
-};
-
-struct ar_figure_reader {
-    const struct ar_figures *f;
-    struct ar_rows *rows; /* by input */
-    double *values;       /* by root, then input and figure; of the nodes that were read last */
-    bool *is_there;       /* by root: a metric that was recorded has a value there */
-    double *together;     /* of all roots */
-};
-
-AR_MUST_CHECK enum ar_status ar_figure_reader_open(struct ar_figure_reader *out,
-                                                   const struct ar_figures *f);
-/* `outermost`, by node: of others what is inclusive does not count; NULL: all count. false: nothing was recorded of them. */
-bool ar_figure_read(struct ar_figure_reader *r, const uint32_t *nodes, size_t n,
-                    const bool *outermost);
-/* Of what was read last. NAN: it has none. */
-double ar_figure_of_root(const struct ar_figure_reader *r, size_t figure, uint32_t root);
-/* false: no rank has a value. */
-bool ar_figure_over_ranks(const struct ar_figure_reader *r, size_t figure,
-                          struct ar_figure_value *out);
-void ar_figure_reader_close(struct ar_figure_reader *r);
-
-/* By function or node, then figure; only where there is a value. */
-struct ar_figure_item {
-    uint32_t id, figure;
-    struct ar_figure_value v;
-};
-
-struct ar_figure_items {
-    struct ar_figure_item *list;
-    size_t n, cap;
-};
-
-AR_MUST_CHECK enum ar_status ar_figures_of_functions(struct ar_figure_items *out,
-                                                     const struct ar_figures *f,
-                                                     const struct ar_by_function *by);
-AR_MUST_CHECK enum ar_status ar_figures_of_nodes(struct ar_figure_items *out,
-                                                 const struct ar_figures *f);
-void ar_figure_items_free(struct ar_figure_items *items);
-/* Those of one function or node: where they begin, and how many there are. */
-size_t ar_figure_items_of(const struct ar_figure_items *items, uint32_t id, size_t *n);

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "analysis/figures.h"
+#include "analysis/figure_values.h"
 #include "cli/options.h"
 
 #define AR_METRIC_OPTION(target)                                                                   \

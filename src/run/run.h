@@ -22,7 +22,7 @@
  */
 #pragma once
 
-#include "analysis/figures.h"
+#include "analysis/figure_values.h"
 #include "analysis/node_metrics.h"
 #include "analysis/select.h"
 #include "analysis/stacks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Three ranks, a recursive function and a region, with counters whose sums are known. */
-#include "analysis/figures.h"
+#include "analysis/figure_values.h"
 #include "counters/events.h"
 
 #include "failing_alloc.h"
