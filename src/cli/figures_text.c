@@ -136,3 +136,42 @@ void ar_print_figures_of(const struct ar_figure_columns *c, const struct ar_figu
         print_one(column_at(c, i), ar_figure_of_root(reader, c->order[c->first + i], root),
                   unit_ns);
 }
+
+/* ---- how far they are to be believed ---------------------------------------------------------- */
+
+/* Facts that the recording leaves, on any rank: see runtime/counters.c. */
+static bool has_fact(const struct ar_profile *p, const char *key, const char *part)
+{
+    for (size_t i = 0; i < p->n_facts; i++)
+        if (strcmp(ar_strtab_text(&p->strings, p->facts[i].key), key) == 0 &&
+            strstr(ar_strtab_text(&p->strings, p->facts[i].value), part))
+            return true;
+    return false;
+}
+
+static bool is_user_only(const struct ar_profile *p)
+{
+    return has_fact(p, "counters", "(without the kernel)");
+}
+
+static bool is_estimated(const struct ar_profile *p)
+{
+    return has_fact(p, "estimated", "values of counters");
+}
+
+bool ar_has_figure_doubt(const struct ar_profile *p)
+{
+    return is_user_only(p) || is_estimated(p);
+}
+
+bool ar_print_figure_doubt(const struct ar_profile *p)
+{
+    const char *user_only = is_user_only(p) ? "without the kernel's work for the program" : "";
+    const char *estimated = is_estimated(p) ? "estimates, as counters took turns" : "";
+
+    if (!*user_only && !*estimated)
+        return false;
+    ar_print(" %s%s%s%s%s\n", ar_dim(), user_only, *user_only && *estimated ? "; " : "", estimated,
+             ar_plain());
+    return true;
+}

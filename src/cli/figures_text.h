@@ -44,6 +44,10 @@ void ar_print_figures(const struct ar_figure_columns *c, const struct ar_figure_
 void ar_print_figures_of(const struct ar_figure_columns *c, const struct ar_figure_reader *reader,
                          uint32_t root, double unit_ns);
 
+/* How far they are to be believed, in a line, where there is anything to say; returns whether there is. */
+bool ar_print_figure_doubt(const struct ar_profile *p);
+bool ar_has_figure_doubt(const struct ar_profile *p);
+
 /* "1,234", "12.3M", "1.31", "38.2 %"; a time in `unit_ns`. In a few static buffers. */
 const char *ar_show_figure(const struct ar_figure *figure, double value, double unit_ns,
                            size_t n_columns);

@@ -574,6 +574,7 @@ static int print_metrics(const struct command *c)
     for (uint32_t i = 0; i < c->figures->n && status == AR_EXIT_OK; i++)
         if (c->figures->list[i].is_asked)
             status = print_metric(c, i);
+    ar_print_figure_doubt(c->p);
     return status;
 }
 
@@ -593,6 +594,8 @@ static void print_figure_spreads(const struct command *c, uint32_t function)
                  ar_show_figure(figure, v->sd, c->unit_ns, 12), show_figure_of(c, figure, v, false),
                  show_figure_of(c, figure, v, true));
     }
+    if (n)
+        ar_print_figure_doubt(c->p);
 }
 
 static int print_function(struct command *c, uint32_t function, size_t n_most)

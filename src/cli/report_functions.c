@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/imbalance.h"
+#include "cli/figures_text.h"
 #include "cli/layout.h"
 #include "cli/mpi_text.h"
 #include "cli/report.h"
@@ -188,7 +189,7 @@ static size_t print_imbalance(struct list *l)
 static size_t rows_that_fit(struct list *list, size_t n_lines, size_t n_imbalance)
 {
     const struct ar_report *r = list->r;
-    struct ar_layout l = {.n_lines = n_lines,
+    struct ar_layout l = {.n_lines = n_lines + (list->n_metrics && ar_has_figure_doubt(r->p)),
                           .n_imbalance = n_imbalance,
                           .n_tree = r->functions ? AR_SCREEN_LINES : r->n_rows,
                           .n_metrics = list->n_metrics,

@@ -5,13 +5,11 @@
 #include "cli/screen.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Names are shorter than in the tree, for the metrics. */
 #define NAME_COLUMNS 19
 #define PLACE_COLUMNS 14
 #define TIME_COLUMNS 9
-#define USER_ONLY "(without the kernel)" /* as runtime/counters.c says it */
 
 struct list {
     const struct ar_report *r;
@@ -79,13 +77,6 @@ static void print_title(const struct list *l, struct ar_label_columns columns)
     ar_print("\n");
 }
 
-/* Where the kernel lets a user count the program's own code only. */
-static void print_user_only(const struct list *l)
-{
-    if (strstr(ar_profile_fact_text(l->r->p, "counters"), USER_ONLY))
-        ar_print(" %scounted without the kernel's work for the program%s\n", ar_dim(), ar_plain());
-}
-
 /* "3 more functions, 2 more metrics: allranks counters heat.allranks" */
 static void print_rest(const struct list *l, size_t n_rows)
 {
@@ -138,7 +129,7 @@ enum ar_status ar_report_metrics(const struct ar_report *r, size_t n_rows)
         return AR_NOMEM;
     if (l.n && n_rows) {
         print_rows(&l, n_rows);
-        print_user_only(&l);
+        ar_print_figure_doubt(r->p);
         print_rest(&l, n_rows);
     }
     free_list(&l);
@@ -160,7 +151,7 @@ enum ar_status ar_report_all_metrics(const struct ar_report *r, size_t n_rows)
                      ar_show_items(l.n - n_most, "more function", "more functions"), ar_plain());
         first += l.columns.n;
         if (first >= l.columns.f->n)
-            print_user_only(&l);
+            ar_print_figure_doubt(r->p);
         free_list(&l);
     } while (first < ar_run_figures(r->run, r->form)->n);
     return AR_OK;

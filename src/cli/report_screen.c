@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "cli/figures_text.h"
 #include "cli/layout.h"
 #include "cli/mpi_text.h"
 #include "cli/report.h"
@@ -49,6 +50,7 @@ int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n
                           .n_mpi = at_most(r, n_mpi, MPI_ROWS),
                           .n_metrics = at_most(r, n_metrics, METRIC_ROWS)};
 
+    l.n_lines += n_metrics && ar_has_figure_doubt(r->p);
     if (r->fits)
         ar_layout_fit(&l);
     ar_report_imbalance(r, l.n_imbalance);

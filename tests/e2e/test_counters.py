@@ -250,6 +250,8 @@ def test_groups_that_take_turns(python: Sandbox, processor: str) -> None:
         expected = {("region", region): n * KERNEL_UNITS[name] for region, n in WORK.items()}
         assert values(python, name) == expected
     assert "\nestimated  values of counters, which took turns" in python.allranks("info", "run.allranks").out
+    for command in (("report", "--rows", "0"), ("counters",), ("ranks", "--metric", "instructions")):
+        assert "\n estimates, as counters took turns\n" in python.allranks(*command, "run.allranks").out
 
 
 def test_papi_on_ranks(one_mpi: Sandbox, papi: str) -> None:
@@ -525,7 +527,7 @@ def test_as_a_user_who_may_not_see_the_kernel(debian: Sandbox) -> None:
     assert "context-switches: not permitted (kernel.perf_event_paranoid is 2; 1 or less is needed" in refused.stderr
     counted = subprocess.run([*become, "-q", "-o", "run.allranks", "--counters", "page-faults", script], capture_output=True, text=True, cwd=debian.cwd, check=False)
     assert counted.returncode == 0, counted
-    assert "\n counted without the kernel's work for the program\n" in debian.allranks("report", "--rows", "0", "run.allranks").out
+    assert "\n without the kernel's work for the program\n" in debian.allranks("report", "--rows", "0", "run.allranks").out
 
 
 DESCRIPTORS = """
