@@ -209,10 +209,11 @@ void ar_tree_pass_builtins(struct ar_thread *t, uint64_t now)
     ar_tree_move(t, node, now);
 }
 
-/* Is that the return of a function in C that was closed before? */
-static bool was_passed(struct ar_thread *t, const struct ar_node *node)
+/* Is that the return of a function in C that was closed before? Rare, and kept out of the way of others. */
+__attribute__((noinline, cold)) static bool was_passed(struct ar_thread *t,
+                                                       const struct ar_node *node)
 {
-    if (!t->passed || !is_above(t->passed, node))
+    if (!is_above(t->passed, node))
         return false;
     if (node == t->passed)
         t->passed = NULL;
@@ -227,7 +228,7 @@ static bool was_passed(struct ar_thread *t, const struct ar_node *node)
  */
 void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now)
 {
-    if (was_passed(t, node))
+    if (__builtin_expect(t->passed != NULL, 0) && was_passed(t, node))
         return;
     if (!is_above(node, t->current)) {
         struct ar_node *moved = t->has_moved ? ar_tree_find_open(t, (uint32_t)node->key) : NULL;

@@ -86,7 +86,8 @@ static bool is_counted(uint32_t function_marks)
            (ar_tree_counts_all && !(function_marks & AR_MARK_BUILTIN));
 }
 
-static uint32_t flags_of(uint32_t function_marks)
+/* Of a new node. Kept out of the search for one that is there. */
+__attribute__((noinline)) static uint32_t flags_of(uint32_t function_marks)
 {
     const uint32_t have_no_filter = AR_MARK_BUILTIN | AR_MARK_KEEP_PLACE | AR_MARK_OPERATION;
 
