@@ -514,8 +514,7 @@ static const char *show_figure_of(const struct command *c, const struct ar_figur
 
 static int widest_first(const void *a, const void *b)
 {
-    const struct ar_figure_item *x = *(const struct ar_figure_item *const *)a;
-    const struct ar_figure_item *y = *(const struct ar_figure_item *const *)b;
+    const struct ar_figure_item *x = a, *y = b;
     double kx = x->v.max - x->v.min, ky = y->v.max - y->v.min;
 
     if (kx == ky) {
@@ -545,7 +544,7 @@ static void print_metric_row(const struct command *c, const struct ar_figure_ite
 static int print_metric(const struct command *c, uint32_t figure)
 {
     size_t n_label = c->n_columns > METRIC_COLUMNS + 20 ? c->n_columns - METRIC_COLUMNS : 20;
-    const struct ar_figure_item **order = calloc(c->items->n + 1, sizeof(*order));
+    struct ar_figure_item *order = calloc(c->items->n + 1, sizeof *order);
     size_t n = 0, i = 0;
     size_t n_most = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 4 - c->n_lines : c->n_rows;
 
@@ -553,13 +552,13 @@ static int print_metric(const struct command *c, uint32_t figure)
         return ar_complain("out of memory");
     for (size_t k = 0; k < c->items->n; k++)
         if (c->items->list[k].figure == figure)
-            order[n++] = &c->items->list[k];
+            order[n++] = c->items->list[k];
     qsort(order, n, sizeof *order, widest_first);
     ar_print("\n%s", ar_bold());
     ar_print_fit(c->figures->list[figure].name, n_label, AR_KEEP_START);
     ar_print("%s %10s %8s %14s %14s\n", ar_plain(), "mean", "sd", "least (rank)", "most (rank)");
     for (; i < n && (n_most == 0 || i < n_most); i++)
-        print_metric_row(c, order[i], n_label);
+        print_metric_row(c, &order[i], n_label);
     if (i < n)
         ar_print(" %s%s: -n 0 shows all%s\n", ar_dim(),
                  ar_show_items(n - i, "more function", "more functions"), ar_plain());
