@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from harness import Done, Sandbox, workload
+from harness import Done, Sandbox, settled, times_unlike, workload
 
 COUNTED = ("--counters", "page-faults,context-switches")
 # What the program does itself, in pages, by region.
@@ -191,12 +191,20 @@ def test_clocks(python: Sandbox) -> None:
         outer += now()
         print(json.dumps([inner, outer]))
     """))
-    for names in ("task-clock,page-faults", "page-faults,task-clock"):
-        (python.cwd / "run.allranks").unlink(missing_ok=True)
-        done = python.recorded("program.py", options=("-q", "-o", "run.allranks", "--counters", names))
-        assert (done.code, done.err) == (0, ""), done
-        inner, outer = json.loads(done.out)
-        assert 0.98 * inner <= values(python, "task-clock")["region", "busy"] <= 1.02 * outer, (names, inner, outer)
+
+    def look() -> dict[str, str]:
+        """A virtual machine that lost its processor meanwhile: one clock goes on, the other does not."""
+        found, logged = {}, {}
+        for names in ("task-clock,page-faults", "page-faults,task-clock"):
+            (python.cwd / "run.allranks").unlink(missing_ok=True)
+            done = python.recorded("program.py", options=("-q", "-o", "run.allranks", "--counters", names))
+            assert (done.code, done.err) == (0, ""), done
+            inner, outer = json.loads(done.out)
+            found[names] = values(python, "task-clock")["region", "busy"] / 1e9
+            logged[names] = (inner / 1e9, outer / 1e9)
+        return times_unlike(found, logged, rel=0.02)
+
+    assert not settled(look)
 
 
 # ---- known to the digit ----
