@@ -137,7 +137,7 @@ void ar_print_figures_of(const struct ar_figure_columns *c, const struct ar_figu
                   unit_ns);
 }
 
-/* ---- how far they are to be believed ---------------------------------------------------------- */
+/* ---- estimates, and what is missing ----------------------------------------------------------- */
 
 /* Facts that the recording leaves, on any rank: see runtime/counters.c. */
 static bool has_fact(const struct ar_profile *p, const char *key, const char *part)

@@ -44,7 +44,7 @@ void ar_print_figures(const struct ar_figure_columns *c, const struct ar_figure_
 void ar_print_figures_of(const struct ar_figure_columns *c, const struct ar_figure_reader *reader,
                          uint32_t root, double unit_ns);
 
-/* How far they are to be believed, in a line, where there is anything to say; returns whether there is. */
+/* A line that says whether values are estimates, or lack the kernel's work; returns whether there was one to print. */
 bool ar_print_figure_doubt(const struct ar_profile *p);
 bool ar_has_figure_doubt(const struct ar_profile *p);
 

@@ -53,15 +53,6 @@ enum ar_status ar_counter_find(struct ar_counter *out, const char *name, struct 
     return status;
 }
 
-enum ar_status ar_counter_find_code(struct ar_counter *out, int papi_code, struct ar_error *err)
-{
-    char name[AR_PAPI_NAME_BYTES];
-    enum ar_status status = ar_papi_name(name, papi_code, err);
-
-    *out = (struct ar_counter){.unit = "1"};
-    return status < 0 ? status : ar_counter_find(out, name, err);
-}
-
 enum ar_status ar_counter_try(const struct ar_counter *counter, struct ar_error *err)
 {
     struct ar_counter_set set;

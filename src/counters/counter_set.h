@@ -48,9 +48,6 @@ struct ar_counter_set {
  */
 AR_MUST_CHECK enum ar_status ar_counter_find(struct ar_counter *out, const char *name,
                                              struct ar_error *err);
-/* The same by PAPI's number of an event. */
-AR_MUST_CHECK enum ar_status ar_counter_find_code(struct ar_counter *out, int papi_code,
-                                                  struct ar_error *err);
 
 /* Whether it can be counted here and now, by itself; else why not, and what would help. */
 AR_MUST_CHECK enum ar_status ar_counter_try(const struct ar_counter *counter, struct ar_error *err);
