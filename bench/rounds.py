@@ -84,14 +84,18 @@ def accepts(interpreter: Interpreter, *options: str) -> bool:
     )  # another failure is not a refusal, and is to be seen when it is measured
 
 
-def compiled(name: str, *folders: str) -> str:
-    """bench/NAME.c as a program, with the project's own sources in these folders of src."""
+def compiled(name: str, *parts: str) -> str:
+    """bench/NAME.c as a program, with the project's own sources in these folders of src, or these files."""
     target = BUILD / name
-    sources = [path for folder in folders for path in (ROOT / "src" / folder).glob("*.c")]
-    # One needs what the build generates, the other needs Python.
-    sources = [path for path in sources if path.name not in ("mpi_functions.c", "counters_module.c")]
+    found = [ROOT / "src" / part for part in parts]
+    sources = [path for part in found for path in ([part] if part.is_file() else part.glob("*.c"))]
+    sources = [path for path in sources if path.name != "counters_module.c"]  # it needs Python
     BUILD.mkdir(parents=True, exist_ok=True)
-    command = ["cc", "-O2", "-D_GNU_SOURCE", f"-I{ROOT / 'src'}", *map(str, sources), str(BENCH / f"{name}.c")]
+    for kind in ("functions", "classes"):
+        definition, generated = ROOT / "src/format/mpi.def", BUILD / f"mpi_{kind}.inc"
+        run([sys.executable, str(ROOT / "tools/gen_mpi.py"), kind, str(definition), str(generated)], "/")
+    includes = [f"-I{ROOT / 'src'}", f"-I{BUILD}"]
+    command = ["cc", "-O2", "-D_GNU_SOURCE", *includes, *map(str, sources), str(BENCH / f"{name}.c")]
     done = subprocess.run([*command, "-lm", "-lpthread", "-ldl", "-o", str(target)], capture_output=True, text=True)
     if done.returncode:
         raise Failed(done.stderr.strip().splitlines()[-1])

@@ -24,8 +24,10 @@ build/bench.json has the same for programs:
         "looking":  {"modes": {mode: {"median_ns", "mean_ns", "looks", "instructions"}}},
         "finalize": {"seconds": {library: {ranks: {"gather", "plain", "allranks", "bytes"}}}},
         "mpi":      {"ns": {library: {mode: {case: ns}}}},
+        "trace-scale": {"modes": {mode: {"ns", "before", "peak", "finalize_s", "size", "events"}}}, of rank 0; bytes, seconds
         "scale":    {"modes": {mode: {"s", "bytes", "file"}}, "large": {"ranks", "nodes", "share"}},
         "waits":    {"modes": {mode: {"s", "bytes", "file"}}, "many": {"ranks", …}, "wide": {"ranks", …}},
+        "windows":  {"modes": {run: {"open", "all", "tenth", "ms", each with ", longest", ", events", ", bins"}}, "runs": {run: {"ranks", …}}},
         "instructions": {"instructions_per_call": {mode: {workload: n}}}}}}
 
 A kind that could not be measured at all has {"failed": why}.
@@ -60,7 +62,11 @@ import measure_real
 import measure_regions
 import measure_scale
 import measure_startup
+import measure_trace_exports
+import measure_trace_scale
+import measure_traces
 import measure_waits
+import measure_windows
 from rounds import ROOT, Failed, Interpreter, Options, find_interpreters
 from tables import Check, Outcome, note, summary, title
 
@@ -74,6 +80,9 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "memory": measure_memory.measure,
     "regions": measure_regions.measure,
     "counters": measure_counters.measure,
+    "traces": measure_traces.measure,
+    "trace-scale": measure_trace_scale.measure,
+    "trace-exports": measure_trace_exports.measure,
     "petsc": measure_petsc.measure,
     "real": measure_real.measure,
     "programs": measure_programs.measure,
@@ -83,6 +92,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "finalize": measure_finalize.measure,
     "scale": measure_scale.measure,
     "waits": measure_waits.measure,
+    "windows": measure_windows.measure,
 }
 
 

@@ -6,6 +6,7 @@
  *     synthetic live DIR  --ranks 128 --nodes 3000
  *     synthetic run  FILE --ranks 10240 --nodes 5000 --share 0.33 --classes 4 --mpi --seed 7
  *     synthetic run  FILE --ranks 64 --nodes 200 --mpi --waits 1000000
+ *     synthetic live DIR  --ranks 256 --nodes 200 --mpi --events 5000000
  *
  * All ranks have the same program: a tree of --nodes nodes of --functions functions. A tenth of it, the
  * trunk, is on every rank; of the rest, which hangs below it, each rank has as much as makes its share
@@ -13,7 +14,7 @@
  * each is one of its own. Times are a class's, give or take a tenth on each rank. With --mpi every
  * tenth node is an MPI call with bytes, and a message to either neighbour. With --waits a run has as many
  * operations that synchronise: seven of eight are an Allreduce, the eighth an exchange between neighbours, after
- * some 50 us of work each. Everything follows from --seed: the same options make the same bytes.
+ * some 50 us of work each. With --events live files have a trace, of as many events in all: calls of some 1 us, and now and then a long one. A host has 128 ranks, or --per-host. Everything follows from --seed: the same options make the same bytes.
  */
 #include "base/bytes.h"
 #include "base/idmap.h"
@@ -21,6 +22,7 @@
 #include "format/livefile.h"
 #include "format/profile.h"
 #include "format/runfile.h"
+#include "format/trace_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,13 +35,13 @@
 #define START_TICKS 1000000u
 #define START_REAL_NS 1700000000000000000u
 #define LINES_PER_FUNCTION 20
-#define RANKS_PER_HOST 128
 
 struct job {
-    uint32_t n_ranks, n_nodes, n_functions, n_classes;
+    uint32_t n_ranks, n_nodes, n_functions, n_classes, n_per_host;
     double share;
     bool mpi;
     uint32_t n_waits;
+    uint64_t n_events;
     uint64_t seed;
     uint32_t n_trunk;
     uint32_t *parents; /* by node */
@@ -290,6 +292,8 @@ static void put_nodes(const struct job *job, const struct rank *rank, const uint
             node.parent_ref = refs[job->parents[i]];
             node.key = numbers[function] | (uint64_t)(1 + 4 * (i % LINES_PER_FUNCTION)) << 32;
         }
+        if (i && i < AR_TRACE_NUMBERS)
+            node.flags = i << AR_NODE_NUMBER_SHIFT;
         if (is_mpi(job, i))
             node.values_ref = put_values(job, rank, i, refs[i], &values, first_value);
         ar_bytes_put(&nodes, &node, sizeof node);
@@ -300,6 +304,106 @@ static void put_nodes(const struct job *job, const struct rank *rank, const uint
     ar_bytes_free(&nodes);
     ar_bytes_free(&values);
 }
+
+/* ---- a trace ---------------------------------------------------------------------------------- */
+
+#define TRACE_CHUNK_BYTES ((size_t)64 << 10)
+#define TRACE_SHIFT 2 /* 4 ticks are a unit */
+
+enum { LENGTH = NOISE + 8, WAY };
+
+/* The trace of a rank while it is made. */
+struct tracing {
+    struct ar_bytes *out;
+    struct ar_bytes events; /* of the chunk */
+    uint64_t units, first_units;
+    uint32_t n_chunks, first_ref;
+};
+
+static void end_chunk(struct tracing *g)
+{
+    struct ar_extent head = {.kind = AR_EXTENT_TRACE, .n_bytes_used = sizeof head + g->events.n};
+    static const char zeros[TRACE_CHUNK_BYTES];
+
+    if (!g->events.n)
+        return;
+    head.n_bytes = TRACE_CHUNK_BYTES;
+    head.spare[AR_TRACE_FIRST_TICKS] = g->first_units << TRACE_SHIFT;
+    head.spare[AR_TRACE_SEQUENCE] = ++g->n_chunks;
+    head.spare[AR_TRACE_FIRST_REF] = (uint64_t)TRACE_SHIFT << 32 | g->first_ref;
+    ar_bytes_put(g->out, &head, sizeof head);
+    ar_bytes_put(g->out, g->events.data, g->events.n);
+    ar_bytes_put(g->out, zeros, TRACE_CHUNK_BYTES - sizeof head - g->events.n);
+    g->events.n = 0;
+}
+
+/* Up, where `number` is 0. */
+static void put_step(struct tracing *g, uint32_t ref, uint32_t number, uint64_t units)
+{
+    uint64_t word = AR_TRACE_LONG | units << 2 | (uint64_t)number << 31;
+    size_t n = 6;
+
+    if (!number && units < AR_TRACE_UP_TIME) {
+        word = AR_TRACE_UP | units << 2;
+        n = 2;
+    } else if (number && units < AR_TRACE_DOWN_TIME) {
+        word = AR_TRACE_DOWN | units << 2 | (uint64_t)number << 15;
+        n = 4;
+    }
+    if (g->events.n + n + sizeof(struct ar_extent) + 8 > TRACE_CHUNK_BYTES)
+        end_chunk(g);
+    if (!g->events.n) {
+        g->first_units = g->units;
+        g->first_ref = ref;
+    }
+    ar_bytes_put(&g->events, &word, n);
+    g->units += units;
+}
+
+/* Some 1 us; one of 2,000 some ms. */
+static uint64_t length_of_step(const struct job *job, uint32_t rank, uint64_t event)
+{
+    uint64_t word = dice(job, LENGTH, rank, event);
+
+    return word % 2000 ? (word >> 20) % 500 : (word >> 20) % 1000000;
+}
+
+/* From node to node of the tree: down to any child, or up. */
+static void put_trace(const struct job *job, struct rank *rank, struct ar_bytes *out,
+                      const uint32_t *refs)
+{
+    struct tracing g = {.out = out, .units = START_TICKS >> TRACE_SHIFT};
+    uint32_t *first = must(calloc(job->n_nodes + 1, sizeof *first));
+    uint32_t *children = must(calloc(job->n_nodes + 1, sizeof *children));
+    uint32_t node = 0;
+
+    for (uint32_t i = 1; i < job->n_nodes; i++)
+        first[job->parents[i] + 1] += rank->n_calls[i] > 0;
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        first[i + 1] += first[i];
+    for (uint32_t i = job->n_nodes - 1; i > 0; i--)
+        if (rank->n_calls[i])
+            children[--first[job->parents[i] + 1]] = i;
+    for (uint64_t i = 0; i < job->n_events / job->n_ranks; i++) {
+        uint64_t way = dice(job, WAY, rank->number, i);
+        /* Counting left the place of the first child in the entry behind a node. */
+        uint32_t begin = first[node + 1], end = node + 2 <= job->n_nodes ? first[node + 2] : begin;
+        uint32_t n = node + 1 < job->n_nodes && end > begin ? end - begin : 0;
+        bool is_down = n && (!node || way % 5 < 3);
+        uint32_t next = is_down ? children[begin + (way >> 8) % n] : job->parents[node];
+
+        put_step(&g, refs[node], is_down ? next : 0, length_of_step(job, rank->number, i));
+        node = next;
+    }
+    end_chunk(&g);
+    if (g.units << TRACE_SHIFT > START_TICKS + rank->ticks[0])
+        rank->ticks[0] = (g.units << TRACE_SHIFT) - START_TICKS;
+    ar_bytes_free(&g.events);
+    free(first);
+    free(children);
+}
+
+/* ---- what holds it together ------------------------------------------------------------------- */
 
 static void put_thread(const struct rank *rank, struct ar_bytes *out, uint32_t root_ref)
 {
@@ -316,6 +420,15 @@ static void put_thread(const struct rank *rank, struct ar_bytes *out, uint32_t r
     ar_bytes_free(&items);
 }
 
+/* A trace may last longer than the values of nodes say. */
+static void set_ends(const struct rank *rank, struct ar_bytes *out)
+{
+    struct ar_live_thread *thread =
+        (struct ar_live_thread *)(out->data + AR_LIVE_HEADER_BYTES + sizeof(struct ar_extent));
+
+    thread->latest_ticks = thread->end_ticks = START_TICKS + rank->ticks[0];
+}
+
 static void put_header(const struct job *job, const struct rank *rank, struct ar_bytes *out)
 {
     uint64_t wall = rank->ticks[0];
@@ -325,7 +438,7 @@ static void put_header(const struct job *job, const struct rank *rank, struct ar
         .state = AR_LIVE_FINISHED,
         .n_bytes_used = out->n,
         .n_bytes_max = 256u << 20,
-        .pid = 1000 + rank->number % RANKS_PER_HOST,
+        .pid = 1000 + rank->number % job->n_per_host,
         .pid_start = 77,
         .world_rank = rank->number,
         .world_size = job->n_ranks,
@@ -339,7 +452,7 @@ static void put_header(const struct job *job, const struct rank *rank, struct ar
     memcpy(h.magic, AR_LIVE_MAGIC, sizeof h.magic);
     h.root_pid = h.pid;
     h.root_start = h.pid_start;
-    snprintf(h.host, sizeof h.host, "node-%u", rank->number / RANKS_PER_HOST);
+    snprintf(h.host, sizeof h.host, "node-%u", rank->number / job->n_per_host);
     memcpy(out->data, &h, sizeof h);
 }
 
@@ -362,6 +475,10 @@ static void make_live(const struct job *job, struct rank *rank, struct ar_bytes 
                    AR_LIVE_REF_BYTES));
     put_extent(out, AR_EXTENT_RECORDS, &records);
     put_nodes(job, rank, numbers, out, refs);
+    if (job->n_events) {
+        put_trace(job, rank, out, refs);
+        set_ends(rank, out);
+    }
     must_be_ok(out->bad ? AR_NOMEM : AR_OK, NULL);
     put_header(job, rank, out);
     ar_bytes_free(&records);
@@ -381,12 +498,13 @@ static void write_file(const char *path, const struct ar_bytes *bytes)
     }
 }
 
-static void write_live(const char *directory, const struct rank *rank, const struct ar_bytes *bytes)
+static void write_live(const struct job *job, const char *directory, const struct rank *rank,
+                       const struct ar_bytes *bytes)
 {
     char path[4096];
 
     snprintf(path, sizeof path, "%s/r%u-p%u-77.live", directory, rank->number,
-             1000 + rank->number % RANKS_PER_HOST);
+             1000 + rank->number % job->n_per_host);
     write_file(path, bytes);
 }
 
@@ -540,7 +658,7 @@ static void make_all(const struct job *job, bool as_run, const char *target)
         if (as_run)
             add_to_run(&p, &bytes);
         else
-            write_live(target, &rank, &bytes);
+            write_live(job, target, &rank, &bytes);
     }
     if (as_run && job->n_waits)
         synchronise(job, &p);
@@ -555,7 +673,8 @@ static void make_all(const struct job *job, bool as_run, const char *target)
 static int refuse(void)
 {
     fprintf(stderr, "usage: synthetic live|run TARGET [--ranks N] [--nodes N] [--functions N] "
-                    "[--share 0..1] [--classes N] [--mpi] [--waits N] [--seed N]\n");
+                    "[--share 0..1] [--classes N] [--mpi] [--waits N] [--events N] [--per-host N] "
+                    "[--seed N]\n");
     return 2;
 }
 
@@ -569,8 +688,10 @@ int main(int argc, char **argv)
                                             {"mpi", no_argument, NULL, 'm'},
                                             {"seed", required_argument, NULL, 'd'},
                                             {"waits", required_argument, NULL, 'w'},
+                                            {"events", required_argument, NULL, 'e'},
+                                            {"per-host", required_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
-    struct job job = {.n_ranks = 8, .n_nodes = 1000, .share = 1};
+    struct job job = {.n_ranks = 8, .n_nodes = 1000, .n_per_host = 128, .share = 1};
 
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (c == 'r')
@@ -587,12 +708,16 @@ int main(int argc, char **argv)
             job.mpi = true;
         else if (c == 'w')
             job.n_waits = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (c == 'h')
+            job.n_per_host = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (c == 'e')
+            job.n_events = strtoull(optarg, NULL, 10);
         else if (c == 'd')
             job.seed = strtoull(optarg, NULL, 10);
         else
             return refuse();
     }
-    if (argc - optind != 2 || !job.n_ranks || !job.n_nodes)
+    if (argc - optind != 2 || !job.n_ranks || !job.n_nodes || !job.n_per_host)
         return refuse();
     if (!job.n_functions || job.n_functions > job.n_nodes)
         job.n_functions = job.n_nodes;

@@ -38,6 +38,8 @@ NEEDS_SYSTEM = {
     "base/file_system.c": "asks where a directory is mounted from",
     "base/limits.c": "asks for limits of the process",
     "base/process.c": "reads /proc",
+    "base/room.c": "asks for the room that disks and memory have left",
+    "format/bulk_read.c": "opens files again, to read traces",
     "format/live_names.c": "asks who the user is, and for the environment",
     "format/live_open.c": "opens live files",
     "format/runfile_read.c": "opens run files",
@@ -48,7 +50,15 @@ NEEDS_SYSTEM = {
     "analysis/load.c": "opens whatever a path names",
     "analysis/look.c": "looks at live files again and again",
     "analysis/summary_load.c": "loads a path",
+    "analysis/trace_switch.c": "writes into live files of other processes",
     "analysis/validate.c": "opens live files twice, and compares their clocks with that of the machine",
+    "export/otf2.c": "starts threads, and writes files through libotf2; otf2_missing.c is there instead",
+    "export/otf2_definitions.c": "writes through libotf2",
+    "export/otf2_directory.c": "makes and removes directories",
+    "export/otf2_events.c": "writes through libotf2",
+    "export/otf2_library.c": "loads libotf2",
+    "export/otf2_names.c": "has a lock of threads",
+    "export/otf2_operations.c": "has the numbers of libotf2's header",
 }
 
 # Functions of the C library whose results depend on nothing but their arguments and memory.

@@ -37,8 +37,8 @@ The columns below are named as in CSV. A group over ranks has
 
 Counts are exact. Sets of ranks are arrays of numbers in JSON, else texts as `0-3,7`. New tables and columns may come at any time.
 
-Most tables are about a run. Those of `diff`, `scale`, `top` and `clean` are about several runs, a running job or files that jobs
-have left: `allranks.load` does not have these.
+Most tables are about a run. Those of `diff`, `scale`, `top`, `clean` and `timeline` are about several runs, a running job, files that jobs
+have left or a window of a trace: `allranks.load` does not have these.
 """
 SPREAD = ["sum", "mean", "sd", "min", "min_rank", "max", "max_rank", "estimated", "error"]
 

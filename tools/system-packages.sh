@@ -29,6 +29,8 @@ need_build() {
     # With --no-install-recommends gcc comes without libc's headers.
     finds cc stdio.h || missing+=(gcc libc6-dev)
     want pkg-config pkg-config
+    # Traces as OTF2 are written with its library; without its header allranks is built without them.
+    ! have apt-get || finds cc otf2/otf2.h || want_if_there libotf2-trace-dev
     need_python
 }
 
@@ -80,6 +82,8 @@ need_test() {
     # half a minute, once. Where they cannot be had, their tests are skipped.
     # python3-h5py chooses between its variants, with MPI and without; before Debian 14 the variants did. HDF5's two libraries come with them.
     want_if_there python3-mpi4py python3-petsc4py python3-h5py python3-h5py-mpi python3-cffi slurm-wlm munge
+    # What reads the archives that allranks writes.
+    want_if_there otf2-tools python3-otf2
     want gfortran gfortran
     # The network of two hosts, which are namespaces.
     [ -x /usr/sbin/ip ] || want ip iproute2

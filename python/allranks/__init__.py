@@ -13,6 +13,8 @@ In the program, where wanted (all of it does nothing when the program is not rec
 
     with allranks.region("assemble"): ...
     with allranks.paused(): ...
+    allranks.functions_off(); allranks.functions_on()
+    allranks.trace_on(); allranks.trace_off(); allranks.parameter("level", 3)
 
 Without a run file, as cProfile does:
 
@@ -24,7 +26,18 @@ if TYPE_CHECKING:
     from allranks._load import LoadError, Run, Table, load
     from allranks._profile import Profile, run, runctx
     from allranks._regions import instrument
-    from allranks._runtime import is_recording, pause, paused, region, resume
+    from allranks._runtime import (
+        functions_off,
+        functions_on,
+        is_recording,
+        parameter,
+        pause,
+        paused,
+        region,
+        resume,
+        trace_off,
+        trace_on,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,15 +46,20 @@ __all__ = [
     "Run",
     "Table",
     "__version__",
+    "functions_off",
+    "functions_on",
     "instrument",
     "is_recording",
     "load",
+    "parameter",
     "pause",
     "paused",
     "region",
     "resume",
     "run",
     "runctx",
+    "trace_off",
+    "trace_on",
 ]
 
 # Where a name comes from. A program that is recorded has this module, and pays for nothing else.
@@ -50,15 +68,20 @@ _LAZY = {
     "Profile": "_profile",
     "Run": "_load",
     "Table": "_load",
+    "functions_off": "_runtime",
+    "functions_on": "_runtime",
     "instrument": "_regions",
     "is_recording": "_runtime",
     "load": "_load",
+    "parameter": "_runtime",
     "pause": "_runtime",
     "paused": "_runtime",
     "region": "_runtime",
     "resume": "_runtime",
     "run": "_profile",
     "runctx": "_profile",
+    "trace_off": "_runtime",
+    "trace_on": "_runtime",
 }
 
 

@@ -11,6 +11,7 @@ import sys
 
 # What multiprocessing starts with -c. Its trackers outlive the program, and do nothing of it.
 WORKERS = {"multiprocessing.spawn": "multiprocessing worker", "multiprocessing.forkserver": "multiprocessing fork server"}
+OWN_RECORDERS = ("allranks", "mpiprof", "scorep")  # what records a program when it is started with -m
 TRACKERS = ("multiprocessing.resource_tracker", "multiprocessing.semaphore_tracker")
 
 
@@ -29,7 +30,7 @@ def word_after(flag: str, words: "list[str]") -> str:
 def is_wanted(words: "list[str]") -> bool:
     """Not one that is recorded on its own."""
     module = word_after("-m", words)
-    return module != "allranks" and not module.startswith("allranks.") and not any(name in word_after("-c", words) for name in TRACKERS)
+    return module.partition(".")[0] not in OWN_RECORDERS and not any(name in word_after("-c", words) for name in TRACKERS)
 
 
 def program_of(words: "list[str]") -> str:

@@ -42,7 +42,7 @@ USAGE_TAIL = """\
 """
 
 # `install-shims` is done here, what is in C by the command.
-COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "counters", "export", "merge", "recover", "clean")
+COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "trace", "dump", "timeline", "counters", "export", "merge", "recover", "clean")
 BUILTINS = ("none", "counted", "all")
 FORMER_NAMES = {"costly": "counted"}
 CALIBRATION_CALLS = 200
@@ -82,6 +82,24 @@ def read_share(name: str, text: str) -> float:
     return share
 
 
+def read_span(name: str, text: str) -> float:
+    units = ("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("h", 3600.0), ("", 1.0)
+    unit, seconds = next(each for each in units if text.endswith(each[0]))
+    try:
+        span = float(text.removesuffix(unit)) * seconds
+    except ValueError:
+        span = 0.0
+    if not 0 < span <= 1e7:
+        raise UsageError(f"{name} {text}: not a time, such as 60s, 5ms or 10us")
+    return span
+
+
+def read_depth(name: str, text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 1000000:
+        raise UsageError(f"{name} {text}: not a number of calls from 1 to 1000000")
+    return int(text)
+
+
 def read_timeout(name: str, text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 86400:
         raise UsageError(f"{name} {text}: not a number of seconds from 1 to 86400")
@@ -117,6 +135,12 @@ def read_output(name: str, text: str) -> str:
             known = ", ".join(f"{{{each}}}" for each in OUTPUT_WORDS)
             raise UsageError(f"-o {text}: {{{word}{closed} is not one of {known} (a brace is written twice)")
     check_ending(text)
+    return text
+
+
+def read_rule(name: str, text: str) -> str:
+    if text[:2] not in ("-r", "+r", "-f", "+f") or len(text) < 3 or "\n" in text:
+        raise UsageError(f"{name} {text}: not a rule, such as -rnumpy* or +f*/solver.py")
     return text
 
 
@@ -196,6 +220,14 @@ name matches; may be given several times"""),
     ("exclude", (), "text", "runtime children", "", "", "GLOB", """\
 do not record those that match; their time is their
 caller's"""),
+    ("filter-file", (), "text", "", "", "", "FILE", """\
+record what a filter file of Score-P leaves: names are
+module:function, module.Class:function and user:region;
+may be given several times"""),
+    ("filter-rule", (), "rule", "runtime children", "", "", "RULE", """\
+one more rule, after those of files: -r or +r and a
+pattern leaves names out or in, -f or +f source files; the
+last one that matches holds"""),
     ("no-import", False, "flag", "runtime children", "", "", "", """\
 with `--builtins all`: of imports record the modules, not
 the inside of the import system"""),
@@ -216,13 +248,38 @@ running the program"""),
 switch PETSc's logging on, whose stages and events are
 regions then. Without it they are recorded if the program
 does so itself, as with PETSc's option -log_view"""),
+    ("trace", False, "flag", "runtime children", "", "", "", """\
+record every call with its time as well, in the order in
+which they happen (then: allranks timeline, dump, and
+export to OTF2, Perfetto …)"""),
+    ("trace-later", False, "flag", "runtime children", "", "", "", """\
+make room for a trace, which the program switches on
+(allranks.trace_on) or you do (allranks trace on DIR)"""),
+    ("trace-limit", 1 << 30, "size", "runtime children", "", "", "SIZE", """\
+of the trace of a process, such as 100M (default: 1G);
+when it is full, the profile goes on without it"""),
+    ("trace-last", 0.0, "span", "runtime children", "", "", "TIME", """\
+keep the last seconds of the trace only, such as 60s: for
+a program that hangs or crashes after hours"""),
+    ("trace-min", 0.0, "span", "runtime children", "", "", "TIME", """\
+leave calls out of the trace that take less, such as 10us;
+MPI calls stay"""),
+    ("trace-at", (), "text", "runtime children", "", "", "GLOB", """\
+trace only while such a function or region runs; patterns
+as --include has them; may be given several times"""),
+    ("trace-depth", 0, "depth", "runtime children", "", "", "N", """\
+leave calls out of the trace that are deeper in the stack"""),
+    ("functions-later", False, "flag", "children", "", "", "", """\
+record regions and MPI calls only, until the program asks
+for functions, too (allranks.functions_on)"""),
     ("no-children", False, "flag", "", "", "", "", """\
 record this process only, not Pythons that it starts"""),
     ("as", (), "drop-in", "children", "", "", "NAME", """\
 let `import NAME` in the program find allranks in place of
 another profiler, whether that is installed or not:
-mpiprof, pyperfdump. Of pyop2, where it is installed, only
-timers that it lacks are added. May be given several times"""),
+mpiprof, pyperfdump, scorep. Of pyop2, where it is
+installed, only timers that it lacks are added. May be
+given several times"""),
 )  # fmt: skip
 READERS = {
     "output": read_output,
@@ -234,6 +291,9 @@ READERS = {
     "builtins": read_builtins,
     "drop-in": read_drop_in,
     "counters": read_counters,
+    "span": read_span,
+    "depth": read_depth,
+    "rule": read_rule,
 }
 HELP_COLUMN = 23
 
@@ -243,11 +303,15 @@ class Options:
 
     values: "dict[str, Any]"  # of OPTIONS, by name
     pstats_file = ""  # what each process makes in place of a run file; one that is there is replaced
+    after_run: "tuple[str, ...]" = ()  # a command that the process which writes the run file starts, with its path
+    before: "Callable[[], None] | None" = None  # just before the recording starts
     kind = "script"  # or "module", "code", "package": a directory or archive
     target = ""
     arguments: "list[str]"
+    facts: "dict[str, str]"  # further ones, for `info`
 
     def __init__(self) -> None:
+        self.facts = {}
         self.values = {option[0]: option[1] for option in OPTIONS}
 
 
@@ -283,6 +347,8 @@ def parse_option(values: "dict[str, Any]", word: str, rest: "list[str]") -> None
     if not found:
         raise UsageError(f"unknown option {said} (options of the program come after it)")
     name, kind = found[0]
+    if kind == "flag" and equals:
+        raise UsageError(f"{said} takes no value")
     if kind != "flag" and not equals:
         if not rest:
             raise UsageError(f"{said} needs a value")
@@ -313,6 +379,28 @@ def parse(argv: "list[str]") -> Options:
     options.target = rest[0]
     options.arguments = rest[1:]
     return options
+
+
+def read_filters(values: "dict[str, Any]") -> None:
+    """Children are told the rules: they may run where the files are not found."""
+    if not values["filter-file"]:
+        return
+    from allranks._filter_file import FilterError, read_rules
+
+    try:
+        rules = [rule for path in values["filter-file"] for rule in read_rules(path)]
+    except FilterError as error:
+        raise UsageError(f"--filter-file {error}") from None
+    values["filter-rule"] = (*rules, *values["filter-rule"])
+
+
+def check_trace(values: "dict[str, Any]") -> None:
+    for name in ("trace-last", "trace-min", "trace-depth", "trace-at"):
+        if values[name] and not values["trace"] and not values["trace-later"]:
+            raise UsageError(f"--{name} is about a trace: give --trace, too")
+    if (values["trace"] or values["trace-later"]) and os.path.splitext(values["output"] or "")[1] in PSTATS_ENDINGS:
+        stem = os.path.splitext(values["output"])[0]
+        raise UsageError(f"-o {values['output']}: a pstats file has no place for a trace (try: -o {stem}.allranks)")
 
 
 def check_counters(values: "dict[str, Any]") -> None:
@@ -436,22 +524,39 @@ def at_exit(ending: str, pstats_file: str, quiet: bool) -> None:
         become_pstats(os.fsdecode(written[0]), ending, written[1] and not quiet)
 
 
+at_exit_arguments: "tuple[Any, ...]" = ()
+
+
+def finish_now() -> None:
+    """As at the end of the program, which goes on without being recorded."""
+    import atexit
+
+    atexit.unregister(at_exit)
+    at_exit(*at_exit_arguments)
+    _runtime.after_run()
+
+
 def command_path() -> str:
     return os.path.join(os.path.dirname(sys.executable), "allranks")
 
 
-def export_pstats(run: str, name: str) -> str:
-    """By the command, since what converts has no place in the user's process. Returns what it says of the times."""
+def run_command(words: "list[str]") -> "tuple[int, bytes]":
+    """The command in C. Returns how it ended, 0 if well, and what it has written to standard error."""
     program = command_path()
-    words = [program, "export", run, "-f", "pstats", "-o", name]
     inner, outer = os.pipe()
     with open(inner, "rb") as file:
         try:
-            pid = os.posix_spawn(program, words, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, outer, 2)])
+            pid = os.posix_spawn(program, [program, *words], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, outer, 2)])
         finally:
             os.close(outer)
         said = file.read()
-    if os.waitpid(pid, 0)[1]:
+    return os.waitpid(pid, 0)[1], said
+
+
+def export_pstats(run: str, name: str) -> str:
+    """By the command, since what converts has no place in the user's process. Returns what it says of the times."""
+    code, said = run_command(["export", run, "-f", "pstats", "-o", name])
+    if code:
         os.write(2, said)
         raise OSError
     return os.fsdecode(said).partition(f"wrote {name}: ")[2].strip()
@@ -520,6 +625,8 @@ def processors() -> str:
 
 def facts_about(options: Options) -> "dict[str, str]":
     program = {"module": "-m ", "code": "-c "}.get(options.kind, "") + options.target
+    n_rules = len(options.values["filter-rule"])
+    filters = ", ".join((*options.values["filter-file"], f"{n_rules} rule{'s' if n_rules != 1 else ''}"))
     return {
         "program": program,
         "command": " ".join([program, *options.arguments]),
@@ -527,6 +634,7 @@ def facts_about(options: Options) -> "dict[str, str]":
         "allranks": __version__,
         "directory": current_directory(),
         "processors": processors(),
+        **({"filter": filters} if n_rules else {}),
     }
 
 
@@ -560,6 +668,8 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     """With `stem` as a child of the process of that name."""
     import atexit
 
+    if _runtime.is_recording():  # as a child of another recording
+        return
     directory = current_directory()
     values = options.values
     output = os.path.join(with_braces(directory), values["output"] or default_output(options))
@@ -573,6 +683,7 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     if values["live-dir"]:
         values["live-dir"] = os.path.join(directory, values["live-dir"])
     facts_encoded = [(key, os.fsencode(value)) for key, value in facts.items()]
+    after_run = [os.fsencode(word) for word in options.after_run]
     loops = calibration_loops()
     try:
         _runtime.calibrate(*loops, CALIBRATION_CALLS)
@@ -594,11 +705,17 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
         warn_of_file_system()
     for key, value in facts_encoded:
         _runtime.fact(key, value)
+    if values["functions-later"]:
+        _runtime.functions_off()
     os.register_at_fork(after_in_child=_runtime.forked)
     pstats_file = os.path.join(directory, options.pstats_file) if options.pstats_file else ""
     if pstats_file:
         _runtime.export_if_terminated(os.fsencode(command_path()), os.fsencode(pstats_file))
-    atexit.register(at_exit, "" if stem else ending, pstats_file, values["quiet"])
+    if after_run:
+        _runtime.after_run(*after_run)
+    global at_exit_arguments
+    at_exit_arguments = ("" if stem else ending, pstats_file, values["quiet"])
+    atexit.register(at_exit, *at_exit_arguments)
 
 
 def warn_of_file_system() -> None:
@@ -900,11 +1017,21 @@ def end_in_failure(options: Options) -> None:
 def run(argv: "list[str]") -> None:
     try:
         options = parse(argv)
-        check_counters(options.values)
+        if "scorep" in options.values["as"]:
+            from allranks.compat.scorep._command import prepare as prepare_scorep
+
+            prepare_scorep(options)
+        check_values(options.values)
     except UsageError as error:
         complain(str(error))
         sys.exit(2)
     run_with(options)
+
+
+def check_values(values: "dict[str, Any]") -> None:
+    read_filters(values)
+    check_trace(values)
+    check_counters(values)
 
 
 def run_with(options: Options) -> None:
@@ -916,7 +1043,9 @@ def run_with(options: Options) -> None:
     function, arguments = prepare(options)
     use_drop_ins(options)
     offer_profile()
-    start_recording(options, "", facts_about(options))
+    if options.before:
+        options.before()
+    start_recording(options, "", {**facts_about(options), **options.facts})
     if not function(*arguments):
         end_in_failure(options)
 

@@ -40,5 +40,41 @@ def resume() -> None:
     pass
 
 
+def functions_off() -> None:
+    pass
+
+
+def functions_on() -> None:
+    pass
+
+
+def functions_are_on() -> bool:
+    return False
+
+
+def end_region(region: object, /) -> bool:
+    return True
+
+
+def trace_on() -> None:
+    pass
+
+
+def trace_off() -> None:
+    pass
+
+
+def parameter(name: str, value: int | str, is_unsigned: bool = False, /) -> None:
+    pass
+
+
+def trace_place() -> int:
+    return 0
+
+
+def trace_take_back(place: int, /) -> None:
+    pass
+
+
 def is_recording() -> bool:
     return False

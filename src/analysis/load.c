@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool ar_load_traces;
 void (*ar_load_tell)(size_t n_read, size_t n_files);
 
 static void tell(size_t n_read, size_t n_files)
@@ -125,6 +126,7 @@ static enum ar_status load_live(struct ar_profile *p, const char *path, struct a
     }
     if (live.was_running && live.header->state == AR_LIVE_RUNNING)
         stamp_now(&live);
+    live.with_trace = ar_load_traces;
     status = ar_profile_add_live(p, &live, signs ? ar_signs_ticks(signs, live.header) : 0, err);
     if (find && status == AR_OK && p->n_processes > n_before)
         find->n_paths_left_out = ar_profile_lost(p, (uint32_t)p->n_processes - 1, AR_LOST_NODES) -

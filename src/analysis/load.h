@@ -20,6 +20,9 @@
 /* Told of each file that is about to be read, and of the end, when all are; NULL: it is not needed. */
 extern void (*ar_load_tell)(size_t n_read, size_t n_files);
 
+/* Are the traces of live files wanted? All of their events are looked through for that. Of run files they always are there. */
+extern bool ar_load_traces;
+
 /* On failure there is nothing to free. */
 AR_MUST_CHECK enum ar_status ar_load(struct ar_profile *out, const char *path,
                                      struct ar_error *err);

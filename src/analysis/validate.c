@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/validate.h"
 
+#include "analysis/validate_trace.h"
+
 #include "base/arena.h"
 #include "format/live_measure.h"
 #include "format/live_values.h"
@@ -28,6 +30,7 @@ struct tree {
     uint32_t entered_ref; /* open and not on the path: the child that is being entered */
     uint64_t sync_ticks;  /* end of its last record of waiting ... */
     uint64_t parts_ticks; /* ... and of the last one that says what came before */
+    uint32_t last_number; /* of its nodes, in traces */
 };
 
 struct checking {
@@ -114,6 +117,7 @@ static bool record_makes_sense(const struct checking *c, const struct ar_record 
         return function_kind_is_known(record->function_kind) &&
                record->linetable_kind <= AR_LINETABLE_PEP657 && record->other <= c->n_functions;
     case AR_RECORD_PARTIAL:
+    case AR_RECORD_MODULE:
         return record->other > 0 && record->other <= c->n_functions;
     case AR_RECORD_COMM:
         return comm_makes_sense(c, record);
@@ -400,14 +404,23 @@ static bool is_in_time(const struct checking *c, const struct ar_node *node)
     return node->n_calls <= c->now_ticks - start + 1;
 }
 
+/* Nodes are numbered as they are made. 0: there were too many. */
+static bool is_next_number(struct tree *tree, uint32_t number)
+{
+    bool is_next = !number || number > tree->last_number;
+
+    if (number)
+        tree->last_number = number;
+    return is_next;
+}
+
 static enum ar_status check_node(struct checking *c, const struct ar_node *node, uint32_t ref)
 {
     uint32_t function = (uint32_t)node->key, owner = c->places[ref].owner;
     struct place *place = &c->places[ref];
 
-    if (node->flags & ~(AR_NODE_ANY_PLACE | AR_NODE_ALL_PLACES | AR_NODE_MARKS | AR_NODE_SAMPLED |
-                        AR_NODE_FILTERS | AR_NODE_RETURNED | AR_NODE_SYNCS | AR_NODE_COUNTED))
-        return wrong_node(c, ref, "flags that there are not");
+    if (!is_next_number(&c->trees[owner], node->flags >> AR_NODE_NUMBER_SHIFT))
+        return wrong_node(c, ref, "its number in traces is not after that of the node before it");
     if (!values_make_sense(c, node, ref))
         return wrong_node(c, ref, "values that are not there");
     if (!node->parent_ref)
@@ -748,6 +761,8 @@ static enum ar_status check_all(struct checking *c)
         status = check_streams(c);
     if (status == AR_OK)
         status = check_described_streams(c);
+    if (status == AR_OK)
+        status = ar_validate_live_traces(c->live, c->err);
     if (status == AR_OK)
         status = check_threads(c);
     if (status == AR_OK)

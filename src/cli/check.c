@@ -3,6 +3,7 @@
 
 #include "analysis/load.h"
 #include "analysis/validate.h"
+#include "analysis/validate_trace.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/screen.h"
@@ -38,11 +39,16 @@ static enum ar_status check_run(struct checked *all, const char *path, struct ar
     struct ar_profile p;
     enum ar_status status = ar_load(&p, path, err);
 
+    struct ar_error what;
+
     if (status < 0)
         return status;
-    all->n_runs++;
+    if (ar_validate_run_traces(&p, &what) < 0)
+        status = ar_fail(err, AR_BAD, "%s: %s", path, what.text);
+    else
+        all->n_runs++;
     ar_profile_free(&p);
-    return AR_OK;
+    return status;
 }
 
 static enum ar_status check_directory(struct checked *all, const char *path, int depth,

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/load.h"
+#include "analysis/traces.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/selecting.h"
+#include "cli/time_window.h"
+#include "cli/trace_notes.h"
 #include "export/exporters.h"
+#include "export/sink.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -24,6 +31,7 @@ struct request {
     const struct ar_exporter *exporter;
     struct ar_export_choice choice;
     struct ar_selection selection;
+    struct ar_time_window window;
     bool quiet;
     char name[300]; /* where no other is given */
 };
@@ -78,7 +86,8 @@ static bool parse_rank(const char *text, struct ar_export_choice *choice)
 
     if (end == text || *end || rank >= AR_RANK_NONE)
         return false;
-    *choice = (struct ar_export_choice){.one_rank = true, .world_rank = (uint32_t)rank};
+    choice->one_rank = true;
+    choice->world_rank = (uint32_t)rank;
     return true;
 }
 
@@ -104,6 +113,25 @@ static int name_output(struct request *request)
         are_one_file(request->run, request->name))
         return ar_complain("into which file? (usage: allranks export %s -f %s -o FILE)",
                            ar_quote(request->run), request->exporter->name);
+    return -1;
+}
+
+/* What the format can be of. Returns an exit status, or -1 to go on. */
+static int check_choice(struct request *request)
+{
+    const struct ar_exporter *exporter = request->exporter;
+
+    if (request->choice.one_rank && !exporter->one_rank)
+        return ar_complain("--rank: %s is of all ranks that are selected (try: --ranks %u)",
+                           exporter->name, request->choice.world_rank);
+    if (!request->window.from && !request->window.to)
+        return -1;
+    if (!exporter->has_window)
+        return ar_complain("--from, --to: %s is always of all of the time", exporter->name);
+    if (!ar_window_read(&request->window))
+        return AR_EXIT_BAD;
+    request->choice.from_ns = request->window.from_ns;
+    request->choice.to_ns = request->window.to_ns;
     return -1;
 }
 
@@ -138,10 +166,12 @@ static int parse(int argc, char **argv, struct request *request)
          .kind = AR_OPTION_TEXT,
          .to = &rank,
          .value = "N",
-         .help = "this rank only"},
+         .help = "this rank only (pstats; of other formats: --ranks)"},
+        AR_WINDOW_OPTIONS(&request->window),
         AR_OUTPUT_OPTION(&request->output,
-                         "the file to write (default: RUN.pstats, or RUN.N.pstats for a\n"
-                         "rank; - is standard output); needed where RUN is a pattern"),
+                         "the file to write (default: RUN and the ending of the format, as\n"
+                         "RUN.pstats, or RUN.N.pstats for a rank; - is standard output);\n"
+                         "needed where RUN is a pattern"),
         {.name = "quiet",
          .letter = 'q',
          .kind = AR_OPTION_FLAG,
@@ -166,9 +196,8 @@ static int parse(int argc, char **argv, struct request *request)
     request->exporter = choose_format(request, format);
     if (!request->exporter)
         return AR_EXIT_BAD;
-    if (request->choice.one_rank && !request->exporter->one_rank)
-        return ar_complain("--rank: %s is always of all ranks", request->exporter->name);
-    return request->output ? -1 : name_output(request);
+    status = check_choice(request);
+    return status >= 0 || request->output ? status : name_output(request);
 }
 
 /* A name that was given need not be said; what the file cannot say has to be. */
@@ -183,6 +212,89 @@ static void say_what_was_written(const struct request *request, size_t n_estimat
         ar_note("allranks: wrote %s\n", name);
 }
 
+static void tell(uint64_t n_done, uint64_t n_all)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "writing: %d %%", n_all ? (int)(100 * n_done / n_all) : 0);
+    ar_progress(text);
+}
+
+/* Formats of traces show times that may have been moved; of a window without any there is nothing to write. */
+static enum ar_status look_at_traces(const struct request *request, const struct ar_profile *p,
+                                     struct ar_error *err)
+{
+    struct ar_traces traces;
+    enum ar_status status;
+
+    if (ar_traces_open(&traces, p, NULL) < 0)
+        return AR_OK; /* what the format says of it */
+    if (!request->quiet)
+        ar_note_clocks(request->run, &traces);
+    status = ar_traces_check_window(&traces, request->choice.from_ns, err);
+    ar_traces_close(&traces);
+    return status;
+}
+
+/* A format that writes its files itself. */
+static int save(const struct request *request, struct ar_profile *p)
+{
+    const char *path = request->output ? request->output : request->name;
+    struct ar_error err;
+    enum ar_status status;
+
+    if (strcmp(path, "-") == 0)
+        return ar_complain("-o -: %s is not written to standard output", request->exporter->name);
+    status = look_at_traces(request, p, &err);
+    if (status == AR_OK)
+        status = request->exporter->save(p, &request->choice, path, tell, &err);
+    ar_progress(NULL);
+    return status < 0 ? ar_complain("%s: %s", request->run, err.text) : AR_EXIT_OK;
+}
+
+/* Large files are of use only if their readers can hold them. */
+static void warn_of_size(const struct request *request, const struct ar_profile *p)
+{
+    uint64_t n_events = 0, most = request->exporter->most_events;
+    struct ar_traces traces;
+
+    if (!most || request->quiet || request->choice.to_ns ||
+        ar_traces_open_as_compared(&traces, p, NULL) < 0)
+        return;
+    n_events = traces.n_events;
+    ar_traces_close(&traces);
+    if (n_events > most)
+        ar_note("allranks: warning: %s has %s events; most programs that read %s hold no more than "
+                "%s (try: -f perfetto, or --ranks, --from and --to)\n",
+                request->run, ar_show_count(n_events), request->exporter->name,
+                ar_show_count(most));
+}
+
+/* A format that is written block by block. */
+static int stream(const struct request *request, struct ar_profile *p)
+{
+    struct ar_output_file file;
+    struct ar_sink sink = {.take = ar_output_file_write, .to = &file};
+    struct ar_error err;
+    const char *path = request->output ? request->output : request->name;
+
+    if (look_at_traces(request, p, &err) < 0)
+        return ar_complain("%s: %s", request->run, err.text);
+    if (ar_output_file_open(&file, path, &err) < 0)
+        return ar_complain("%s", err.text);
+    warn_of_size(request, p);
+
+    enum ar_status status = request->exporter->encode(p, &request->choice, &sink, tell, &err);
+    bool is_of_run = status < 0 && status != AR_IO;
+
+    status = ar_sink_end(&sink, status, &err);
+    status = ar_output_file_close(&file, status, &err);
+    ar_progress(NULL);
+    if (is_of_run)
+        return ar_complain("%s: %s", request->run, err.text);
+    return status < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
+}
+
 int ar_command_export(int argc, char **argv)
 {
     struct request request = {0};
@@ -192,13 +304,19 @@ int ar_command_export(int argc, char **argv)
     size_t n_estimated = 0;
     int status = parse(argc, argv, &request);
 
+    /* Formats that are made in memory have no events. */
+    ar_load_traces = status < 0 && !request.exporter->write;
     if (status < 0)
         status = ar_open_run(
             &run, &(struct ar_run_choice){.path = request.run, .selection = &request.selection});
     if (status >= 0)
         return status;
-    if (request.exporter->write(ar_run_profile(run, AR_FORM_RECORDED), &request.choice, &bytes,
-                                &n_estimated, &err) < 0)
+    if (request.exporter->encode)
+        status = stream(&request, ar_run_profile(run, AR_FORM_RECORDED));
+    else if (request.exporter->save)
+        status = save(&request, ar_run_profile(run, AR_FORM_RECORDED));
+    else if (request.exporter->write(ar_run_profile(run, AR_FORM_RECORDED), &request.choice, &bytes,
+                                     &n_estimated, &err) < 0)
         status = ar_complain("%s: %s", request.run, err.text);
     else
         status = ar_write_output(request.output ? request.output : request.name, &bytes);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/traces.h"
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -32,6 +33,7 @@ static const char *const loss_texts[AR_N_LOSSES] = {
     [AR_LOST_SYNCS] = "calls that synchronise ranks of which nothing is known but their time",
     [AR_LOST_COMMS] = "communicators that are not told apart from others",
     [AR_LOST_ROWS] = "rows of other measurements without room or call path",
+    [AR_LOST_TRACE] = "threads or pieces whose trace ends early (why: see `trace full`)",
     [AR_LOST_METRICS] = "metrics that there was no room for",
     [AR_LOST_TABLES] = "tables that there was no room for",
     [AR_LOST_SECTIONS] = "parts of files that only a newer allranks can read",
@@ -237,6 +239,45 @@ static void print_other_data(const struct ar_other_row *rows, size_t n)
     }
 }
 
+/* Where clocks of several hosts are involved: whether messages went backward in time. */
+static void print_correction(const struct ar_traces *traces)
+{
+    const struct ar_clock_correction *c = &traces->correction;
+
+    if (!c->is_done)
+        return;
+    ar_print("%-10s ", "clocks");
+    if (c->n_messages + c->n_collectives == 0) {
+        ar_print("of several hosts: no message is received before it was sent\n");
+        return;
+    }
+    ar_print("times moved forward by up to %s", ar_show_duration((double)c->largest_ns));
+    ar_print(" for %s", ar_show_items(c->n_messages, "message", "messages"));
+    ar_print(" and %s\n", ar_show_items(c->n_collectives, "collective call", "collective calls"));
+}
+
+/* How much of the order of events is known. */
+static void print_traces(const struct ar_profile *p)
+{
+    struct ar_traces traces;
+    struct ar_error err;
+    enum ar_status status = ar_traces_open(&traces, p, &err);
+
+    if (status == AR_UNSUPPORTED)
+        return;
+    if (status < 0) {
+        ar_print("%-10s %s\n", "trace", err.text);
+        return;
+    }
+    ar_print("%-10s %s", "trace", ar_show_items(traces.n, "thread", "threads"));
+    ar_print(", %s", ar_show_items(traces.n_events, "event", "events"));
+    ar_print(", %s", ar_show_bytes(traces.n_bytes));
+    ar_print(", from %s", ar_show_duration((double)traces.start_ns));
+    ar_print(" to %s\n", ar_show_duration((double)traces.end_ns));
+    print_correction(&traces);
+    ar_traces_close(&traces);
+}
+
 static bool is_directory(const char *path)
 {
     struct stat st;
@@ -276,6 +317,7 @@ static int print_info(struct ar_run *run, const struct ar_profile *p, const stru
                          : ar_show_items(p->n_nodes - 1, "call path", "call paths"),
              ar_show_items(n_values(p), "value", "values"));
     print_comms(p);
+    print_traces(p);
     print_other_data(others, n_others);
     print_processes(p);
     print_losses(p);

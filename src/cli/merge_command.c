@@ -35,6 +35,7 @@ int ar_command_merge(int argc, char **argv)
         return status;
     if (optind == argc || !output)
         return ar_complain("what into which file? (usage: allranks merge DIR|RUN... -o FILE)");
+    ar_load_traces = true;
     if (ar_load_all(&p, argv + optind, (size_t)(argc - optind), &err) < 0)
         return ar_complain("%s", err.text);
     if (*ar_load_remark())

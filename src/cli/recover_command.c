@@ -326,6 +326,7 @@ int ar_command_recover(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    ar_load_traces = true;
     if (ar_profile_init(&p) < 0)
         return ar_complain("out of memory");
     for (int i = optind; i < argc && status < 0; i++)

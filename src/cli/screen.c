@@ -5,10 +5,12 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "export/exporters.h"
+#include "format/livefile.h"
 #include "format/runfile.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -298,7 +300,22 @@ static int replace(const char *path, const struct ar_bytes *bytes)
 {
     struct ar_error err;
 
-    return ar_run_replace(bytes, path, &err) < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
+    return ar_run_replace(bytes, NULL, path, &err) < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
+}
+
+bool ar_is_recording(const char *path)
+{
+    char magic[8] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return false;
+
+    ssize_t n = pread(fd, magic, sizeof magic, 0);
+
+    close(fd);
+    return n == sizeof magic && (memcmp(magic, AR_RUN_MAGIC, sizeof magic) == 0 ||
+                                 memcmp(magic, AR_LIVE_MAGIC, sizeof magic) == 0);
 }
 
 /* A file has its name only when it is whole: who writes it may be killed, as may who reads it. */
@@ -308,6 +325,9 @@ int ar_write_output(const char *path, const struct ar_bytes *bytes)
         ar_print_bytes(bytes);
         return AR_EXIT_OK;
     }
+
+    if (ar_is_recording(path))
+        return ar_complain(AR_HOLDS_RECORDING, path);
 
     char *behind = realpath(path, NULL); /* of a link, which stays */
     const char *real = behind ? behind : path;
@@ -355,12 +375,18 @@ int ar_write_run(struct ar_profile *p, const char *path)
     char written[4096];
     enum ar_status encoded, status = AR_OK;
     size_t n_estimated = 0;
+    const struct ar_exporter *exporter = ar_exporter_of_file(path);
 
+    if (exporter && !exporter->write)
+        return ar_complain("%s: a file for %s is made of a run file (name it .allranks, then: "
+                           "allranks export RUN -f %s)",
+                           path, exporter->name, exporter->name);
     ar_progress("putting the run together");
     encoded = encode(p, path, &bytes, &n_estimated, &err);
     ar_progress("writing");
     if (encoded >= 0)
-        status = ar_run_write(&bytes, path, written, sizeof written, &err);
+        status =
+            ar_run_write(&bytes, exporter ? NULL : &p->bulks, path, written, sizeof written, &err);
     ar_progress(NULL);
     ar_bytes_free(&bytes);
     if (encoded < 0)

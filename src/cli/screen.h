@@ -53,6 +53,9 @@ void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, doubl
 
 /* A plain file, or none yet: neither a pipe nor a device, nor a link, which would be lost. */
 bool ar_is_replaceable(const char *path);
+/* Does a run file or a live file lie there? Nothing is written over these: a recording cannot be made again. */
+bool ar_is_recording(const char *path);
+#define AR_HOLDS_RECORDING "%s: holds a recording, which is not written over (choose another name)"
 /*
  * Writes bytes to a file, or to standard output for "-". Returns an exit status; complains itself.
  */

@@ -3,6 +3,7 @@
  * allranks waits: who waited for whom, and which line made them wait. One screen of sentences, the largest
  * first; with a number one of them in full.
  */
+#include "analysis/load.h"
 #include "cli/choose_job.h"
 #include "cli/commands.h"
 #include "cli/findings_text.h"
@@ -11,6 +12,7 @@
 #include "cli/selecting.h"
 #include "cli/shown.h"
 #include "cli/waits_json.h"
+#include "cli/waits_of_trace.h"
 #include "cli/waits_requests.h"
 #include "findings/wait_words.h"
 
@@ -40,7 +42,7 @@ struct command {
     const struct ar_waits *w;
     const char *path, *number, *ranks;
     const bool *of; /* by root: those ranks; NULL: all */
-    bool csv;
+    bool csv, trace, critical_path;
     int json; /* enum ar_json_version */
     size_t n_rows, n_columns;
     double all_ns; /* wall time of all ranks */
@@ -216,6 +218,21 @@ static int show(struct command *c)
     return AR_EXIT_OK;
 }
 
+static int show_trace(struct command *c)
+{
+    const struct ar_trace_waits_shown how = {.path = c->path,
+                                             .critical_path = c->critical_path,
+                                             .csv = c->csv,
+                                             .json = c->json != AR_NO_JSON,
+                                             .n_rows = c->n_rows,
+                                             .n_columns = c->n_columns};
+
+    if (c->number || c->ranks)
+        return ar_complain("--trace and --critical-path show all waits of all ranks (leave out %s)",
+                           c->number ? c->number : "--ranks");
+    return ar_show_trace_waits(c->run, &how);
+}
+
 static enum ar_status find_waits(struct command *c)
 {
     c->p = ar_run_profile(c->run, AR_FORM_FOLDED);
@@ -229,9 +246,20 @@ int ar_command_waits(int argc, char **argv)
 {
     struct command c = {
         .json = AR_NO_JSON, .n_rows = DEFAULT_ROWS, .n_columns = ar_screen_columns()};
+    bool is_trace;
     const struct ar_option options[] = {
         AR_HEADING("options"),
         AR_RANKS_OPTION(&c.ranks, "waits of "),
+        {.name = "trace",
+         .kind = AR_OPTION_FLAG,
+         .to = &c.trace,
+         .help = "from the trace (allranks run --trace): exactly when, and how much of it\n"
+                 "is handed on by ranks that waited themselves"},
+        {.name = "critical-path",
+         .kind = AR_OPTION_FLAG,
+         .to = &c.critical_path,
+         .help = "from the trace: the chain of work through all ranks that took as long as\n"
+                 "the run, by function and rank"},
         AR_ROWS_OPTION(&c.n_rows,
                        "waits on the first screen, or rows of each list of one (default:\n"
                        "one screen; 0: all of them)"),
@@ -249,14 +277,20 @@ int ar_command_waits(int argc, char **argv)
         return ar_complain_runs(argc - optind, "waits RUN [NUMBER]");
     c.path = argv[optind];
     c.number = argc - optind == 2 ? argv[optind + 1] : NULL;
+    is_trace = c.trace || c.critical_path;
+    ar_load_traces = is_trace;
     status = ar_refuse_several_jobs("waits", c.path);
     if (status < 0)
         status = ar_open_run(
-            &c.run,
-            &(struct ar_run_choice){.path = c.path, .waiting = c.ranks, .form = AR_FORM_FOLDED});
+            &c.run, &(struct ar_run_choice){.path = c.path,
+                                            .waiting = is_trace ? NULL : c.ranks,
+                                            .form = is_trace ? AR_FORM_RECORDED : AR_FORM_FOLDED});
     if (status >= 0)
         return status;
-    status = find_waits(&c) < 0 ? ar_complain("out of memory") : show(&c);
+    if (is_trace)
+        status = show_trace(&c);
+    else
+        status = find_waits(&c) < 0 ? ar_complain("out of memory") : show(&c);
     ar_run_close(c.run);
     return status;
 }

@@ -9,29 +9,18 @@
  */
 #include "findings/findings.h"
 #include "findings/wait_words.h"
+#include "format/trace_class.h"
 
 #include <string.h>
 
 #define LEAST_SHARE 0.5
 
-/* Names are as cProfile has them. Memory that looks like a file is none. */
 static bool is_io(const struct ar_profile *p, uint32_t node)
 {
-    static const char *const parts[] = {
-        " of '_io.",      "method _io.open", "method io.open", "posix.open",
-        "posix.read",     "posix.write",     "posix.pread",    "posix.pwrite",
-        "posix.readv",    "posix.writev",    "posix.fsync",    "posix.fdatasync",
-        "posix.sendfile", "'tofile'",        "fromfile",       " of '_csv."};
     const struct ar_function *f = &p->functions[p->nodes[node].function];
-    const char *name = ar_strtab_text(&p->strings, f->name);
 
-    if (f->kind != AR_FUNCTION_BUILTIN || strstr(name, "_io.StringIO") ||
-        strstr(name, "_io.BytesIO"))
-        return false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(name, parts[i]))
-            return true;
-    return false;
+    return f->kind == AR_FUNCTION_BUILTIN &&
+           ar_is_file_function(ar_strtab_text(&p->strings, f->name));
 }
 
 static bool is_in_io_module(const struct ar_profile *p, uint32_t function)

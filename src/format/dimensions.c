@@ -20,10 +20,9 @@ static const struct ar_field fact_fields[] = {
 };
 
 static const struct ar_field function_fields[] = {
-    FIELD(struct ar_function, kind, NUMBER),
-    FIELD(struct ar_function, name, STRING),
-    FIELD(struct ar_function, file, STRING),
-    FIELD(struct ar_function, first_line, NUMBER),
+    FIELD(struct ar_function, kind, NUMBER),   FIELD(struct ar_function, name, STRING),
+    FIELD(struct ar_function, file, STRING),   FIELD(struct ar_function, first_line, NUMBER),
+    FIELD(struct ar_function, module, STRING),
 };
 
 /* Parents come before them, as distances. */

@@ -92,6 +92,7 @@ enum ar_live_loss {
     AR_LOST_SYNCS,     /* synchronising calls whose record found no room: who waited is not known */
     AR_LOST_COMMS,     /* communicators that are not told apart from others */
     AR_LOST_ROWS,      /* blocks and rows of other measurements: no room, or no such node */
+    AR_LOST_TRACE,     /* threads whose trace ended before they did: its limit was reached */
     AR_N_LIVE_LOSSES = 12, /* that a live file has room for */
     /* Of a run file: */
     AR_LOST_METRICS = AR_N_LIVE_LOSSES, /* beyond AR_MAX_METRICS */

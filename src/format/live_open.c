@@ -64,7 +64,8 @@ static bool get_header(int fd, struct ar_live_header *header)
 /* Of a file with holes only the data is copied: it may claim to be larger than all memory. */
 static bool is_at_rest(const struct stat *st, const struct ar_live_header *header)
 {
-    return header->state == AR_LIVE_FINISHED && ar_live_version_is_read(header) &&
+    return header->state == AR_LIVE_FINISHED && !header->trace_state &&
+           ar_live_version_is_read(header) &&
            ar_live_length_is_sound(header, (uint64_t)st->st_size) &&
            !ar_file_is_sparse(st, header->n_bytes_used);
 }
@@ -110,6 +111,12 @@ static enum ar_status read_file(struct ar_live *out, int fd, bool salvage, const
     return status;
 }
 
+enum ar_status ar_live_find_traces(struct ar_live *live, const char *path)
+{
+    live->trace_source = (struct ar_bulk_source){.path = strdup(path), .read = ar_bulk_read_file};
+    return live->trace_source.path ? AR_OK : AR_NOMEM;
+}
+
 static enum ar_status open_live(struct ar_live *out, const char *path, bool salvage,
                                 struct ar_error *err)
 {
@@ -122,6 +129,10 @@ static enum ar_status open_live(struct ar_live *out, const char *path, bool salv
     enum ar_status status = read_file(out, fd, salvage, path, err);
 
     close(fd);
+    if (status == AR_OK && ar_live_find_traces(out, path) < 0) {
+        ar_live_close(out);
+        status = ar_fail(err, AR_NOMEM, "%s: out of memory", path);
+    }
     return status;
 }
 

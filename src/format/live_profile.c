@@ -84,6 +84,8 @@ static enum ar_status add_record(struct ar_reading *r, const struct ar_record *r
         r->comms[record->other].name = name;
     if (record->kind == AR_RECORD_PARTIAL && record->other > 0 && record->other <= r->n_functions)
         r->functions[record->other].is_partial = true;
+    if (record->kind == AR_RECORD_MODULE && record->other > 0 && record->other <= r->n_functions)
+        r->functions[record->other].module = record;
     if (record->kind != AR_RECORD_FUNCTION)
         return AR_OK;
     if (r->n_functions + 2 > r->cap_functions && grow_functions(r) < 0)
@@ -128,13 +130,16 @@ static struct ar_known_function *know(struct ar_reading *r, struct ar_source_fun
     return own;
 }
 
-static enum ar_status add_function(struct ar_reading *r, struct ar_known_function *known)
+static enum ar_status add_function(struct ar_reading *r, const struct ar_source_function *source)
 {
+    struct ar_known_function *known = source->known;
     const struct ar_record *record = known->record;
+    struct ar_str module = source->module ? name_of(source->module) : (struct ar_str){"", 0};
     struct ar_function function = {.kind = record->function_kind, .first_line = record->first_line};
 
     if (ar_profile_string(r->p, name_of(record), &function.name) < 0 ||
-        ar_profile_string(r->p, file_of(record), &function.file) < 0)
+        ar_profile_string(r->p, file_of(record), &function.file) < 0 ||
+        ar_profile_string(r->p, module, &function.module) < 0)
         return AR_NOMEM;
     return ar_profile_function(r->p, function, &known->id);
 }
@@ -146,7 +151,7 @@ enum ar_status ar_reading_function(struct ar_reading *r, uint32_t number, uint32
 
     if (!source->known)
         source->known = know(r, source);
-    if (!source->known || (source->known->id == AR_NO_ID && add_function(r, source->known) < 0))
+    if (!source->known || (source->known->id == AR_NO_ID && add_function(r, source) < 0))
         return AR_NOMEM;
     *id = source->known->id;
     return AR_OK;
@@ -431,6 +436,8 @@ static enum ar_status read_tree(struct ar_reading *r, uint32_t process)
         status = ar_read_syncs(r);
     if (status == AR_OK)
         status = ar_read_described_streams(r);
+    if (status == AR_OK)
+        status = ar_read_traces(r);
     if (status == AR_OK)
         status = ar_read_members(r, process);
     if (status == AR_OK && r->live->header->state == AR_LIVE_RUNNING)

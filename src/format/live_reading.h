@@ -5,6 +5,7 @@
  *     live_profile.c   records, process, threads; the order in which all of this is read
  *     live_nodes.c     nodes with their calls and times
  *     live_blocks.c    what else was measured: blocks and streams that the file describes, messages, requests
+ *     live_trace.c     events of traces: where they lie
  *     live_syncs.c     communicators, and what threads waited for
  *
  * Threads: one owner.
@@ -19,6 +20,7 @@
 struct ar_source_function {
     const struct ar_record *record;
     struct ar_known_function *known; /* what is known of it; NULL: no node has it yet */
+    const struct ar_record *module;  /* that it was defined in; NULL: not known */
     uint32_t region;                 /* number of the one that the program made of it; 0: none */
     bool is_partial;                 /* not all of its calls were recorded */
 };
@@ -115,6 +117,9 @@ AR_MUST_CHECK enum ar_status ar_read_chained(struct ar_reading *r, const struct 
                                              uint32_t id, uint32_t location);
 AR_MUST_CHECK enum ar_status ar_read_blocks(struct ar_reading *r);
 AR_MUST_CHECK enum ar_status ar_read_described_streams(struct ar_reading *r);
+
+/* Of live_trace.c, after the communicators. */
+AR_MUST_CHECK enum ar_status ar_read_traces(struct ar_reading *r);
 
 AR_MUST_CHECK enum ar_status ar_read_comms(struct ar_reading *r);
 AR_MUST_CHECK enum ar_status ar_read_syncs(struct ar_reading *r);

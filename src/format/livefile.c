@@ -120,6 +120,8 @@ static enum ar_status copy_extent(struct ar_live *out, const struct ar_live_sour
         extent->n_bytes_used = item->n_bytes; /* the file ends here */
     if (extent->n_bytes_used < n_head || extent->n_bytes_used > item->n_bytes)
         extent->n_bytes_used = n_head;
+    if (extent->kind == AR_EXTENT_TRACE)
+        return AR_OK; /* its events are read where they lie */
     return fetch(from, extent + 1, item->offset + n_head, (size_t)extent->n_bytes_used - n_head,
                  err);
 }
@@ -470,6 +472,7 @@ void ar_live_close(struct ar_live *live)
 {
     if (!live->in_place)
         free(live->bytes);
+    free(live->trace_source.path);
     *live = (struct ar_live){0};
 }
 

@@ -38,7 +38,9 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "format/bulk.h"
 #include "format/kinds.h"
+#include "format/trace_bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,6 +109,21 @@ struct ar_live_header {
     uint64_t spent_ticks[AR_N_OVERHEADS];
     uint64_t n_sought;                 /* calls whose node was not the expected one */
     uint64_t spent_ns[AR_N_OVERHEADS]; /* besides, by the processor's clock: START, IMPORTS */
+
+    /*
+     * Written by `allranks trace`: another number each time, odd: a trace is wanted from now on, even: none is; 0: nothing was wanted yet.
+     * Only the lowest byte of it changes.
+     */
+    uint32_t trace_wish;
+    uint32_t trace_state; /* enum ar_live_tracing */
+    uint32_t trace_heard; /* the last `trace_wish` that was followed */
+};
+
+enum ar_live_tracing {
+    AR_TRACE_NEVER_ON = 0, /* there is no trace */
+    AR_TRACE_IS_ON = 1,
+    AR_TRACE_IS_OFF = 2,  /* it was switched off */
+    AR_TRACE_IS_FULL = 3, /* it was on, and there is no room for more */
 };
 
 enum ar_extent_kind {
@@ -115,7 +132,8 @@ enum ar_extent_kind {
     AR_EXTENT_NODES = 3,
     AR_EXTENT_VALUES = 4, /* further values of nodes */
     AR_EXTENT_STREAM = 5, /* struct ar_sync; readers skip kinds they do not know */
-    AR_EXTENT_GONE = 6, /* the parent's, which a forked child has no use for; a hole in the file */
+    AR_EXTENT_GONE = 6,  /* the parent's, which a forked child has no use for; a hole in the file */
+    AR_EXTENT_TRACE = 7, /* a chunk of a trace, see trace_bytes.h; its header has further words */
     /* From AR_FIRST_MEASURE on: streams, as records describe them. */
 };
 
@@ -135,6 +153,7 @@ enum ar_record_kind {
     AR_RECORD_COMM = 4, /* a communicator, window or file: struct ar_live_comm follows the name */
     AR_RECORD_COMM_NAME = 5, /* number `other` has this name from here on */
     AR_RECORD_MEASURE = 6,   /* what blocks or a stream mean: live_measure.h, as the linetable */
+    AR_RECORD_MODULE = 7,    /* function `other` was defined in this module */
 };
 
 /* How offsets in a function's code become lines; the interpreter's own table is stored as it is. */
@@ -231,6 +250,8 @@ struct ar_live_thread {
 #define AR_NODE_COUNTED 0x2000u
 /* The writer's own: a region that ends with the call that it was begun in, at the latest. */
 #define AR_NODE_IN_CALL 0x4000u
+/* The rest of the flags: the number of the node in its thread's traces, from 1; 0: it has none, and is named by its ref. */
+#define AR_NODE_NUMBER_SHIFT (32 - AR_TRACE_NUMBER_BITS)
 
 struct ar_node {
     uint64_t key;
@@ -363,6 +384,9 @@ struct ar_live {
     uint64_t n_bytes_left_out;
     bool is_at_rest;  /* its process has ended, and no other writes to it */
     bool was_running; /* its process ran, here, when we began to read */
+    bool with_trace;  /* set by readers that want traces, which have to be looked through */
+    struct ar_bulk_source
+        trace_source; /* where the chunks of traces are read: they are not in `bytes` */
 };
 
 AR_MUST_CHECK enum ar_status ar_live_open(struct ar_live *out, const char *path,
@@ -385,6 +409,8 @@ AR_MUST_CHECK enum ar_status ar_live_from_bytes(struct ar_live *out, const void 
  */
 AR_MUST_CHECK enum ar_status ar_live_in_place(struct ar_live *out, void *bytes, size_t n_bytes,
                                               const char *name, struct ar_error *err);
+/* The file that it was read from, whose traces are to be read, too. AR_NOMEM: there is no memory for the name. */
+AR_MUST_CHECK enum ar_status ar_live_find_traces(struct ar_live *live, const char *path);
 /* A quick look: false if it is no live file. Its version is not looked at. */
 bool ar_live_read_header(const char *path, struct ar_live_header *out);
 /* A quick look as well, at the threads, too: the newest stamp of the file. */

@@ -86,6 +86,8 @@ enum ar_status ar_profile_function(struct ar_profile *p, struct ar_function func
         if (found == AR_NO_ID)
             break;
         if (same_function(&p->functions[found], &function)) {
+            if (!p->functions[found].module)
+                p->functions[found].module = function.module;
             *id = found;
             return AR_OK;
         }

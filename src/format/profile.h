@@ -38,6 +38,7 @@
 
 #include "base/bytes.h"
 #include "base/strtab.h"
+#include "format/bulk.h"
 #include "format/kinds.h"
 #include "format/metric.h"
 #include "format/other_streams.h"
@@ -64,6 +65,8 @@ struct ar_function {
     uint32_t kind; /* enum ar_function_kind */
     uint32_t name, file;
     uint32_t first_line;
+    uint32_t
+        module; /* string: as the program calls it, "" where that is not known; does not tell two functions apart */
 };
 
 struct ar_profile_node {
@@ -244,6 +247,7 @@ struct ar_profile {
         *streams; /* calls that may have waited, one a location: see format/streams.h */
     size_t n_streams, cap_streams;
     struct ar_other_streams other_streams;
+    struct ar_bulks bulks;           /* that streams refer to: see trace.h */
     struct ar_stream_writer *writer; /* of one that is being written; NULL: none is */
     /* Hash to id, probing on by one as in strtab. */
     struct ar_idmap fact_ids, function_ids, comm_ids, process_ids;

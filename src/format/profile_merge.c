@@ -162,6 +162,7 @@ static enum ar_status add_functions(struct ar_profile *p, const struct ar_profil
 
         function.name = map->string[function.name];
         function.file = map->string[function.file];
+        function.module = map->string[function.module];
         if (ar_profile_function(p, function, &map->function[i]) < 0)
             return AR_NOMEM;
     }

@@ -81,6 +81,7 @@ void ar_profile_free_streams(struct ar_profile *p)
         ar_stream_free(&p->streams[i]);
     free(p->streams);
     ar_other_streams_free(&p->other_streams);
+    ar_bulks_free(&p->bulks);
 }
 
 enum ar_status ar_profile_keep_streams(struct ar_profile *p)

@@ -235,7 +235,7 @@ enum ar_status ar_profile_add_tables(struct ar_profile *p, const struct ar_profi
 enum ar_status ar_profile_add_other_streams(struct ar_profile *p, const struct ar_profile *other,
                                             const struct ar_role_maps *maps, bool with_bytes)
 {
-    enum ar_status status = AR_OK;
+    enum ar_status status = ar_bulks_merge(&p->bulks, &other->bulks);
 
     for (size_t i = 0; i < other->other_streams.n && status == AR_OK; i++)
         status = ar_other_streams_add(&p->other_streams, &other->other_streams.items[i], maps,
@@ -297,13 +297,14 @@ const struct ar_open_call *ar_profile_open_call(const struct ar_profile *p, uint
 const char *ar_loss_name(enum ar_live_loss what)
 {
     static const char *const names[AR_N_LOSSES] = {
-        [AR_LOST_NODES] = "nodes",     [AR_LOST_FUNCTIONS] = "functions",
-        [AR_LOST_THREADS] = "threads", [AR_LOST_FRAMES] = "frames",
-        [AR_LOST_REGIONS] = "regions", [AR_LOST_PROCESSES] = "processes",
-        [AR_LOST_TRAFFIC] = "traffic", [AR_LOST_REQUESTS] = "requests",
-        [AR_LOST_SYNCS] = "syncs",     [AR_LOST_COMMS] = "communicators",
-        [AR_LOST_ROWS] = "rows",       [AR_LOST_METRICS] = "metrics",
-        [AR_LOST_TABLES] = "tables",   [AR_LOST_SECTIONS] = "sections",
+        [AR_LOST_NODES] = "nodes",       [AR_LOST_FUNCTIONS] = "functions",
+        [AR_LOST_THREADS] = "threads",   [AR_LOST_FRAMES] = "frames",
+        [AR_LOST_REGIONS] = "regions",   [AR_LOST_PROCESSES] = "processes",
+        [AR_LOST_TRAFFIC] = "traffic",   [AR_LOST_REQUESTS] = "requests",
+        [AR_LOST_SYNCS] = "syncs",       [AR_LOST_COMMS] = "communicators",
+        [AR_LOST_ROWS] = "rows",         [AR_LOST_TRACE] = "trace",
+        [AR_LOST_METRICS] = "metrics",   [AR_LOST_TABLES] = "tables",
+        [AR_LOST_SECTIONS] = "sections",
     };
 
     return what < AR_N_LOSSES ? names[what] : NULL;

@@ -292,6 +292,11 @@ static void decode_old_streams(struct ar_decoding *d)
 
 typedef void decode_fn(struct ar_decoding *d);
 
+static void decode_bulks(struct ar_decoding *d)
+{
+    ar_bulks_decode(&d->p->bulks, &d->in, d->bulk.at, d->bulk.n_bytes);
+}
+
 /* Passed over. */
 static void decode_nothing(struct ar_decoding *d)
 {
@@ -319,6 +324,7 @@ static decode_fn *reader_of(uint32_t kind, uint32_t version)
         [AR_SECTION_OPEN_CALLS] = ar_run_decode_old_open_calls,
         [AR_SECTION_TABLE] = decode_table,
         [AR_SECTION_STREAMS] = decode_streams,
+        [AR_SECTION_BULKS] = decode_bulks,
     };
 
     if (kind == AR_SECTION_PROCESSES && version <= AR_LAST_WITHOUT_DESCRIPTIONS)
@@ -411,6 +417,30 @@ static struct entry get_entry(struct ar_cursor *in)
     return e;
 }
 
+/* Where the bytes of bulks lie: behind all sections, and not in memory as a rule. */
+static struct ar_bulk_piece bulk_entry(struct ar_cursor in, uint32_t n_sections)
+{
+    for (uint32_t i = 0; i < n_sections && !in.bad; i++) {
+        struct entry e = get_entry(&in);
+
+        if (!in.bad && e.kind == AR_SECTION_BULK && e.codec == AR_CODEC_APART)
+            return (struct ar_bulk_piece){.at = e.offset, .n_bytes = e.n_stored};
+    }
+    return (struct ar_bulk_piece){0};
+}
+
+uint64_t ar_run_bytes_to_read(const void *head, size_t n_head, uint64_t n_bytes)
+{
+    struct ar_cursor in = ar_cursor_over(head, n_head);
+    const char *magic = ar_cursor_take(&in, 8);
+    uint32_t version = ar_cursor_u32(&in), n_sections = ar_cursor_u32(&in);
+    struct ar_bulk_piece bulk = {0};
+
+    if (!in.bad && memcmp(magic, AR_RUN_MAGIC, 8) == 0 && version >= AR_RUN_VERSION_WITH_BULK)
+        bulk = bulk_entry(in, n_sections);
+    return bulk.at && bulk.at < n_bytes ? bulk.at : n_bytes;
+}
+
 /*
  * `n_left` is what no section has taken yet of the file: where they may overlap, a thousand entries for
  * the same megabyte are a gigabyte to be read.
@@ -419,6 +449,8 @@ static enum ar_status decode_entry(struct ar_decoding *d, const struct entry *e,
                                    const unsigned char *bytes, size_t n_bytes, uint64_t *n_left,
                                    const char *name, struct ar_error *err)
 {
+    if (e->codec == AR_CODEC_APART && e->kind == AR_SECTION_BULK)
+        return AR_OK; /* see bulk_entry */
     if (e->offset > n_bytes || e->n_stored > n_bytes - e->offset)
         return ar_fail(err, AR_BAD, "%s: run file is truncated (copy it again)", name);
     if (e->n_stored > *n_left)
@@ -463,16 +495,18 @@ enum ar_status ar_run_decode_packed(struct ar_profile *out, const void *bytes, s
     struct ar_decoding d = {.p = out, .version = version};
     enum ar_status status = AR_OK;
 
+    d.bulk = bulk_entry(in, n_sections);
+
     *out = (struct ar_profile){0};
     if (in.bad || memcmp(magic, AR_RUN_MAGIC, 8) != 0)
         return ar_fail(err, AR_BAD,
                        "%s: not a run file of allranks (one is made by: allranks run SCRIPT)",
                        name);
-    if (version < AR_RUN_OLDEST_VERSION || version > AR_RUN_VERSION)
+    if (version < AR_RUN_OLDEST_VERSION || version > AR_RUN_NEWEST_VERSION)
         return ar_fail(err, AR_UNSUPPORTED,
                        "%s: run file of version %u, this allranks reads %d to %d (use the one that "
                        "wrote it, or a newer one)",
-                       name, version, AR_RUN_OLDEST_VERSION, AR_RUN_VERSION);
+                       name, version, AR_RUN_OLDEST_VERSION, AR_RUN_NEWEST_VERSION);
     for (uint32_t i = 0; i < n_sections && status == AR_OK; i++) {
         struct entry e = get_entry(&in);
 
@@ -512,14 +546,28 @@ enum ar_status ar_run_decode(struct ar_profile *out, const void *bytes, size_t n
     return status;
 }
 
+/* A page has the whole file; else it is found by its name. */
+static void find_bulk_in_memory(struct ar_profile *p, size_t n_bytes)
+{
+    const struct ar_bulk *last = p->bulks.n ? &p->bulks.items[p->bulks.n - 1] : NULL;
+    const struct ar_bulk_piece *piece = last ? last->pieces : NULL;
+
+    if (piece && piece->at + piece->n_bytes <= n_bytes) {
+        p->bulks.sources[piece->source].memory = p->file;
+        p->bulks.sources[piece->source].n_bytes = n_bytes;
+    }
+}
+
 enum ar_status ar_run_take_packed(struct ar_profile *out, unsigned char *bytes, size_t n_bytes,
                                   const char *name, struct ar_error *err)
 {
     enum ar_status status = ar_run_decode_packed(out, bytes, n_bytes, name, err);
 
-    if (status == AR_OK && (out->sets.items || out->n_streams || out->other_streams.n))
+    if (status == AR_OK && (out->sets.items || out->n_streams || out->other_streams.n)) {
         out->file = bytes;
-    else /* older versions have nothing that is packed */
+        find_bulk_in_memory(out, n_bytes);
+    } else { /* older versions have nothing that is packed */
         free(bytes);
+    }
     return status;
 }

@@ -2,6 +2,7 @@
 #include "format/dimensions.h"
 #include "format/runfile.h"
 #include "format/runfile_layout.h"
+#include "format/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,16 @@ static void encode_other_streams(struct encoding *e)
     }
 }
 
+/* The last ones: what the second stands for is written behind the bytes, by ar_run_write. */
+static void encode_bulks(struct encoding *e)
+{
+    begin_section(e, AR_SECTION_BULKS);
+    ar_bulks_encode(&e->p->bulks, e->out);
+    end_section(e);
+    begin_section(e, AR_SECTION_BULK);
+    e->sections[e->n_sections++].n_bytes = (size_t)ar_bulks_bytes(&e->p->bulks);
+}
+
 /* Strings, facts, functions, nodes, processes, locations and sets of them. */
 #define N_SECTIONS_ALWAYS 7
 
@@ -216,7 +227,7 @@ static size_t n_sections_of(const struct ar_profile *p)
 {
     size_t n = N_SECTIONS_ALWAYS;
 
-    n += (p->n_comms > 0) + (p->n_streams > 0);
+    n += (p->n_comms > 0) + (p->n_streams > 0) + (p->bulks.n ? 2 : 0);
     for (size_t i = 0; i < ar_profile_n_tables(p); i++)
         n += p->tables[i].n > 0;
     for (unsigned m = 0; m < ar_profile_n_metrics(p); m++)
@@ -242,17 +253,19 @@ static enum ar_status leave_room_for_head(struct encoding *e)
 static void put_head(const struct encoding *e, struct ar_bytes *head)
 {
     ar_bytes_put(head, AR_RUN_MAGIC, 8);
-    ar_bytes_u32(head, AR_RUN_VERSION);
+    ar_bytes_u32(head, e->p->bulks.n ? AR_RUN_VERSION_WITH_BULK : AR_RUN_VERSION);
     ar_bytes_u32(head, (uint32_t)e->n_sections);
     for (size_t i = 0; i < e->n_sections; i++) {
         const struct section *s = &e->sections[i];
 
+        bool is_apart = s->kind == AR_SECTION_BULK;
+
         ar_bytes_u32(head, s->kind);
-        ar_bytes_u32(head, AR_CODEC_PLAIN);
+        ar_bytes_u32(head, is_apart ? AR_CODEC_APART : AR_CODEC_PLAIN);
         ar_bytes_u64(head, s->offset);
         ar_bytes_u64(head, s->n_bytes);
         ar_bytes_u64(head, s->n_bytes);
-        ar_bytes_u32(head, ar_crc32(e->out->data + s->offset, s->n_bytes));
+        ar_bytes_u32(head, is_apart ? 0 : ar_crc32(e->out->data + s->offset, s->n_bytes));
         ar_bytes_u32(head, 0);
     }
 }
@@ -290,6 +303,7 @@ static enum ar_status prepare(struct ar_profile *p)
         status = count_unknown(p);
     if (status == AR_OK)
         status = ar_profile_sort(p);
+    ar_bulks_keep(&p->bulks, ar_trace_uses_bulk, p);
     return status == AR_OK ? ar_profile_trim_members(p) : status;
 }
 
@@ -320,5 +334,7 @@ enum ar_status ar_run_encode(struct ar_profile *p, struct ar_bytes *out)
     if (p->n_streams)
         encode_streams(&e);
     encode_other_streams(&e);
+    if (p->bulks.n)
+        encode_bulks(&e);
     return finish(&e);
 }

@@ -21,10 +21,15 @@ enum ar_section_kind {
     AR_SECTION_OPEN_CALLS = 16,  /* in version 9 */
     AR_SECTION_TABLE = 17,       /* one a table */
     AR_SECTION_STREAMS = 18,     /* one a kind of streams */
+    AR_SECTION_BULKS = 19,       /* which bulks there are; from version 11 on, and the next */
+    AR_SECTION_BULK = 20,        /* their bytes, behind all others: not read with the run */
     AR_N_SECTION_KINDS
 };
 
-enum { AR_CODEC_PLAIN = 0 };
+enum { AR_CODEC_PLAIN = 0, AR_CODEC_APART = 1 };
+
+/* A run without bulk is written in the version before. */
+#define AR_RUN_VERSION_WITH_BULK 11
 
 #define AR_RUN_HEADER_BYTES 16
 #define AR_RUN_ENTRY_BYTES 40

@@ -17,6 +17,7 @@ struct ar_decoding {
     uint32_t version;
     struct ar_cursor in;          /* the section at hand; bad: it cannot be */
     uint64_t n_lost[AR_N_LOSSES]; /* what there was no room for */
+    struct ar_bulk_piece bulk;    /* where the bytes of bulks lie in the file */
 };
 
 void ar_run_decode_old_processes(struct ar_decoding *d);

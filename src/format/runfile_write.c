@@ -8,17 +8,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
+/* What a run file consists of. */
+struct contents {
+    const struct ar_bytes *bytes;
+    const struct ar_bulks *bulks; /* NULL: none */
+};
+
+static enum ar_status write_bytes(int fd, const void *bytes, size_t n_bytes)
 {
-    if (!ar_file_may_have(bytes->n)) {
-        errno = EFBIG;
-        return AR_IO;
-    }
-    for (size_t done = 0; done < bytes->n;) {
-        ssize_t n = write(fd, bytes->data + done, bytes->n - done);
+    for (size_t done = 0; done < n_bytes;) {
+        ssize_t n = write(fd, (const char *)bytes + done, n_bytes - done);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -27,6 +30,55 @@ static enum ar_status write_all(int fd, const struct ar_bytes *bytes)
         done += (size_t)n;
     }
     return AR_OK;
+}
+
+/* So much is in memory at a time. */
+#define PIECE_BYTES ((size_t)4 << 20)
+
+static enum ar_status copy_bulk(int fd, const struct ar_bulks *bulks, const struct ar_bulk *bulk,
+                                void *room)
+{
+    struct ar_error err;
+    enum ar_status status = AR_OK;
+
+    for (uint64_t at = 0; at < bulk->n_bytes && status == AR_OK; at += PIECE_BYTES) {
+        uint64_t n_left = bulk->n_bytes - at;
+        size_t n = n_left < PIECE_BYTES ? (size_t)n_left : PIECE_BYTES;
+
+        errno = EIO; /* where the reader does not say */
+        status = ar_bulk_get(bulks, bulk, at, room, n, &err);
+        if (status == AR_OK)
+            status = write_bytes(fd, room, n);
+    }
+    return status;
+}
+
+static enum ar_status copy_bulks(int fd, const struct ar_bulks *bulks)
+{
+    enum ar_status status = AR_OK;
+    void *room = bulks && bulks->n ? malloc(PIECE_BYTES) : NULL;
+
+    if (bulks && bulks->n && !room) {
+        errno = ENOMEM;
+        return AR_NOMEM;
+    }
+    for (size_t i = 0; bulks && i < bulks->n && status == AR_OK; i++)
+        status = copy_bulk(fd, bulks, &bulks->items[i], room);
+    free(room);
+    return status;
+}
+
+static enum ar_status write_all(int fd, const struct contents *all)
+{
+    uint64_t n_bytes = all->bytes->n + (all->bulks ? ar_bulks_bytes(all->bulks) : 0);
+    enum ar_status status;
+
+    if (!ar_file_may_have(n_bytes)) {
+        errno = EFBIG;
+        return AR_IO;
+    }
+    status = write_bytes(fd, all->bytes->data, all->bytes->n);
+    return status == AR_OK ? copy_bulks(fd, all->bulks) : status;
 }
 
 bool ar_run_numbered(const char *path, int n, char *name, size_t n_name)
@@ -83,14 +135,14 @@ static bool directory_of(const char *path, char *directory, size_t n_directory)
  * A file without a name, which is gone if we are killed before it has one. -1: this file system has
  * no such files, or something else is in the way, which the usual way will tell of.
  */
-static int write_nameless(const struct ar_bytes *bytes, const char *path)
+static int write_nameless(const struct contents *all, const char *path)
 {
     char directory[4096];
     int fd = -1;
 
     if (directory_of(path, directory, sizeof directory))
         fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd >= 0 && (write_all(fd, bytes) < 0 || flush(fd) < 0)) {
+    if (fd >= 0 && (write_all(fd, all) < 0 || flush(fd) < 0)) {
         close(fd);
         fd = -1;
     }
@@ -98,9 +150,8 @@ static int write_nameless(const struct ar_bytes *bytes, const char *path)
 }
 
 /* Under a name of its own, open still; on failure there is no such file. */
-static enum ar_status write_temporary(const struct ar_bytes *bytes, const char *path,
-                                      char *temporary, size_t n_temporary, int *fd,
-                                      struct ar_error *err)
+static enum ar_status write_temporary(const struct contents *all, const char *path, char *temporary,
+                                      size_t n_temporary, int *fd, struct ar_error *err)
 {
     enum ar_status status;
 
@@ -111,7 +162,7 @@ static enum ar_status write_temporary(const struct ar_bytes *bytes, const char *
     *fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (*fd < 0)
         return ar_fail(err, AR_IO, "%s: cannot write: %s", path, strerror(errno));
-    status = write_all(*fd, bytes);
+    status = write_all(*fd, all);
     if (status == AR_OK)
         status = flush(*fd);
     if (status < 0) {
@@ -135,10 +186,10 @@ static enum ar_status make_name_last(int fd, enum ar_status status)
     return status;
 }
 
-static bool write_and_name(const struct ar_bytes *bytes, const char *path, char *written,
+static bool write_and_name(const struct contents *all, const char *path, char *written,
                            size_t n_written)
 {
-    int fd = write_nameless(bytes, path);
+    int fd = write_nameless(all, path);
     char in_proc[32];
 
     if (fd < 0)
@@ -157,16 +208,17 @@ static bool write_and_name(const struct ar_bytes *bytes, const char *path, char 
     return false;
 }
 
-enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char *written,
-                            size_t n_written, struct ar_error *err)
+enum ar_status ar_run_write(const struct ar_bytes *bytes, const struct ar_bulks *bulks,
+                            const char *path, char *written, size_t n_written, struct ar_error *err)
 {
+    const struct contents all = {bytes, bulks};
     char temporary[4096];
     int fd = -1;
 
-    if (write_and_name(bytes, path, written, n_written))
+    if (write_and_name(&all, path, written, n_written))
         return AR_OK;
 
-    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, &fd, err);
+    enum ar_status status = write_temporary(&all, path, temporary, sizeof temporary, &fd, err);
 
     if (status < 0)
         return status;
@@ -177,11 +229,13 @@ enum ar_status ar_run_write(const struct ar_bytes *bytes, const char *path, char
     return status;
 }
 
-enum ar_status ar_run_replace(const struct ar_bytes *bytes, const char *path, struct ar_error *err)
+enum ar_status ar_run_replace(const struct ar_bytes *bytes, const struct ar_bulks *bulks,
+                              const char *path, struct ar_error *err)
 {
+    const struct contents all = {bytes, bulks};
     char temporary[4096];
     int fd = -1;
-    enum ar_status status = write_temporary(bytes, path, temporary, sizeof temporary, &fd, err);
+    enum ar_status status = write_temporary(&all, path, temporary, sizeof temporary, &fd, err);
 
     if (status < 0)
         return status;

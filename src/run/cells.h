@@ -174,6 +174,9 @@ extern const struct ar_shown_table ar_shown_table_stacks, ar_shown_table_stack_t
 extern const struct ar_shown_table ar_shown_table_synchronisations, ar_shown_table_sync_causes;
 extern const struct ar_shown_table ar_shown_table_waits, ar_shown_table_wait_ranks,
     ar_shown_table_wait_times, ar_shown_table_waiting;
+extern const struct ar_shown_table ar_shown_table_trace_waiting, ar_shown_table_trace_waits,
+    ar_shown_table_trace_wait_ranks, ar_shown_table_trace_wait_list, ar_shown_table_critical_path,
+    ar_shown_table_critical_path_functions, ar_shown_table_critical_path_parts;
 extern const struct ar_shown_table ar_shown_table_diff, ar_shown_table_diff_runs,
     ar_shown_table_diff_functions, ar_shown_table_diff_paths, ar_shown_table_diff_conditions;
 extern const struct ar_shown_table ar_shown_table_scaling, ar_shown_table_scaling_runs,
@@ -181,6 +184,8 @@ extern const struct ar_shown_table ar_shown_table_scaling, ar_shown_table_scalin
 extern const struct ar_shown_table ar_shown_table_top, ar_shown_table_top_processes,
     ar_shown_table_top_functions;
 extern const struct ar_shown_table ar_shown_table_clean, ar_shown_table_clean_jobs;
+extern const struct ar_shown_table ar_shown_table_timeline, ar_shown_table_timeline_rows,
+    ar_shown_table_timeline_cells;
 
 /* Tables that tell losses and overheads by kind say by LOST(X, name, loss) and OVERHEAD(X, name, reason) whose they are. */
 #define EACH_LOSS(X)                                                                               \
@@ -195,6 +200,7 @@ extern const struct ar_shown_table ar_shown_table_clean, ar_shown_table_clean_jo
     LOST(X, synchronisations, AR_LOST_SYNCS)                                                       \
     LOST(X, communicators, AR_LOST_COMMS)                                                          \
     LOST(X, rows, AR_LOST_ROWS)                                                                    \
+    LOST(X, trace, AR_LOST_TRACE)                                                                  \
     LOST(X, metrics, AR_LOST_METRICS)                                                              \
     LOST(X, tables, AR_LOST_TABLES)                                                                \
     LOST(X, sections, AR_LOST_SECTIONS)

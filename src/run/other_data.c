@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/other_data.h"
 
+#include "format/trace.h"
 #include "run/parts.h"
 
 #include <stdlib.h>
@@ -43,6 +44,8 @@ static void add_streams(struct ar_run *run, const struct ar_profile *p)
         bool is_same = i && strcmp(s[i].name, s[i - 1].name) == 0;
         struct ar_other_row *row;
 
+        if (ar_is_trace(&s[i]))
+            continue;
         if (!is_same)
             run->other_rows[run->n_other_rows++] =
                 (struct ar_other_row){.kind = AR_OTHER_STREAM, .name = s[i].name, .unit = ""};

@@ -6,6 +6,8 @@
  *     scaling     runs on more and more ranks     allranks scale
  *     job         one snapshot of a running job   allranks top
  *     leftovers   files that jobs have left       allranks clean
+ *     timeline    a window of a trace             allranks timeline
+ *     trace       waits of a trace                allranks waits --trace, --critical-path
  *
  * Each points to data that the caller owns and that outlives it.
  *
@@ -19,6 +21,8 @@
 #include "analysis/leftovers.h"
 #include "analysis/look.h"
 #include "analysis/scaling.h"
+#include "analysis/timeline.h"
+#include "analysis/trace_waits.h"
 #include "base/arena.h"
 
 /* ---- diff ------------------------------------------------------------------------------------- */
@@ -88,6 +92,12 @@ struct ar_shown_counters {
     size_t n_rows;
 };
 
+/* ---- waits of a trace ------------------------------------------------------------------------- */
+
+struct ar_shown_trace {
+    const struct ar_trace_waits *w;
+};
+
 /* ---- clean ------------------------------------------------------------------------------------ */
 
 struct ar_left_row {
@@ -103,4 +113,10 @@ struct ar_shown_leftovers {
     size_t n_rows;
     size_t n_removed; /* files */
     uint64_t removed_bytes;
+};
+
+/* ---- timeline --------------------------------------------------------------------------------- */
+
+struct ar_shown_timeline {
+    const struct ar_timeline *t;
 };

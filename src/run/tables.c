@@ -56,6 +56,13 @@ const struct ar_shown_table *const ar_shown_tables[] = {
     &ar_shown_table_diff_functions,
     &ar_shown_table_diff_paths,
     &ar_shown_table_diff_conditions,
+    &ar_shown_table_trace_waiting,
+    &ar_shown_table_trace_waits,
+    &ar_shown_table_trace_wait_ranks,
+    &ar_shown_table_trace_wait_list,
+    &ar_shown_table_critical_path,
+    &ar_shown_table_critical_path_functions,
+    &ar_shown_table_critical_path_parts,
     &ar_shown_table_scaling,
     &ar_shown_table_scaling_runs,
     &ar_shown_table_scaling_functions,
@@ -66,12 +73,20 @@ const struct ar_shown_table *const ar_shown_tables[] = {
     &ar_shown_table_clean,
     &ar_shown_table_clean_jobs,
     &ar_shown_table_counters,
+    &ar_shown_table_timeline,
+    &ar_shown_table_timeline_rows,
+    &ar_shown_table_timeline_cells,
     NULL,
 };
 
-const char *const ar_subject_commands[] = {
-    [AR_ABOUT_RUN] = "",    [AR_ABOUT_DIFF] = "diff",       [AR_ABOUT_SCALING] = "scale",
-    [AR_ABOUT_JOB] = "top", [AR_ABOUT_LEFTOVERS] = "clean", [AR_ABOUT_COUNTERS] = "counters"};
+const char *const ar_subject_commands[] = {[AR_ABOUT_RUN] = "",
+                                           [AR_ABOUT_DIFF] = "diff",
+                                           [AR_ABOUT_SCALING] = "scale",
+                                           [AR_ABOUT_JOB] = "top",
+                                           [AR_ABOUT_LEFTOVERS] = "clean",
+                                           [AR_ABOUT_COUNTERS] = "counters",
+                                           [AR_ABOUT_TIMELINE] = "timeline",
+                                           [AR_ABOUT_TRACE] = "waits"};
 
 const char *const ar_shown_units[] = {"", "ns", "bytes", "us2", "share", NULL};
 

@@ -70,6 +70,8 @@ struct ar_subject {
     const struct ar_shown_job *job;
     const struct ar_shown_leftovers *leftovers;
     const struct ar_shown_counters *counters;
+    const struct ar_shown_timeline *timeline;
+    const struct ar_shown_trace *trace;
 };
 
 enum ar_subject_kind {
@@ -79,6 +81,8 @@ enum ar_subject_kind {
     AR_ABOUT_JOB,
     AR_ABOUT_LEFTOVERS,
     AR_ABOUT_COUNTERS,
+    AR_ABOUT_TIMELINE,
+    AR_ABOUT_TRACE,
     AR_N_SUBJECT_KINDS
 };
 /* The command that shows tables of this kind: "diff", "scale", "top", "clean"; a run: "". */

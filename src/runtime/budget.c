@@ -75,6 +75,8 @@ static void judge_span(struct ar_thread *t, uint64_t now)
 bool ar_budget_is_over(struct ar_thread *t, const struct ar_node *node, uint32_t n_calls,
                        uint64_t now)
 {
+    if (ar_tree_polled)
+        ar_tree_polled();
     if (budget_share <= 0)
         return false;
     t->budget.n_calls += n_calls;

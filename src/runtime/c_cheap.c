@@ -172,7 +172,7 @@ void ar_c_calls_something(struct ar_thread *t, struct ar_node *node, uint64_t no
     if (is_timed)
         return;
     t->current = ar_live_ptr(node->parent_ref);
-    ar_tree_look(t, now);
+    ar_tree_look(t, node, now);
     ar_c_sample_begins(node);
     ar_tree_touch(t, node);
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks - now), __ATOMIC_RELAXED);
@@ -243,4 +243,6 @@ void ar_c_cheap_start(bool exact, const struct ar_c_naming *names)
 void ar_c_cheap_calibrate(void)
 {
     ar_gap_ticks = ar_ticks_of_ns(GAP_NS);
+    if (!ar_tree_traced)
+        ar_look_ticks = ar_gap_ticks;
 }

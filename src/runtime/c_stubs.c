@@ -7,6 +7,8 @@
 #include "runtime/c_cheap.h"
 #include "runtime/c_stubs_layout.h"
 #include "runtime/elf_slots.h"
+#include "runtime/filter_rules.h"
+#include "runtime/function_switch.h"
 #include "runtime/functions.h"
 
 #include <pthread.h>
@@ -161,6 +163,23 @@ static void write_name(char *name, size_t room, const struct ar_c_record *r)
     }
 }
 
+/* Names as tools around Score-P give them: those of methods are their types'. */
+static bool is_filtered(const struct ar_c_record *r)
+{
+    switch (r->kind) {
+    case AR_C_NEW:
+        return ar_filter_rules_hide_c("type", "__new__");
+    case AR_C_TYPE:
+        return ar_filter_rules_hide_c(NULL, r->owner);
+    case AR_C_OF_CLASS:
+        return ar_filter_rules_hide_c(NULL, r->name);
+    case AR_C_UFUNC:
+        return ar_filter_rules_hide_c("numpy", r->name);
+    default:
+        return ar_filter_rules_hide_c(r->owner, r->name);
+    }
+}
+
 /*
  * Two threads may be here at the same time, where interpreters have a GIL each: they find the same number.
  * Release and acquire as in mpi_call.c: a thread that sees a node with the number sees the record.
@@ -170,8 +189,12 @@ static uint32_t number_of(struct ar_c_record *record)
     char name[512];
     uint32_t number = __atomic_load_n(&record->number, __ATOMIC_ACQUIRE);
 
-    if (number)
+    if (number || record->is_hidden)
         return number;
+    if (is_filtered(record)) {
+        record->is_hidden = true;
+        return 0;
+    }
     write_name(name, sizeof name, record);
     number = ar_function_named(AR_FUNCTION_BUILTIN, name);
     if (number)
@@ -203,6 +226,13 @@ static uint32_t number_of_gaps(const char *functions)
 
 static bool is_on, as_cprofile;
 
+/* A function that began while functions were switched off may not have been seen yet. */
+static uint32_t number_of_caller(ar_frame *caller)
+{
+    return ar_functions_have_been_off() ? ar_function_of_frame(caller)
+                                        : ar_function_known(ar_frame_code(caller));
+}
+
 static void note_partial(struct ar_c_record *record)
 {
     uint32_t number = record->is_partial ? 0 : number_of(record);
@@ -218,7 +248,7 @@ static void note_partial(struct ar_c_record *record)
  */
 static bool is_recorded(const struct ar_thread *t, struct ar_c_record *record, ar_frame *caller)
 {
-    uint32_t number = caller ? ar_function_known(ar_frame_code(caller)) : 0;
+    uint32_t number = caller ? number_of_caller(caller) : 0;
 
     if (number == AR_FUNCTION_IMPORTS)
         return record->is_of_imports;
@@ -229,9 +259,10 @@ static bool is_recorded(const struct ar_thread *t, struct ar_c_record *record, a
     return true;
 }
 
-static bool is_unseen(struct ar_thread *t)
+static bool is_unseen(struct ar_thread *t, ar_frame *caller)
 {
-    return t->n_unseen && ar_tree_is_unseen(t, ar_ticks());
+    return t->n_unseen && (ar_tree_is_unseen(t, ar_ticks()) ||
+                           (t->n_unseen & AR_UNSEEN_SWITCHES && ar_functions_skip_call(t, caller)));
 }
 
 static bool is_called_from_c(const struct ar_thread *t)
@@ -243,7 +274,8 @@ static struct ar_node *find_node(struct ar_thread *t, struct ar_c_record *record
 {
     ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
 
-    if (is_unseen(t) || (as_cprofile && is_called_from_c(t)) || !is_recorded(t, record, caller))
+    if (is_unseen(t, caller) || (as_cprofile && is_called_from_c(t)) ||
+        !is_recorded(t, record, caller))
         return NULL;
 
     uint32_t number = number_of(record);
@@ -274,7 +306,8 @@ static struct ar_node *begin_timed(struct ar_thread *t, struct ar_node *node)
 /* Whatever does not happen nearly always. */
 static __attribute__((noinline)) struct ar_node *enter_slowly(struct ar_c_record *record)
 {
-    struct ar_thread *t = is_on && !record->is_special ? ar_thread_self() : NULL;
+    bool is_wanted = is_on && !record->is_special && !record->is_hidden;
+    struct ar_thread *t = is_wanted ? ar_thread_self() : NULL;
     struct ar_node *node = t ? find_node(t, record) : NULL;
 
     return node ? begin_timed(t, node) : NULL;

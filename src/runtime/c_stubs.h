@@ -48,6 +48,7 @@ struct ar_c_record {
     void *context;   /* for `called` */
     const char *owner, *name;
     bool is_of_imports; /* is recorded where the import system calls it, whose inside is not */
+    bool is_hidden;     /* a filter leaves it out */
     bool is_partial;    /* functions that were given up for the budget have called it */
 } __attribute__((aligned(64)));
 

@@ -12,11 +12,13 @@
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
+#include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/python_thread.h"
 
 static _PyFrameEvalFunction next_evaluator;
 static bool started;
+static bool is_out; /* we have taken our evaluator out, since functions are switched off */
 
 /* With whatever stood in front of us: another tool may have put itself there. */
 static __attribute__((noinline)) PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame,
@@ -49,6 +51,13 @@ static struct ar_node *consider(struct ar_thread *t, ar_frame *frame, struct ar_
     return node;
 }
 
+/* Where functions are switched off, calls come here if another tool has put itself in front of us. */
+static bool is_unseen(struct ar_thread *t, uint64_t now)
+{
+    return ar_tree_is_unseen(t, now) ||
+           (t->n_unseen & AR_UNSEEN_SWITCHES && ar_functions_skip_call(t, NULL));
+}
+
 /* The node of the call, or NULL where it is not recorded. */
 static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_frame *frame)
 {
@@ -67,7 +76,7 @@ static __attribute__((noinline)) struct ar_node *enter(PyThreadState *ts, ar_fra
     uint64_t now = ar_ticks();
 
     ar_python_state(t, ts);
-    if (t->n_unseen && ar_tree_is_unseen(t, now))
+    if (t->n_unseen && is_unseen(t, now))
         return NULL;
     t->starts = !ar_frame_has_run(frame);
 
@@ -175,6 +184,23 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
+/*
+ * Frames that we evaluate return to us all the same; others cost nothing meanwhile. Another tool that has put itself there
+ * meanwhile does not know of us, and it stays: what it evaluates is lost, until functions are switched on without it.
+ */
+static void switched(bool on)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction from = on ? next_evaluator : evaluate;
+
+    if (started && _PyInterpreterState_GetEvalFrameFunc(interpreter) == from) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, on ? evaluate : next_evaluator);
+        is_out = !on;
+    } else if (started && on && is_out) {
+        ar_livemap_lost(AR_LOST_NODES, 1);
+    }
+}
+
 static bool start(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
@@ -185,6 +211,7 @@ static bool start(void)
         return false;
     }
     started = true;
+    ar_functions_serve(switched, false);
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
     return true;
 }

@@ -10,17 +10,49 @@
  * paused) are counted, so that their returns close nothing.
  *
  * An event whose function is not recorded is switched off where it happened (DISABLE), and costs
- * nothing from then on. So is an event that a library in C has fired for an object of its own.
+ * nothing from then on. So is an event that a library in C has fired for an object of its own. While the
+ * program has switched functions off, so is each of theirs, until all are switched on again (rest).
  */
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
+#include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/monitoring.h"
 #include "runtime/python_thread.h"
 
 static struct ar_monitoring monitoring;
 static PyObject *disable; /* sys.monitoring.DISABLE */
+
+/* ---- functions are switched off --------------------------------------------------------------- */
+
+/*
+ * Switching events on again costs about a microsecond for each code object that runs next. A program that
+ * switches functions off for a moment only, and often, is served better by events that do nothing.
+ */
+#define EVENTS_BEFORE_REST 1000
+
+static uint32_t n_idle_events;
+static bool has_rested;
+
+/* Nothing is wanted of this event: may it be switched off? Not where that would go to other tools as well. */
+static bool rest(void)
+{
+    if (++n_idle_events < EVENTS_BEFORE_REST)
+        return false;
+    if (n_idle_events == EVENTS_BEFORE_REST)
+        has_rested = !ar_threads_are_paused() && ar_monitoring_is_alone(&monitoring);
+    return has_rested && !ar_threads_are_paused();
+}
+
+static void switched(bool on)
+{
+    n_idle_events = 0;
+    if (on && has_rested) {
+        has_rested = false;
+        ar_monitoring_switch_on_again();
+    }
+}
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -37,13 +69,45 @@ static __attribute__((noinline)) bool is_stopped(struct ar_thread *t, PyCodeObje
     return true;
 }
 
-static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, uint64_t now)
+/* `listens`: is the event wanted the next time? */
+static __attribute__((noinline)) bool is_unseen(struct ar_thread *t, ar_frame *frame, uint64_t now,
+                                                bool *listens)
 {
-    bool unseen = ar_tree_is_unseen(t, now);
+    *listens = true;
+    if (t->n_unseen & AR_UNSEEN_BEGUN)
+        ar_functions_enter(t, frame);
 
-    if (unseen)
-        t->n_unseen++;
-    return unseen;
+    bool is_paused = ar_tree_is_unseen(t, now);
+
+    if (t->n_unseen & AR_UNSEEN_SWITCHES && ar_functions_skip_call(t, ar_frame_caller(frame))) {
+        *listens = is_paused || !rest();
+        return true;
+    }
+    if (is_paused)
+        ar_tree_count_unseen(t);
+    return is_paused;
+}
+
+static __attribute__((noinline)) bool is_unseen_return(struct ar_thread *t, PyCodeObject *code,
+                                                       uint32_t function, uint64_t now,
+                                                       bool *listens)
+{
+    *listens = true;
+    if (!(t->n_unseen & AR_UNSEEN_SWITCHES))
+        return ar_tree_is_unseen_return(t);
+
+    ar_frame *frame = ar_frame_innermost(PyThreadState_GET());
+
+    if (ar_functions_skip_return(t, frame)) {
+        *listens = t->n_unseen & AR_UNSEEN_CALLS || !rest() || ar_functions_await(code, function);
+        return true;
+    }
+    if (ar_tree_is_unseen_return(t))
+        return true;
+    if (function)
+        ar_tree_leave_function(t, function, now);
+    ar_functions_returned(t, frame);
+    return true;
 }
 
 /* false: the function is not recorded, neither now nor later. */
@@ -66,9 +130,10 @@ static bool enter(PyCodeObject *code)
 
     uint64_t place = ar_call_place(ar_frame_caller(frame), t->current);
     uint64_t now = ar_ticks();
+    bool listens;
 
-    if (__builtin_expect(t->n_unseen, 0) && is_unseen(t, now))
-        return true;
+    if (__builtin_expect(t->n_unseen, 0) && is_unseen(t, frame, now, &listens))
+        return listens;
 
     struct ar_node *node = ar_tree_enter(t, place | function, now);
 
@@ -93,18 +158,36 @@ static bool leave(PyCodeObject *code)
         return ar_live_base != NULL;
 
     uint32_t function = ar_function_known(code);
+    bool listens;
 
     if (__builtin_expect(ar_function_is_left_out(function), 0))
         return false;
-    if (__builtin_expect(t->n_unseen, 0) && ar_tree_is_unseen_return(t))
-        return true;
+    if (__builtin_expect(t->n_unseen, 0) && is_unseen_return(t, code, function, now, &listens))
+        return listens;
     if (__builtin_expect(function != 0, 1))
         ar_tree_leave_function(t, function, now);
     return true;
 }
 
+/* Functions are switched off, and nothing else is out of the ordinary. */
+static bool is_idle(const struct ar_thread *t)
+{
+    const uint32_t other = AR_UNSEEN_CALLS | AR_UNSEEN_ASKED | AR_UNSEEN_SWITCHED;
+
+    return t && (t->n_unseen & (AR_UNSEEN_FUNCTIONS | other)) == AR_UNSEEN_FUNCTIONS;
+}
+
+static PyObject *leave_idly(PyCodeObject *code)
+{
+    bool rests = rest() && !ar_functions_await(code, ar_function_known(code));
+
+    return rests ? Py_NewRef(disable) : Py_NewRef(Py_None);
+}
+
 static __attribute__((noinline)) PyObject *enter_slowly(PyCodeObject *code, bool starts)
 {
+    if (is_idle(ar_self))
+        return rest() ? Py_NewRef(disable) : Py_NewRef(Py_None);
     if (ar_self)
         ar_self->starts = starts;
     return enter(code) ? Py_NewRef(Py_None) : Py_NewRef(disable);
@@ -112,6 +195,9 @@ static __attribute__((noinline)) PyObject *enter_slowly(PyCodeObject *code, bool
 
 static __attribute__((noinline)) PyObject *leave_slowly(PyCodeObject *code)
 {
+    if (is_idle(ar_self) &&
+        ar_functions_skip_return(ar_self, ar_frame_innermost(PyThreadState_GET())))
+        return leave_idly(code);
     return leave(code) ? Py_NewRef(Py_None) : Py_NewRef(disable);
 }
 
@@ -223,6 +309,7 @@ static bool start(void)
 {
     PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
 
+    ar_functions_serve(switched, true);
     disable = module ? PyObject_GetAttrString(module, "DISABLE") : NULL;
     return disable && take_id() &&
            ar_monitoring_listen(&monitoring, of_python, N(of_python), NULL) &&

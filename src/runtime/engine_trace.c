@@ -11,6 +11,7 @@
  */
 #include "runtime/engine.h"
 
+#include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/python_thread.h"
 
@@ -92,12 +93,28 @@ static void entered(void)
 
     struct ar_node *node = NULL;
 
-    if (!t->n_unseen || !ar_tree_is_unseen(t, now))
+    if (t->n_unseen & AR_UNSEEN_BEGUN)
+        ar_functions_enter(t, frame);
+
+    bool unseen = t->n_unseen && ar_tree_is_unseen(t, now);
+
+    if (t->n_unseen & AR_UNSEEN_SWITCHES && ar_functions_skip_call(t, ar_frame_caller(frame)))
+        return;
+    if (!unseen)
         node = ar_tree_enter(t, place | function, now);
     if (!node)
         ar_tree_count_unseen(t);
     else if (t->n_unseen & AR_UNSEEN_RESUMING)
         ar_tree_resume_regions(t, node, now);
+}
+
+static void left_while_switched(struct ar_thread *t, ar_frame *frame, uint32_t function,
+                                uint64_t now)
+{
+    if (ar_functions_skip_return(t, frame) || ar_tree_is_unseen_return(t))
+        return;
+    ar_tree_leave_function(t, function, now);
+    ar_functions_returned(t, frame);
 }
 
 static void left(uint64_t now)
@@ -108,6 +125,10 @@ static void left(uint64_t now)
 
     if (!function || ar_function_is_left_out(function))
         return;
+    if (t->n_unseen & AR_UNSEEN_SWITCHES) {
+        left_while_switched(t, frame, function, now);
+        return;
+    }
     if (!t->n_unseen || !ar_tree_is_unseen_return(t))
         ar_tree_leave_function(t, function, now);
 }
@@ -137,6 +158,7 @@ static bool start(void)
         return false;
     }
     find_starters();
+    ar_functions_serve(NULL, true);
     started = true;
     PyEval_SetProfile(on_profile, NULL);
     return true;

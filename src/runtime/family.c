@@ -218,6 +218,7 @@ static enum ar_status add_live(struct gathering *g, const char *path, bool *ende
     if (status < 0)
         return status;
     *ended = !ar_live_is_running(live.header);
+    live.with_trace = true;
     status = ar_profile_add_live(g->p, &live, 0, &err);
     ar_live_close(&live);
     return status;

@@ -15,7 +15,7 @@ struct filter {
 };
 
 static struct filter *filters;
-static bool has[AR_FILTER_COUNT + 1], hides_imports;
+static bool has[AR_N_FILTERS], hides_imports;
 
 bool ar_filters_add(enum ar_filter_kind kind, const char *glob)
 {
@@ -97,7 +97,7 @@ static bool is_hidden(const char *name, const char *file, const char *module)
     bool wanted = !has[AR_FILTER_INCLUDE];
 
     for (const struct filter *filter = filters; filter; filter = filter->next) {
-        if (filter->kind == AR_FILTER_COUNT || !matches(filter->glob, name, file, module))
+        if (filter->kind >= AR_FILTER_COUNT || !matches(filter->glob, name, file, module))
             continue;
         if (filter->kind == AR_FILTER_EXCLUDE)
             return true;
@@ -119,17 +119,27 @@ bool ar_filters_hide(const char *name, const char *file, PyObject *globals)
     return hidden;
 }
 
-bool ar_filters_count(const char *name, const char *file, PyObject *globals)
+static bool is_chosen(enum ar_filter_kind kind, const char *name, const char *file,
+                      PyObject *globals)
 {
-    if (!has[AR_FILTER_COUNT])
+    if (!has[kind])
         return false;
 
-    char *module = ar_pyread_module_name(globals);
-    bool is_counted = false;
+    char *module = globals ? ar_pyread_module_name(globals) : NULL;
+    bool is_one = false;
 
-    for (const struct filter *filter = filters; filter && !is_counted; filter = filter->next)
-        is_counted = filter->kind == AR_FILTER_COUNT &&
-                     matches(filter->glob, name, file, module ? module : "");
+    for (const struct filter *filter = filters; filter && !is_one; filter = filter->next)
+        is_one = filter->kind == kind && matches(filter->glob, name, file, module ? module : "");
     free(module);
-    return is_counted;
+    return is_one;
+}
+
+bool ar_filters_count(const char *name, const char *file, PyObject *globals)
+{
+    return is_chosen(AR_FILTER_COUNT, name, file, globals);
+}
+
+bool ar_filters_trace(const char *name, const char *file, PyObject *globals)
+{
+    return is_chosen(AR_FILTER_TRACE, name, file, globals);
 }

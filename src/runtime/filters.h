@@ -15,7 +15,13 @@
 #include <stdbool.h>
 
 /* What becomes of functions that match. */
-enum ar_filter_kind { AR_FILTER_INCLUDE, AR_FILTER_EXCLUDE, AR_FILTER_COUNT };
+enum ar_filter_kind {
+    AR_FILTER_INCLUDE,
+    AR_FILTER_EXCLUDE,
+    AR_FILTER_COUNT,
+    AR_FILTER_TRACE,
+    AR_N_FILTERS
+};
 
 /* false: no memory. */
 bool ar_filters_add(enum ar_filter_kind kind, const char *glob);
@@ -25,3 +31,5 @@ bool ar_filters_hide(const char *name, const char *file, PyObject *globals);
 bool ar_filters_hide_imports(void);
 /* Are counters to be read around its calls? */
 bool ar_filters_count(const char *name, const char *file, PyObject *globals);
+/* Is a trace to be on while it runs? Of a region `file` is "" and there are no globals. */
+bool ar_filters_trace(const char *name, const char *file, PyObject *globals);

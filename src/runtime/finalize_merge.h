@@ -2,7 +2,7 @@
 /*
  * finalize_merge: all ranks' profiles become one at rank 0, in MPI_Finalize.
  *
- * A binomial tree: the parent of a rank is the rank without its lowest bit. Four times a message goes
+ * A binomial tree: the parent of a rank is the rank without its lowest bit. Four times or more a message goes
  * along each edge, on our own communicator, so that there are O(log P) rounds:
  *
  *     hello    up      this rank and all below it are here, and able to merge
@@ -10,6 +10,7 @@
  *     data     up      this rank's profile, with those from below merged into it, as a run file in
  *                      memory: one way of merging for ranks and for files. Or, if all of them lie on
  *                      the host of the rank above: that their files may be read
+ *     bulk     down    a rank that has sent a profile is to send a trace that belongs to it, in pieces, which go up
  *     written  down    the file has its name, and live files may go
  *
  * No rank is hung by it. Until all are known to be here only a few bytes are sent, which MPI takes off

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "format/import_system.h"
 #include "runtime/blocking.h"
+#include "runtime/filter_rules.h"
 #include "runtime/filters.h"
 #include "runtime/livemap.h"
 #include "runtime/pyread.h"
@@ -33,12 +34,21 @@ static struct {
     char own_directory[4096];
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static void note_module(uint32_t number, const char *module)
+{
+    struct ar_record head = {
+        .kind = AR_RECORD_MODULE, .n_name = (uint32_t)strlen(module), .other = number};
+
+    if (number && *module)
+        ar_livemap_record(&head, module, "", NULL);
+}
+
 /*
  * Two functions with one 64-bit hash would share a number: at a million functions the odds are 1 in
- * 30 million.
+ * 30 million. Of two modules with the same function the first is kept.
  */
 static uint32_t number_of(const struct ar_record *head, const char *name, const char *file,
-                          const void *linetable)
+                          const void *linetable, const char *module)
 {
     uint64_t hash = ar_pair_key(
         ar_pair_key(ar_hash_long(name, head->n_name), ar_hash_long(file, head->n_file)),
@@ -50,6 +60,7 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
     number = ar_idmap_get(&known.by_content, hash, 0);
     if (!number) {
         number = ar_livemap_record(head, name, file, linetable);
+        note_module(number, module);
         if (number && ar_idmap_put(&known.by_content, hash, number) < 0)
             number = 0;
     }
@@ -71,6 +82,8 @@ static void mark(uint32_t number, PyCodeObject *code, const char *name, const ch
         ar_tree_mark(number, AR_MARK_BLOCKS);
     if (ar_filters_count(name, file, globals))
         ar_tree_mark(number, AR_MARK_COUNTED);
+    if (ar_filters_trace(name, file, globals))
+        ar_tree_mark(number, AR_MARK_TRACED);
 }
 
 /* Of an import only its entrance is recorded where its inside is not wanted. */
@@ -83,7 +96,8 @@ static bool is_inside_import(const char *name, const char *file)
 static bool is_hidden(const char *name, const char *file, PyObject *globals)
 {
     return ar_starts_with(file, known.own_directory) ||
-           (!ar_is_import_system(file) && ar_filters_hide(name, file, globals));
+           (!ar_is_import_system(file) && (ar_filters_hide(name, file, globals) ||
+                                           ar_filter_rules_hide_python(name, file, globals)));
 }
 
 static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
@@ -110,12 +124,16 @@ static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
         return AR_FUNCTION_LOST;
     }
 
-    uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table));
+    char *module = globals ? ar_pyread_module_name(globals) : NULL;
+    uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table), module ? module : "");
 
+    free(module);
     if (number)
         mark(number, code, name, file, globals);
     if (number && region)
         ar_tree_mark(number, AR_MARK_COUNTED);
+    if (number && region && ar_tree_is_marked(region, AR_MARK_TRACED))
+        ar_tree_mark(number, AR_MARK_TRACED);
     if (number && (region || is_ours))
         ar_tree_mark(number, AR_MARK_WANTED); /* what measures the price is not given up for it */
     return number;
@@ -197,9 +215,9 @@ uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals)
     return number;
 }
 
-void ar_function_is_region(PyCodeObject *code, uint32_t region)
+void ar_function_is_region(PyCodeObject *code, PyObject *globals, uint32_t region)
 {
-    give_number(code, NULL, region);
+    give_number(code, globals, region);
 }
 
 void ar_function_is_partial(uint32_t number)
@@ -227,14 +245,14 @@ static bool is_from(ar_frame *caller, const struct ar_node *current)
 {
     while (current->flags & AR_MARKS_BETWEEN && current->parent_ref)
         current = ar_live_ptr(current->parent_ref);
-    return !caller || ar_function_known(ar_frame_code(caller)) == (uint32_t)current->key;
+    return !caller || (current->parent_ref &&
+                       ar_function_known(ar_frame_code(caller)) == (uint32_t)current->key);
 }
 
 uint64_t ar_call_place_in_holes(ar_frame *caller, const struct ar_node *current)
 {
-    for (int i = 0; i < N_FRAMES_BETWEEN && caller &&
-                    ar_function_is_left_out(ar_function_known(ar_frame_code(caller)));
-         i++)
+    for (int i = 0;
+         i < N_FRAMES_BETWEEN && caller && !ar_function_is_recorded(ar_frame_code(caller)); i++)
         caller = ar_frame_caller(caller);
     return is_from(caller, current) ? (uint64_t)ar_frame_site(caller) << 32 : 0;
 }
@@ -245,7 +263,7 @@ uint32_t ar_function_named(uint32_t kind, const char *name)
                              .function_kind = (uint8_t)kind,
                              .n_name = (uint32_t)strlen(name)};
 
-    return number_of(&head, name, "", "");
+    return number_of(&head, name, "", "", "");
 }
 
 /* Our direct look into co_extra must agree with what the interpreter says. */

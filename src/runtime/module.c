@@ -2,6 +2,7 @@
 /* allranks._runtime: what the launcher in Python needs of the runtime in C. */
 #include "runtime/pyframe.h"
 
+#include "runtime/after_run.h"
 #include "runtime/budget.h"
 #include "runtime/c_cheap.h"
 #include "runtime/c_stubs.h"
@@ -11,7 +12,9 @@
 #include "runtime/elf_slots.h"
 #include "runtime/endings.h"
 #include "runtime/engine.h"
+#include "runtime/filter_rules.h"
 #include "runtime/filters.h"
+#include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/last_export.h"
 #include "runtime/livemap.h"
@@ -19,6 +22,8 @@
 #include "runtime/recording.h"
 #include "runtime/regions.h"
 #include "runtime/sources.h"
+#include "runtime/trace_functions.h"
+#include "runtime/tracer.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +38,16 @@ static bool add_filters(const struct ar_option_texts *globs, enum ar_filter_kind
     return true;
 }
 
+static bool add_rules(const struct ar_option_texts *rules)
+{
+    for (size_t i = 0; i < rules->n; i++)
+        if (!ar_filter_rules_add(rules->items[i])) {
+            PyErr_Format(PyExc_RuntimeError, "%s: no rule of a filter", rules->items[i]);
+            return false;
+        }
+    return true;
+}
+
 /* Returns false with an exception. */
 static bool start_recording(const struct ar_options *options)
 {
@@ -41,8 +56,9 @@ static bool start_recording(const struct ar_options *options)
     ar_filters_set_imports(options->no_import || options->builtins != AR_BUILTINS_ALL);
     ar_budget_set(options->budget);
     if (!add_filters(&options->include, AR_FILTER_INCLUDE) ||
-        !add_filters(&options->exclude, AR_FILTER_EXCLUDE) ||
+        !add_filters(&options->exclude, AR_FILTER_EXCLUDE) || !add_rules(&options->filter_rules) ||
         !add_filters(&options->counters_at, AR_FILTER_COUNT) ||
+        !add_filters(&options->trace_at, AR_FILTER_TRACE) ||
         !ar_functions_init(options->own_directory))
         return false;
     if (ar_recording_start(options, &err) == AR_OK)
@@ -151,6 +167,7 @@ static PyObject *calibrate(PyObject *self, PyObject *args)
         ar_c_cheap_calibrate();
         note_start();
         ar_thread_restart(ar_self);
+        ar_trace_begin();
     }
     Py_RETURN_NONE;
 }
@@ -186,6 +203,30 @@ static PyObject *export_if_terminated(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "yy", &program, &target))
         return NULL;
     return PyBool_FromLong(ar_export_when_terminated(program, target));
+}
+
+PyDoc_STRVAR(after_run_doc, "after_run(*words)\n--\n\n"
+                            "What this process starts at its end if it writes the run file, with\n"
+                            "the path of that. Without words: now.");
+
+static PyObject *after_run(PyObject *self, PyObject *args)
+{
+    const char *words[64];
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+
+    (void)self;
+    if (n > (Py_ssize_t)(sizeof words / sizeof *words)) {
+        PyErr_SetString(PyExc_ValueError, "too many words");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!(words[i] = PyBytes_AsString(PyTuple_GET_ITEM(args, i))))
+            return NULL;
+    if (!n)
+        ar_after_run();
+    else if (!ar_after_run_set(words, (size_t)n))
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(forked_doc, "forked()\n--\n\nIn the child of a fork: go on in a file of its own.");
@@ -351,6 +392,7 @@ static PyObject *run_module(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
+    {"after_run", after_run, METH_VARARGS, after_run_doc},
     {"calibrate", calibrate, METH_VARARGS, calibrate_doc},
     {"cancel", cancel, METH_NOARGS, cancel_doc},
     {"check_counters", check_counters, METH_VARARGS, check_counters_doc},
@@ -414,6 +456,7 @@ PyMODINIT_FUNC PyInit__runtime(void)
     PyObject *module = fits ? PyModule_Create(&definition) : NULL;
 
     if (module && (!ar_regions_register(module) || !ar_profile_object_register(module) ||
+                   !ar_trace_functions_register(module) || !ar_function_switch_register(module) ||
                    !ar_counting_object_register(module)))
         Py_CLEAR(module);
     return module;

@@ -141,7 +141,7 @@ bool ar_monitoring_watch(struct ar_monitoring *m)
         PyObject_CallFunction(found[SET_EVENTS], "il", m->tool_id, m->event_set));
 }
 
-static bool is_alone(const struct ar_monitoring *m)
+bool ar_monitoring_is_alone(const struct ar_monitoring *m)
 {
     for (int id = 0; id < 6; id++) {
         PyObject *name = tool_of(id);
@@ -154,7 +154,7 @@ static bool is_alone(const struct ar_monitoring *m)
     return true;
 }
 
-void ar_monitoring_switch_on_again(const struct ar_monitoring *m)
+void ar_monitoring_switch_on_again(void)
 {
     PyObject *type, *value, *traceback;
 
@@ -162,8 +162,7 @@ void ar_monitoring_switch_on_again(const struct ar_monitoring *m)
 
     struct ar_ours ours = ar_ours_begin(ar_self);
 
-    if (is_alone(m))
-        Py_XDECREF(PyObject_CallNoArgs(found[RESTART_EVENTS]));
+    Py_XDECREF(PyObject_CallNoArgs(found[RESTART_EVENTS]));
     PyErr_Clear();
     ar_ours_end(ours);
     PyErr_Restore(type, value, traceback);

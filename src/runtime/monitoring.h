@@ -59,11 +59,13 @@ bool ar_monitoring_listen(struct ar_monitoring *m, const struct ar_monitoring_ev
                           size_t n_events, PyObject *owner);
 /* From now on events of all kinds listened to arrive. */
 bool ar_monitoring_watch(struct ar_monitoring *m);
+/* Has no other tool taken an id? */
+bool ar_monitoring_is_alone(const struct ar_monitoring *m);
 /*
- * Events that callbacks have switched off where they happened come again, unless there are other
- * tools: it would be for their places, too.
+ * Events that callbacks have switched off where they happened come again. Those of other tools do so, too: a tool that has
+ * come since then gets events once more that it had switched off, and may switch them off again. Ours would be lost for good.
  */
-void ar_monitoring_switch_on_again(const struct ar_monitoring *m);
+void ar_monitoring_switch_on_again(void);
 void ar_monitoring_free(struct ar_monitoring *m);
 
 /* In a callback: the context of its event. */

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/mpi_call.h"
 
+#include "format/streams.h"
 #include "runtime/blocking.h"
 #include "runtime/functions.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_abi.h"
+#include "runtime/mpi_channels.h"
 #include "runtime/mpi_requests.h"
 #include "runtime/mpi_traffic.h"
 #include "runtime/pyframe.h"
+#include "runtime/tracer.h"
 #include "runtime/tree.h"
 
 #include <string.h>
@@ -78,6 +81,15 @@ static bool begin_mpi(struct ar_thread *t)
     return true;
 }
 
+/* A call that is not recorded may have sent or received what is counted in channels. */
+static __attribute__((noinline)) bool pass_unseen(const struct ar_mpi_call *call, enum ar_mpi_id id)
+{
+    if (!call->is_nested &&
+        (classes[id] == CLASS_p2p || id == AR_MPI_Start || id == AR_MPI_Startall))
+        ar_channels_break();
+    return false;
+}
+
 bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_id id)
 {
     struct ar_thread *t = ar_thread_self();
@@ -85,14 +97,15 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     call->thread = NULL;
     call->is_nested = t && t->in_mpi;
     if (!t || t->in_mpi || is_unseen(t))
-        return false;
+        return pass_unseen(call, id);
     if (__builtin_expect(!t->mpi, 0) && !begin_mpi(t))
-        return false;
+        return pass_unseen(call, id);
 
     uint32_t function = function_number(id);
 
     if (!function)
-        return false;
+        return pass_unseen(call, id);
+    ar_trace_poll();
 
     uint64_t key = python_place(t->current) | function;
     uint64_t now = ar_ticks();
@@ -107,9 +120,10 @@ bool ar_mpi_enter(struct ar_mpi_call *call, struct ar_mpi_abi *abi, enum ar_mpi_
     call->start = now;
     if (!call->node) {
         call->thread = NULL;
-        return false;
+        return pass_unseen(call, id);
     }
     t->in_mpi = true;
+    ar_trace_keep(t);
     return true;
 }
 
@@ -237,6 +251,40 @@ static uint64_t take_time(struct ar_mpi_call *call)
     return ticks;
 }
 
+/* ---- traces ----------------------------------------------------------------------------------- */
+
+static inline void trace_message(struct ar_mpi_call *call, const struct ar_mpi_comm *comm,
+                                 struct ar_trace_message message)
+{
+    if (__builtin_expect(!ar_trace_is_on(), 1))
+        return;
+    message.comm = comm->number;
+    message.rank = AR_OWN_RANK(comm->rank, comm->side);
+    message.sync = syncs[call->id];
+    ar_trace_message(call->thread, &message);
+}
+
+/* Which message of its channel it is: see mpi_channels.h. */
+static inline uint32_t next_number(const struct ar_mpi_comm *comm, bool is_out, uint32_t peer,
+                                   int tag)
+{
+    return ar_trace_is_expected ? ar_channel_next(is_out, comm->number, peer, tag) : 0;
+}
+
+static uint32_t number_of_call(const struct ar_mpi_call *call, const struct ar_mpi_comm *comm,
+                               bool is_out, uint32_t peer, int tag)
+{
+    return classes[call->id] == CLASS_p2p ? next_number(comm, is_out, peer, tag) : 0;
+}
+
+/* Handles are used again, and several requests may be posted in one call. */
+static uint64_t request_number(const struct ar_request *r)
+{
+    uint64_t since_start = r->post_ticks - ar_live_header()->start.ticks;
+
+    return since_start << 16 | (r->handle * UINT64_C(0x9e3779b97f4a7c15)) >> 48;
+}
+
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Nobody waits for himself, nor for nobody. */
@@ -269,17 +317,21 @@ static bool may_pass(enum ar_mpi_id id)
     }
 }
 
-static void note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, uint32_t root)
+/* Returns which of its communicator's it is; 0 where they are not counted. */
+static uint32_t note_collective(struct ar_mpi_call *call, struct ar_mpi_comm *comm, uint32_t root)
 {
     enum ar_sync_kind kind = syncs[call->id];
+    uint32_t sequence;
 
     if (kind == AR_SYNC_NONE || kind == AR_SYNC_UNKNOWN || comm->size + comm->remote_size <= 1)
-        return;
+        return 0;
+    sequence = ar_comm_next(comm);
     note_sync(call, comm,
               (struct ar_sync){.kind = kind,
                                .flags = may_pass(call->id) ? AR_SYNC_MAY_PASS : 0,
                                .peer = root,
-                               .sequence = ar_comm_next(comm)});
+                               .sequence = sequence});
+    return sequence;
 }
 
 void ar_mpi_all_have_come(struct ar_mpi_call *call, enum ar_sync_kind kind)
@@ -393,6 +445,13 @@ void ar_mpi_out(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, ui
         return;
     count(call->thread, call->node, &message,
           &(struct amounts){.n_out = 1, .bytes_out = n_bytes, .ticks = take_time(call)});
+    trace_message(
+        call, comm,
+        (struct ar_trace_message){.kind = AR_TRACE_SEND,
+                                  .peer = message.peer,
+                                  .tag = tag,
+                                  .sequence = number_of_call(call, comm, true, message.peer, tag),
+                                  .bytes_out = n_bytes});
     if (classes[call->id] == CLASS_p2p)
         note_message(call, comm, AR_SYNC_SEND, message.peer, tag);
 }
@@ -409,14 +468,28 @@ void ar_mpi_in(struct ar_mpi_call *call, uint64_t handle, int peer, int tag, uin
         return;
     count(call->thread, call->node, &message,
           &(struct amounts){.n_in = 1, .bytes_in = n_bytes, .ticks = take_time(call)});
+    trace_message(
+        call, comm,
+        (struct ar_trace_message){.kind = AR_TRACE_RECEIVE,
+                                  .peer = message.peer,
+                                  .tag = tag,
+                                  .sequence = number_of_call(call, comm, false, message.peer, tag),
+                                  .bytes_in = n_bytes});
     if (classes[call->id] == CLASS_p2p)
         note_message(call, comm, AR_SYNC_RECEIVE, message.peer, tag);
 }
 
 void ar_mpi_probed(struct ar_mpi_call *call, uint64_t handle, int peer, int tag)
 {
-    if (call->thread)
-        note_message(call, comm_of(call, handle), AR_SYNC_PROBE, peer_of(call->abi, peer), tag);
+    if (!call->thread)
+        return;
+
+    struct ar_mpi_comm *comm = comm_of(call, handle);
+
+    trace_message(call, comm,
+                  (struct ar_trace_message){
+                      .kind = AR_TRACE_PROBED, .peer = peer_of(call->abi, peer), .tag = tag});
+    note_message(call, comm, AR_SYNC_PROBE, peer_of(call->abi, peer), tag);
 }
 
 void ar_mpi_collective(struct ar_mpi_call *call, uint64_t handle, int root, uint64_t n_out,
@@ -434,7 +507,13 @@ void ar_mpi_collective(struct ar_mpi_call *call, uint64_t handle, int root, uint
                             .n_in = n_in > 0,
                             .bytes_in = n_in,
                             .ticks = take_time(call)});
-    note_collective(call, comm, message.peer);
+    trace_message(call, comm,
+                  (struct ar_trace_message){.kind = AR_TRACE_COLLECTIVE,
+                                            .may_pass = may_pass(call->id),
+                                            .peer = message.peer,
+                                            .sequence = note_collective(call, comm, message.peer),
+                                            .bytes_out = n_out,
+                                            .bytes_in = n_in});
 }
 
 void ar_mpi_freed(struct ar_mpi_call *call, struct ar_mpi_comm *was)
@@ -444,10 +523,15 @@ void ar_mpi_freed(struct ar_mpi_call *call, struct ar_mpi_comm *was)
     if (!call->thread)
         return;
     count(call->thread, call->node, &message, &(struct amounts){.ticks = take_time(call)});
-    if (was->size)
-        note_collective(call, was, AR_PEER_ALL);
-    else
+    if (!was->size) {
         note_unknown(call);
+        return;
+    }
+    trace_message(call, was,
+                  (struct ar_trace_message){.kind = AR_TRACE_COLLECTIVE,
+                                            .may_pass = may_pass(call->id),
+                                            .peer = AR_PEER_ALL,
+                                            .sequence = note_collective(call, was, AR_PEER_ALL)});
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -487,6 +571,57 @@ static bool is_without_peer(const struct ar_mpi_abi *abi, const struct ar_reques
     return r->kind != AR_REQUEST_COLLECTIVE && peer_of(abi, r->peer) == AR_PEER_NULL;
 }
 
+static void trace_posted(struct ar_mpi_call *call, const struct ar_request *r)
+{
+    static const uint8_t kinds[] = {
+        [AR_REQUEST_SEND] = AR_TRACE_SEND_POSTED,
+        [AR_REQUEST_RECEIVE] = AR_TRACE_RECEIVE_POSTED,
+        [AR_REQUEST_COLLECTIVE] = AR_TRACE_COLLECTIVE_POSTED,
+    };
+    uint8_t kind = r->kind < sizeof kinds ? kinds[r->kind] : 0;
+    uint32_t peer = peer_of(call->abi, r->peer);
+
+    if (kind && !is_without_peer(call->abi, r))
+        trace_message(
+            call, r->comm,
+            (struct ar_trace_message){.kind = kind,
+                                      .peer = peer,
+                                      .tag = r->tag,
+                                      .sequence = r->kind == AR_REQUEST_SEND
+                                                      ? next_number(r->comm, true, peer, r->tag)
+                                                      : r->sequence,
+                                      .bytes_out = r->n_out,
+                                      .bytes_in = r->n_in,
+                                      .request = request_number(r)});
+}
+
+static void trace_completed(struct ar_mpi_call *call, const struct ar_request *r, uint32_t peer,
+                            const struct ar_mpi_done *done, uint64_t n_bytes)
+{
+    static const uint8_t kinds[] = {
+        [AR_REQUEST_SEND] = AR_TRACE_SEND_DONE,
+        [AR_REQUEST_RECEIVE] = AR_TRACE_RECEIVE_DONE,
+        [AR_REQUEST_COLLECTIVE] = AR_TRACE_COLLECTIVE_DONE,
+    };
+    uint8_t kind = r->kind < sizeof kinds ? kinds[r->kind] : 0;
+    bool is_received = r->kind == AR_REQUEST_RECEIVE;
+
+    if (r->kind == AR_REQUEST_SEND && done->is_cancelled) /* others have had its number */
+        ar_channels_break();
+    if (kind && !is_without_peer(call->abi, r))
+        trace_message(
+            call, r->comm,
+            (struct ar_trace_message){.kind = done->is_cancelled ? AR_TRACE_CANCELLED : kind,
+                                      .peer = peer,
+                                      .tag = is_received ? done->tag : r->tag,
+                                      .sequence = is_received && !done->is_cancelled
+                                                      ? next_number(r->comm, false, peer, done->tag)
+                                                      : r->sequence,
+                                      .bytes_out = is_received ? 0 : r->n_out,
+                                      .bytes_in = is_received ? n_bytes : r->n_in,
+                                      .request = request_number(r)});
+}
+
 /* What is known when it is posted, or started. */
 static void count_posted(struct ar_mpi_call *call, const struct ar_request *r)
 {
@@ -494,6 +629,7 @@ static void count_posted(struct ar_mpi_call *call, const struct ar_request *r)
     struct ar_message message = {r->comm, peer_of(call->abi, r->peer), n_bytes};
 
     note_post(call, r);
+    trace_posted(call, r);
     if (tells_later(r) || is_without_peer(call->abi, r))
         return;
     count(call->thread, call->node, &message,
@@ -510,10 +646,19 @@ static void count_posted(struct ar_mpi_call *call, const struct ar_request *r)
                                    .sequence = (uint32_t)r->tag});
 }
 
+/* What it receives is known only to the status of a request of both, and not in every library. */
+static bool receives_unseen(enum ar_mpi_id id)
+{
+    return id == AR_MPI_Isendrecv || id == AR_MPI_Isendrecv_c || id == AR_MPI_Isendrecv_replace ||
+           id == AR_MPI_Isendrecv_replace_c;
+}
+
 void ar_mpi_posted(struct ar_mpi_call *call, const struct ar_mpi_post *post)
 {
     if (!call->thread)
         return;
+    if (receives_unseen(call->id))
+        ar_channels_break();
 
     struct ar_mpi_comm *comm = comm_of(call, post->comm);
     struct ar_request request = {
@@ -538,8 +683,10 @@ void ar_mpi_posted(struct ar_mpi_call *call, const struct ar_mpi_post *post)
         request.sequence = ar_comm_next(comm);
     if (!post->is_persistent)
         count_posted(call, &request);
-    if (!ar_request_add(&request))
+    if (!ar_request_add(&request)) {
         ar_livemap_lost(AR_LOST_REQUESTS, 1);
+        ar_channels_break();
+    }
 }
 
 void ar_mpi_started(struct ar_mpi_call *call, uint64_t handle)
@@ -558,8 +705,13 @@ static uint64_t began_at(const struct ar_mpi_call *call)
 
 void ar_mpi_request_freed(struct ar_mpi_call *call, uint64_t handle)
 {
-    if (!call->is_nested)
-        ar_request_forget(handle, began_at(call));
+    struct ar_request r;
+
+    if (call->is_nested)
+        return;
+    if (ar_request_find(handle, began_at(call), &r) && r.kind == AR_REQUEST_RECEIVE)
+        ar_channels_break(); /* what it receives is not seen */
+    ar_request_forget(handle, began_at(call));
 }
 
 /* No other process has a part in it, so that there is no communication that computing could hide. */
@@ -643,17 +795,24 @@ void ar_mpi_completed(struct ar_mpi_call *call, uint64_t handle, const struct ar
 {
     struct ar_request r;
 
-    if (call->is_nested || !ar_request_end(handle, began_at(call), &r) || !call->thread)
+    if (call->is_nested || !ar_request_end(handle, began_at(call), &r))
         return;
+    if (!call->thread) {
+        if (r.kind == AR_REQUEST_RECEIVE)
+            ar_channels_break();
+        return;
+    }
     if (!is_local(call->abi, &r))
         count_completed(call, &r, n_together ? n_together : 1);
-    if (done->is_cancelled && (r.kind == AR_REQUEST_SEND || r.kind == AR_REQUEST_RECEIVE))
-        return;
 
     bool told = r.kind == AR_REQUEST_RECEIVE;
     uint32_t peer = peer_of(call->abi, told ? done->source : r.peer);
 
     uint64_t n_bytes = done->is_truncated && done->n_bytes > r.n_in ? r.n_in : done->n_bytes;
+
+    trace_completed(call, &r, peer, done, n_bytes);
+    if (done->is_cancelled && (r.kind == AR_REQUEST_SEND || r.kind == AR_REQUEST_RECEIVE))
+        return;
 
     if (tells_later(&r) && !is_without_peer(call->abi, &r))
         count_received(call, &r, peer, n_bytes);

@@ -101,6 +101,7 @@ static enum ar_status read_rank(struct ar_profile *p, uint32_t rank, struct ar_e
 
     if (status < 0)
         return status;
+    live.with_trace = true;
     status = ar_profile_add_live(p, &live, 0, err);
     ar_live_close(&live);
     return status;

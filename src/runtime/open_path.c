@@ -69,7 +69,7 @@ static void reopen(struct ar_thread *t, uint64_t key, uint64_t now)
     if (!node)
         return;
     open_again(t, node, now);
-    ar_tree_move(t, node, now);
+    ar_tree_go(t, node, now);
 }
 
 /* ---- leaving ---------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static void unwind_to(struct ar_thread *t, struct ar_node *node, uint64_t now)
     }
     if (!(node->flags & AR_MARK_BUILTIN))
         ar_livemap_lost(AR_LOST_FRAMES, n_missed);
-    ar_tree_move(t, node, now);
+    ar_tree_go(t, node, now);
 }
 
 void ar_tree_unwind_all(struct ar_thread *t, uint64_t now)
@@ -142,7 +142,7 @@ static void take_out(struct ar_thread *t, struct ar_node *outermost, keeps_fn *k
             drop(t, node, &n_missed, now);
     }
     ar_livemap_lost(AR_LOST_FRAMES, n_missed);
-    ar_tree_move(t, parent, now);
+    ar_tree_go(t, parent, now);
     while (n_keys)
         reopen(t, keys[--n_keys], now);
     free(keys);
@@ -174,7 +174,7 @@ static void change_path(struct ar_thread *t, struct ar_node *node, uint64_t now)
             open->flags |= open->flags & AR_MARK_BUILTIN ? AR_NODE_RETURNED : 0;
             open_again(t, open, now);
         }
-    ar_tree_move(t, node, now);
+    ar_tree_go(t, node, now);
 }
 
 static bool has_returned(const struct ar_node *node)
@@ -206,7 +206,7 @@ void ar_tree_pass_builtins(struct ar_thread *t, uint64_t now)
         t->passed = node;
         close_node(t, node, now);
     }
-    ar_tree_move(t, node, now);
+    ar_tree_go(t, node, now);
 }
 
 /* Is that the return of a function in C that was closed before? Rare, and kept out of the way of others. */
@@ -249,7 +249,7 @@ void ar_tree_leave_outer(struct ar_thread *t, struct ar_node *node, uint64_t now
     }
     unwind_to(t, node, now);
     close_node(t, node, now);
-    ar_tree_move(t, parent_of(node), now);
+    ar_tree_go(t, parent_of(node), now);
 }
 
 /* ---- tasks that wait ------------------------------------------------------------------------- */

@@ -257,7 +257,7 @@ enum ar_status ar_output_write_to(struct ar_profile *p, const char *path, char *
     enum ar_status status = encode(p, &bytes, err);
 
     if (status == AR_OK)
-        status = ar_run_write(&bytes, path, written, AR_PATH_BYTES, err);
+        status = ar_run_write(&bytes, &p->bulks, path, written, AR_PATH_BYTES, err);
     ar_bytes_free(&bytes);
     return status;
 }
@@ -283,7 +283,7 @@ static enum ar_status add_to_run(const char *path, struct ar_profile *run, struc
     if (status == AR_OK)
         status = encode(run, &bytes, err);
     if (status == AR_OK)
-        status = ar_run_replace(&bytes, path, err);
+        status = ar_run_replace(&bytes, &run->bulks, path, err);
     ar_bytes_free(&bytes);
     return status;
 }

@@ -48,6 +48,7 @@ enum ar_status ar_own_profile(struct ar_profile *p, struct ar_error *err)
         status =
             ar_live_in_place(&live, ar_live_base, ar_livemap_allocated(), ar_livemap_path(), err);
     if (status == AR_OK) {
+        live.with_trace = ar_live_find_traces(&live, ar_livemap_path()) == AR_OK;
         status = ar_profile_add_live(p, &live, 0, err);
         ar_live_close(&live);
     }

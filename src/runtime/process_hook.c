@@ -2,6 +2,7 @@
 #include "runtime/process_hook.h"
 
 #include "base/arena.h"
+#include "runtime/after_run.h"
 #include "runtime/endings.h"
 #include "runtime/family.h"
 #include "runtime/started.h"
@@ -76,6 +77,7 @@ static char *const *with_ours(char *const environment[])
 static void our_exit(int status)
 {
     ar_end_at_once();
+    ar_after_run();
     _exit(status);
 }
 

@@ -248,10 +248,13 @@ static inline PyObject *ar_code_linetable(PyCodeObject *code)
 #define AR_LINETABLE_HERE AR_LINETABLE_LNOTAB
 #endif
 
+/* Code that a library has renamed, as NumPy its public functions, has the new name only in co_name. */
 static inline PyObject *ar_code_name(PyCodeObject *code)
 {
 #if PY_VERSION_HEX >= 0x030B0000
-    return code->co_qualname;
+    bool fits = PyUnicode_Tailmatch(code->co_qualname, code->co_name, 0, PY_SSIZE_T_MAX, 1) != 0;
+
+    return fits ? code->co_qualname : code->co_name;
 #else
     return code->co_name;
 #endif

@@ -2,6 +2,8 @@
 #include "runtime/recording.h"
 
 #include "base/file_system.h"
+#include "format/live_names.h"
+#include "runtime/after_run.h"
 #include "runtime/closing_line.h"
 #include "runtime/endings.h"
 #include "runtime/family.h"
@@ -13,6 +15,7 @@
 #include "runtime/source_table.h"
 #include "runtime/spending.h"
 #include "runtime/started.h"
+#include "runtime/tracer.h"
 #include "runtime/tree.h"
 
 #include <pthread.h>
@@ -61,6 +64,7 @@ void ar_recording_forked(void)
     uint64_t begin = ar_ticks();
     struct ar_error err;
 
+    ar_recording.written[0] = '\0'; /* that was the parent */
     if (ar_recording.finished || ar_live_base)
         return;
     if (ar_recording.with_children && ar_identity_fork(&ar_recording.identity, &err) == AR_OK &&
@@ -68,6 +72,7 @@ void ar_recording_forked(void)
         ar_livemap_adopt(&ar_recording.identity, ar_threads_forked_in(), &err) == AR_OK) {
         ar_family_begin(&ar_recording.identity);
         ar_threads_adopt();
+        ar_trace_forked();
         ar_spent(AR_OVERHEAD_START, ar_ticks() - begin);
         return;
     }
@@ -118,6 +123,31 @@ static void pass_on(const char *children)
         free(variable);
 }
 
+/* A trace that was not announced shares the room of all other measurements. */
+static uint64_t bytes_of_live_file(const struct ar_options *options)
+{
+    bool is_announced = options->trace || options->trace_later;
+
+    return options->n_bytes_max + (is_announced ? options->trace_limit : 0);
+}
+
+/* The user may have switched the trace of the job: what is asked of files that come later is in that of their root. */
+static void follow_family(const struct ar_identity *identity)
+{
+    struct ar_live_header root;
+    char path[AR_PATH_BYTES];
+
+    if (identity->is_child && ar_live_name_file(path, sizeof path, identity->stem, AR_NAME_LIVE) &&
+        ar_live_read_header(path, &root))
+        ar_trace_follow(root.trace_wish);
+}
+
+static void end_at_exit(void)
+{
+    ar_end_at_exit();
+    ar_after_run();
+}
+
 enum ar_status ar_recording_start(const struct ar_options *options, struct ar_error *err)
 {
     enum ar_status status;
@@ -130,7 +160,7 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
     ar_clock_choose();
     status = find_identity(options, err);
     if (status == AR_OK)
-        status = ar_livemap_create(&ar_recording.identity, options->n_bytes_max, err);
+        status = ar_livemap_create(&ar_recording.identity, bytes_of_live_file(options), err);
     if (status < 0)
         return status;
     if (!ar_thread_attach()) {
@@ -143,8 +173,9 @@ enum ar_status ar_recording_start(const struct ar_options *options, struct ar_er
     ar_started_open();
     pass_on(options->children);
     pthread_atfork(before_fork, in_parent, in_child);
-    atexit(ar_end_at_exit);
+    atexit(end_at_exit);
     status = ar_sources_start(ar_source_table, options, err);
+    follow_family(&ar_recording.identity);
     if (status < 0)
         ar_end_cancelled();
     return status;

@@ -108,12 +108,20 @@ static const struct entry {
     {"budget", &share, AT(budget)},
     {"include", &texts, AT(include)},
     {"exclude", &texts, AT(exclude)},
+    {"filter-rule", &texts, AT(filter_rules)},
     {"no-import", &flag, AT(no_import)},
     {"counters", &text, AT(counters)},
     {"counters-at", &texts, AT(counters_at)},
     {"counters-optional", &flag, AT(counters_optional)},
     {"counters-everywhere", &flag, AT(counters_everywhere)},
     {"petsc-log", &flag, AT(petsc_log)},
+    {"trace", &flag, AT(trace)},
+    {"trace-later", &flag, AT(trace_later)},
+    {"trace-limit", &count, AT(trace_limit)},
+    {"trace-last", &share, AT(trace_last_s)},
+    {"trace-min", &share, AT(trace_min_s)},
+    {"trace-depth", &count, AT(trace_depth)},
+    {"trace-at", &texts, AT(trace_at)},
     {"own-directory", &text, AT(own_directory)},
     {"stem", &text, AT(stem)},
     {"children", &text_or_none, AT(children)},
@@ -168,6 +176,10 @@ void ar_recording_options_free(struct ar_options *options)
 {
     free(options->include.items);
     free(options->exclude.items);
+    free(options->filter_rules.items);
     free(options->counters_at.items);
-    options->include = options->exclude = options->counters_at = (struct ar_option_texts){0};
+    free(options->trace_at.items);
+    options->include = options->exclude = (struct ar_option_texts){0};
+    options->filter_rules = (struct ar_option_texts){0};
+    options->counters_at = options->trace_at = (struct ar_option_texts){0};
 }

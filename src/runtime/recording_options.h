@@ -41,12 +41,19 @@ struct ar_options {
     bool exact;    /* every call of a function in C is timed */
     double budget; /* what recording may cost, as a share of the time; 0: no limit */
     struct ar_option_texts include, exclude; /* globs: filters.h */
+    struct ar_option_texts filter_rules;     /* in order: filter_rules.h */
     bool no_import;       /* also where functions in C are recorded as cProfile has them */
     const char *counters; /* names, with commas; empty: none */
     struct ar_option_texts counters_at; /* globs: which functions are counted, besides regions */
     bool counters_optional;             /* what cannot be counted is left out */
     bool counters_everywhere;           /* all call paths are counted, but those of C functions */
     bool petsc_log;                     /* PETSc's logging is switched on; see petsc_log.h */
+
+    bool trace, trace_later;          /* from the start, or when it is switched on; see tracer.h */
+    uint64_t trace_limit;             /* bytes */
+    double trace_last_s, trace_min_s; /* 0: all of it */
+    uint64_t trace_depth;             /* 0: any */
+    struct ar_option_texts trace_at;  /* globs: only while these functions and regions run */
 
     const char *own_directory; /* of the package: what is in it is not recorded */
     const char *stem;     /* of the family that has started this process; empty: the user has */

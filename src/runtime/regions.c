@@ -2,6 +2,8 @@
 #include "runtime/regions.h"
 
 #include "base/idmap.h"
+#include "runtime/filter_rules.h"
+#include "runtime/filters.h"
 #include "runtime/functions.h"
 #include "runtime/pyread.h"
 #include "runtime/tree.h"
@@ -42,14 +44,20 @@ static PyObject *name_with(PyObject *name, PyObject *params)
     return result;
 }
 
-/* 0: it cannot be recorded. */
+static uint32_t marks_for(const char *name)
+{
+    return AR_MARK_REGION | (ar_filters_trace(name, "", NULL) ? AR_MARK_TRACED : 0) |
+           (ar_filter_rules_hide_region(name) ? AR_MARK_HIDDEN : 0);
+}
+
+/* 0: it cannot be recorded, or is not to be. Patterns are looked at when a name comes for the first time. */
 static uint32_t number_named(const char *name)
 {
     uint32_t number = ar_function_named(AR_FUNCTION_REGION, name);
 
-    if (number)
-        ar_tree_mark(number, AR_MARK_REGION);
-    return number;
+    if (number && !ar_tree_is_marked(number, AR_MARK_REGION))
+        ar_tree_mark(number, marks_for(name));
+    return number && !ar_tree_is_marked(number, AR_MARK_HIDDEN) ? number : 0;
 }
 
 uint32_t ar_region_number(PyObject *name)
@@ -119,16 +127,22 @@ static PyObject *region_enter(PyObject *object)
     return Py_NewRef(object);
 }
 
-static PyObject *region_exit(PyObject *object)
+/* false: it was not open. */
+static bool end_region(struct region *self)
 {
     uint64_t now = is_recording() ? ar_ticks() : 0;
 
-    if (is_recording() && is_seen(ar_self, now)) {
-        uint32_t number = number_of_region((struct region *)object);
+    if (!is_recording() || !is_seen(ar_self, now))
+        return true;
 
-        if (ar_self)
-            ar_tree_end_region(ar_self, number, now);
-    }
+    uint32_t number = number_of_region(self);
+
+    return !ar_self || !number || ar_tree_end_region(ar_self, number, now);
+}
+
+static PyObject *region_exit(PyObject *object)
+{
+    end_region((struct region *)object);
     Py_RETURN_NONE;
 }
 
@@ -161,7 +175,7 @@ static int decorate(PyObject *function, uint32_t region)
         return 0;
     if (before && give_code_of_its_own(function) < 0)
         return -1;
-    ar_function_is_region(code_of(function), region);
+    ar_function_is_region(code_of(function), PyFunction_GET_GLOBALS(function), region);
     known = ar_function_known(code_of(function));
     if (ar_idmap_put(&region_of_function, known, region) < 0)
         PyErr_Clear();
@@ -564,6 +578,20 @@ static PyTypeObject paused_type = {
     .tp_doc = paused_doc,
 };
 
+/* ---- for drop-ins ---------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(end_region_doc,
+             "end_region(region)\n--\n\n"
+             "Ends a region. False: it is not open in this thread. In a pause it is not known.");
+
+static PyObject *end_region_of(PyObject *self, PyObject *object)
+{
+    (void)self;
+    if (!is_region(object))
+        return NULL;
+    return PyBool_FromLong(end_region((struct region *)object));
+}
+
 /* ---- module ---------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(is_recording_doc, "is_recording()\n--\n\nIs this process being recorded?");
@@ -577,6 +605,7 @@ static PyObject *say_recording(PyObject *self, PyObject *unused)
 static PyMethodDef functions[] = {
     {"pause", do_pause, METH_NOARGS, pause_doc},
     {"resume", do_resume, METH_NOARGS, resume_doc},
+    {"end_region", end_region_of, METH_O, end_region_doc},
     {"is_recording", say_recording, METH_NOARGS, is_recording_doc},
     {NULL, NULL, 0, NULL},
 };

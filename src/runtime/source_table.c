@@ -5,6 +5,7 @@
 #include "runtime/c_source.h"
 #include "runtime/counters.h"
 #include "runtime/engine.h"
+#include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi4py_methods.h"
@@ -12,6 +13,7 @@
 #include "runtime/petsc_log.h"
 #include "runtime/regions.h"
 #include "runtime/tasks.h"
+#include "runtime/tracer.h"
 #include "runtime/tree.h"
 
 /* All sources write into it, so its locks are the innermost. */
@@ -35,10 +37,12 @@ const struct ar_source *const ar_source_table[] = {
     &ar_source_mpi4py,
     &ar_source_python,
     &ar_source_c,
+    &ar_source_function_switch,
     &ar_source_regions,
     &ar_source_annotations,
     &ar_source_tasks,
     &ar_source_counters,
+    &ar_source_trace,
     &tree,
     NULL,
 };

@@ -30,6 +30,7 @@ static struct {
     uint32_t
         paused_function; /* its nodes hold the time in which nothing is recorded; 0: none yet */
     bool paused;
+    uint32_t told;             /* bits that new threads begin with, see ar_threads_tell */
     bool has_left_first_stack; /* see is_on_first_stack */
     bool stopped;              /* no further thread is recorded */
     struct ar_thread *forked;  /* in the child of a fork: the thread that it was */
@@ -55,10 +56,13 @@ static void end_pause(struct ar_thread *t, uint64_t now)
 {
     if (!(t->n_unseen & AR_UNSEEN_PAUSED))
         return;
-    t->n_unreturned += t->n_unseen & AR_UNSEEN_COUNT;
-    t->n_unseen = t->n_unreturned ? AR_UNSEEN_RETURNS : 0;
+    uint32_t n_begun = t->n_unseen & AR_UNSEEN_COUNT;
+
+    t->n_unreturned += n_begun;
+    t->n_unseen = (t->n_unseen & AR_UNSEEN_SWITCHES) | (t->n_unreturned ? AR_UNSEEN_RETURNS : 0);
     ar_tree_end_region(t, threads.paused_function, now);
-    t->resumed_in = t->current;
+    if (n_begun)
+        t->resumed_in = t->current;
 }
 
 static void follow(struct ar_thread *t, uint64_t now)
@@ -108,6 +112,31 @@ void ar_threads_pause(bool pause, uint32_t paused_function)
         follow(self, ar_ticks());
 }
 
+bool ar_threads_are_paused(void)
+{
+    return threads.paused;
+}
+
+void ar_threads_tell(uint32_t bit, bool stays)
+{
+    pthread_mutex_lock(&threads.lock);
+    threads.told = stays ? threads.told | bit : threads.told & ~bit;
+    for (struct ar_thread *t = threads.first; t; t = t->next)
+        ar_tree_unseen(t, bit);
+    pthread_mutex_unlock(&threads.lock);
+}
+
+bool ar_threads_any(bool (*is_one)(const struct ar_thread *t, const void *what), const void *what)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&threads.lock);
+    for (const struct ar_thread *t = threads.first; t && !found; t = t->next)
+        found = is_one(t, what);
+    pthread_mutex_unlock(&threads.lock);
+    return found;
+}
+
 /* ---- life of a thread ------------------------------------------------------------------------ */
 
 static void free_thread(struct ar_thread *t)
@@ -125,8 +154,7 @@ static void enlist(struct ar_thread *t)
     pthread_mutex_lock(&threads.lock);
     t->next = threads.first;
     threads.first = t;
-    if (threads.paused)
-        ar_tree_unseen(t, AR_UNSEEN_ASKED);
+    ar_tree_unseen(t, threads.told | (threads.paused ? AR_UNSEEN_ASKED : 0));
     pthread_mutex_unlock(&threads.lock);
 }
 

@@ -15,9 +15,13 @@
 
 bool ar_tree_has_holes;
 uint64_t ar_gap_ticks = UINT64_MAX;
+uint64_t ar_look_ticks = UINT64_MAX;
+void (*ar_tree_traced)(struct ar_thread *t, struct ar_node *next, uint64_t now);
 void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 void (*ar_tree_touched_many)(struct ar_thread *t);
 void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
+void (*ar_tree_switches)(struct ar_node *node);
+void (*ar_tree_polled)(void);
 uint32_t ar_tree_counted_marks;
 bool ar_tree_counts_all;
 uint32_t (*ar_tree_task)(struct ar_thread *t, uint64_t now, uint64_t *awaited_ticks);
@@ -35,6 +39,26 @@ static struct {
     pthread_mutex_t lock; /* for writing */
     uint16_t *pages[MARK_PAGES];
 } marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __attribute__((noinline)) void look_after_gap(struct ar_thread *t, struct ar_node *next,
+                                                     uint64_t now)
+{
+    if (ar_tree_gap)
+        ar_tree_gap(t, now);
+    if (ar_tree_polled)
+        ar_tree_polled();
+    if (ar_tree_traced)
+        ar_tree_traced(t, next, now);
+}
+
+/* Ends in a jump: a trace comes here at every event. */
+void ar_tree_looked(struct ar_thread *t, struct ar_node *next, uint64_t now)
+{
+    if (__builtin_expect(now - t->slot->latest_ticks >= ar_gap_ticks || !ar_tree_traced, 0))
+        look_after_gap(t, next, now);
+    else
+        ar_tree_traced(t, next, now);
+}
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -82,7 +106,7 @@ bool ar_tree_is_marked(uint32_t function, uint32_t mark)
 
 static bool is_counted(uint32_t function_marks)
 {
-    return function_marks & ar_tree_counted_marks ||
+    return function_marks & (ar_tree_counted_marks | AR_MARK_TRACED) ||
            (ar_tree_counts_all && !(function_marks & AR_MARK_BUILTIN));
 }
 
@@ -102,6 +126,14 @@ void ar_tree_forking(enum ar_fork_step step)
     ar_fork_lock(&marks.lock, step);
 }
 
+/* A later one is named by its ref. */
+static uint32_t number_for_traces(struct ar_thread *t)
+{
+    uint32_t number = ++t->n_numbers;
+
+    return number < AR_TRACE_NUMBERS ? number << AR_NODE_NUMBER_SHIFT : 0;
+}
+
 static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct ar_node *parent,
                                 uint32_t flags)
 {
@@ -113,7 +145,7 @@ static struct ar_node *new_node(struct ar_thread *t, uint64_t key, const struct 
     *node = (struct ar_node){
         .key = key,
         .parent_ref = parent ? ar_live_ref(parent) : 0,
-        .flags = flags,
+        .flags = flags | number_for_traces(t),
     };
     ar_node_set_epoch(node, 0);
     ar_extent_publish(t->nodes, sizeof *node);
@@ -259,10 +291,21 @@ struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64
     return ar_tree_child(t, key, now);
 }
 
+/* For nothing else: its counters are not read. */
+static bool is_counted_for_traces(const struct ar_node *node)
+{
+    uint32_t function_marks = marks_of((uint32_t)node->key);
+
+    return function_marks & AR_MARK_TRACED && !(function_marks & ar_tree_counted_marks) &&
+           !ar_tree_counts_all;
+}
+
 void ar_tree_touch_counted(struct ar_thread *t, struct ar_node *node)
 {
-    if (ar_tree_counts)
+    if (ar_tree_counts && !is_counted_for_traces(node))
         ar_tree_counts(t, node);
+    if (ar_tree_switches && ar_tree_is_marked((uint32_t)node->key, AR_MARK_TRACED))
+        ar_tree_switches(node);
     if (ar_node_epoch(node) == t->epoch)
         return;
     if (t->n_touched == AR_MAX_TOUCHED)

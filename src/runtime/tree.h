@@ -99,17 +99,24 @@ struct ar_thread {
     struct ar_syncs *syncs;       /* who asks */
     struct ar_counting *counting; /* its counters, see counters.h; NULL: none */
     struct ar_annotated
-        *annotated; /* open regions of libraries, see annotations.h; NULL: none yet */
+        *annotated;           /* open regions of libraries, see annotations.h; NULL: none yet */
+    struct ar_tracer *tracer; /* see tracer.h; NULL: no trace yet */
+    uint32_t n_numbers;       /* nodes that have been made, here and before a fork */
+    struct ar_unrecorded *unrecorded; /* see function_switch.h; NULL: nothing yet */
 };
 
 #define AR_MAX_TOUCHED 4096u
 
-#define AR_UNSEEN_PAUSED 0x80000000u   /* nothing is recorded until it is resumed */
-#define AR_UNSEEN_ASKED 0x40000000u    /* that is wanted, or wanted no more, by another thread */
-#define AR_UNSEEN_RESUMING 0x10000000u /* regions of this task are to be opened again */
-#define AR_UNSEEN_RETURNS 0x08000000u  /* calls that began in a pause have not returned yet */
-#define AR_UNSEEN_OURS 0x04000000u     /* see ar_ours_begin */
-#define AR_UNSEEN_COUNT 0x03ffffffu
+#define AR_UNSEEN_PAUSED 0x80000000u    /* nothing is recorded until it is resumed */
+#define AR_UNSEEN_ASKED 0x40000000u     /* that is wanted, or wanted no more, by another thread */
+#define AR_UNSEEN_RESUMING 0x10000000u  /* regions of this task are to be opened again */
+#define AR_UNSEEN_RETURNS 0x08000000u   /* calls that began in a pause have not returned yet */
+#define AR_UNSEEN_OURS 0x04000000u      /* see ar_ours_begin */
+#define AR_UNSEEN_FUNCTIONS 0x20000000u /* functions are not recorded; see function_switch.h */
+#define AR_UNSEEN_SWITCHED 0x02000000u  /* that is wanted, or wanted no more */
+#define AR_UNSEEN_BEGUN 0x01000000u     /* functions that began meanwhile have not returned yet */
+#define AR_UNSEEN_COUNT 0x00ffffffu
+#define AR_UNSEEN_SWITCHES (AR_UNSEEN_FUNCTIONS | AR_UNSEEN_SWITCHED | AR_UNSEEN_BEGUN)
 /* With one of these a call is not recorded. */
 #define AR_UNSEEN_CALLS (AR_UNSEEN_PAUSED | AR_UNSEEN_OURS | AR_UNSEEN_COUNT)
 
@@ -159,6 +166,8 @@ enum ar_tree_mark {
     AR_MARK_OPERATION = AR_NODE_OPERATION,
     AR_MARK_BLOCKS = 0x200,  /* waits for other threads and does nothing else; see blocking.h */
     AR_MARK_COUNTED = 0x400, /* counters are read when it is entered and left; see counters.h */
+    AR_MARK_TRACED = 0x800,  /* a trace is on while it runs; see tracer.h */
+    AR_MARK_HIDDEN = 0x1000, /* a region that a filter leaves out: it has no nodes */
     AR_MARK_IN_CALL = AR_NODE_IN_CALL, /* a library's region; see annotations.h */
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
@@ -213,6 +222,11 @@ void ar_tree_forking(enum ar_fork_step step);
  * marked as a region. Under the GIL.
  */
 void ar_threads_pause(bool pause, uint32_t paused_function);
+bool ar_threads_are_paused(void);
+/* Sets that bit of n_unseen in all threads, and in new ones if it `stays`. Under the GIL. */
+void ar_threads_tell(uint32_t bit, bool stays);
+/* Is it true of one of them? Under the GIL. */
+bool ar_threads_any(bool (*is_one)(const struct ar_thread *t, const void *what), const void *what);
 /* Where n_unseen is not 0: true if a function that is entered is not to be recorded. */
 bool ar_tree_is_unseen(struct ar_thread *t, uint64_t now);
 /* The same for one that is left, in engines that count such calls. */
@@ -286,6 +300,17 @@ static inline void ar_tree_move(struct ar_thread *t, struct ar_node *node, uint6
     __atomic_store_n(&slot->latest_ticks, now, __ATOMIC_RELAXED);
 }
 
+/* The thread is about to be in `next`. Set while a trace is on, see tracer.h. */
+extern void (*ar_tree_traced)(struct ar_thread *t, struct ar_node *next, uint64_t now);
+
+/* The same for steps that are rare and may lead anywhere: a trace has to know of them. */
+static inline void ar_tree_go(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    if (__builtin_expect(ar_tree_traced != NULL, 0))
+        ar_tree_traced(t, node, now);
+    ar_tree_move(t, node, now);
+}
+
 /* Where this thread's stack is at, without a frame pointer being kept for it. */
 static inline char *ar_stack_pointer(void)
 {
@@ -316,11 +341,15 @@ static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t 
 extern AR_HIDDEN uint64_t ar_gap_ticks;
 /* There was such a gap until `now`: were functions in C called in it that were not timed? See c_cheap.h. */
 extern void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
+/* After so long ar_tree_looked is called: ar_gap_ticks, or 0 while a trace is on. */
+extern AR_HIDDEN uint64_t ar_look_ticks;
+void ar_tree_looked(struct ar_thread *t, struct ar_node *next, uint64_t now);
 
-static inline void ar_tree_look(struct ar_thread *t, uint64_t now)
+/* Before each step of the current node. */
+static inline void ar_tree_look(struct ar_thread *t, struct ar_node *next, uint64_t now)
 {
-    if (__builtin_expect(now - t->slot->latest_ticks >= ar_gap_ticks, 0) && ar_tree_gap)
-        ar_tree_gap(t, now);
+    if (__builtin_expect(now - t->slot->latest_ticks >= ar_look_ticks, 0))
+        ar_tree_looked(t, next, now);
 }
 
 /* There is no room for one more that was touched: makes some. Set by mpi_syncs.c. */
@@ -342,6 +371,10 @@ static inline void ar_node_set_epoch(struct ar_node *node, uint32_t epoch)
 
 /* A node with AR_NODE_COUNTED is about to be opened (`ticks` is not negative), or closed. Set by counters.c. */
 extern void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
+/* The same of functions with AR_MARK_TRACED, whose nodes are counted for that. Set by tracer.c. */
+extern void (*ar_tree_switches)(struct ar_node *node);
+/* Called now and then by each thread that runs Python functions, and after a gap. Set by tracer.c: other processes may have a wish. */
+extern void (*ar_tree_polled)(void);
 /* Marks of functions whose nodes are counted; 0: there are no counters. */
 extern uint32_t ar_tree_counted_marks;
 /* All nodes are, but those of C functions, whose calls are not all timed either. */
@@ -369,7 +402,7 @@ static inline void ar_tree_touch(struct ar_thread *t, struct ar_node *node)
 /* A call of a child of the current node begins. */
 static inline void ar_tree_open(struct ar_thread *t, struct ar_node *child, uint64_t now)
 {
-    ar_tree_look(t, now);
+    ar_tree_look(t, child, now);
     ar_tree_touch(t, child);
     __atomic_store_n(&child->n_calls, child->n_calls + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&child->ticks, (int64_t)((uint64_t)child->ticks - now), __ATOMIC_RELAXED);
@@ -387,7 +420,7 @@ static inline void ar_tree_close(struct ar_thread *t, struct ar_node *node, uint
 {
     struct ar_node *parent = ar_live_ptr(node->parent_ref);
 
-    ar_tree_look(t, now);
+    ar_tree_look(t, parent, now);
     ar_tree_touch(t, node);
     __atomic_store_n(&node->ticks, (int64_t)((uint64_t)node->ticks + now), __ATOMIC_RELAXED);
     parent->guess_ref = node->successor_ref;

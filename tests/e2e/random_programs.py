@@ -331,11 +331,11 @@ with open(sys.argv[1], "w") as file:
 """
 
 
-def write_function(dice: random.Random, name: str, fails: bool) -> list[str]:
+def write_function(dice: random.Random, name: str, fails: bool, statements: list[str]) -> list[str]:
     lines = [f"def {name}(n):", f"    note('{name}')", "    x = 0", "    if not tick() or n <= 0: return 0"]
     for _ in range(dice.randint(2, 6)):
         f, g = (f"f{dice.randrange(N_FUNCTIONS)}" for _ in "fg")
-        statement = dice.choice(STATEMENTS)
+        statement = dice.choice(statements)
         numbers = {"n": dice.randint(0, 3), "m": dice.randrange(3)}
         lines.append("    " + statement.format(f=f, g=g, **numbers))
     return [*lines, "    raise Spent" if fails else "    return x % 7", "", ""]
@@ -348,13 +348,15 @@ def write_made_by_exec(number: int) -> list[str]:
     return [f'exec("{text}")', "", ""]
 
 
-def write_program(seed: int) -> str:
+def write_program(seed: int, more: tuple[str, ...] = (), fuel: int = FUEL) -> str:
+    """With further statements besides those that every program has."""
     dice = random.Random(seed)
+    statements = [*STATEMENTS, *more]
     lines = [f"# Random program {seed}", *PRELUDE.splitlines(), "", ""]
     for number in range(3):
         lines += write_made_by_exec(number)
     for number in range(N_FUNCTIONS):
-        lines += write_function(dice, f"f{number}", False)
-        lines += write_function(dice, f"failing_f{number}", True)
+        lines += write_function(dice, f"f{number}", False, statements)
+        lines += write_function(dice, f"failing_f{number}", True, statements)
     begins = ", ".join(f"f{dice.randrange(N_FUNCTIONS)}" for _ in range(5))
-    return "\n".join(lines) + "\n" + ENDING.format(fuel=FUEL, begins=begins)
+    return "\n".join(lines) + "\n" + ENDING.format(fuel=fuel, begins=begins)

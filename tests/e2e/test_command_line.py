@@ -10,13 +10,17 @@ import pytest
 from harness import Sandbox, workload
 from readings import counts_by_name
 
+# Of `export`, in the order of its help.
+FORMATS = ["pstats", "otf2", "cubex", "perfetto", "chrome", "speedscope"]
+LISTED, CHOICES = ", ".join(FORMATS), "|".join(FORMATS)
+
 OPTIONS_OF = {
     "run": ["--output", "--quiet", "--live-dir", "--max-size", "--version", "-m", "-c", "--as"],
     "report": ["--rows", "--min", "--json", "--csv", "--tree", "--functions", "--callers", "--sort", "--depth", "--ranks", "--region"],
     "diff": ["--paths", "--inclusive", "--fail-if", "--rows", "--csv", "--json", "'total > 5%'"],
     "scale": ["--weak", "--rows", "--functions", "--csv", "--json"],
     "info": ["--json"],
-    "export": ["--format", "--rank", "--output", "--quiet", "pstats"],
+    "export": ["--format", "--rank", "--from", "--to", "--output", "--quiet", *FORMATS],
     "merge": ["--output"],
     "install-shims": ["--remove", "--list", "--json", "mpiprof"],
 }
@@ -268,11 +272,11 @@ def test_the_format_is_known_by_the_name_of_the_file(python: Sandbox, run_file: 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["-f", "csv"], "csv: no such format (there is: pstats)"),
-        (["-f", "csv", "-o", "run.prof"], "csv: no such format (there is: pstats)"),
-        ([], "which format? (usage: allranks export run.allranks -f pstats)"),
-        (["-o", "run.csv"], "which format? (usage: allranks export run.allranks -f pstats)"),
-        (["run.allranks"], "one run is needed, not 2 (usage: allranks export RUN -f pstats; a pattern for the files of all ranks goes in quotes)"),
+        (["-f", "csv"], f"csv: no such format (there is: {LISTED})"),
+        (["-f", "csv", "-o", "run.prof"], f"csv: no such format (there is: {LISTED})"),
+        ([], f"which format? (usage: allranks export run.allranks -f {CHOICES})"),
+        (["-o", "run.csv"], f"which format? (usage: allranks export run.allranks -f {CHOICES})"),
+        (["run.allranks"], f"one run is needed, not 2 (usage: allranks export RUN -f {CHOICES}; a pattern for the files of all ranks goes in quotes)"),
     ],
 )
 def test_a_format_is_needed(python: Sandbox, words: list[str], complaint: str):

@@ -31,14 +31,15 @@ def test_version_of_live_files() -> None:
 
 def test_versions_of_run_files() -> None:
     version, oldest = defined("runfile.h", "AR_RUN_VERSION"), defined("runfile.h", "AR_RUN_OLDEST_VERSION")
-    assert f"version u32 = {version} |" in DOCS
-    assert f"Readers of version {version} read versions {oldest} to {version - 1}" in DOCS
+    newest = defined("runfile.h", "AR_RUN_NEWEST_VERSION")
+    assert f"version u32 = {version}, or {newest} with bulk |" in DOCS
+    assert f"Readers of version {newest} read versions {oldest} to {newest - 1}" in DOCS
 
 
 def test_golden_files_of_every_version() -> None:
     golden = ROOT / "tests/golden"
-    oldest, version = defined("runfile.h", "AR_RUN_OLDEST_VERSION"), defined("runfile.h", "AR_RUN_VERSION")
-    for number in range(oldest, version + 1):
+    oldest, newest = defined("runfile.h", "AR_RUN_OLDEST_VERSION"), defined("runfile.h", "AR_RUN_NEWEST_VERSION")
+    for number in range(oldest, newest + 1):
         raw = (golden / f"run-{number}.allranks").read_bytes()
         assert raw[:8] == b"ALLRANKS" and int.from_bytes(raw[8:12], "little") == number
     assert (golden / f"live-{defined('livefile.h', 'AR_LIVE_VERSION')}.tar.xz").exists()

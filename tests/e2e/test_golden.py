@@ -58,6 +58,20 @@ COMMANDS = {
     "scale-json": ("scale", "--json=1", "{}", "run-9.allranks"),
     "scale-csv": ("scale", "--csv", "{}", "run-9.allranks"),
 }
+# Of runs with a trace, besides.
+TRACED = {"run-11"}
+OF_TRACES = {
+    "dump": ("dump", "--rows", "60", "{}"),
+    "dump-csv": ("dump", "--csv", "{}"),
+    "dump-pairs-csv": ("dump", "--pairs", "--csv", "{}"),
+    "timeline": ("timeline", "--width", "80", "{}"),
+    "timeline-threads": ("timeline", "--threads", "--width", "80", "--from", "0.2s", "{}"),
+    "timeline-json": ("timeline", "--json", "--width", "200", "{}"),
+    "waits-trace": ("waits", "--trace", "{}"),
+    "critical-path": ("waits", "--critical-path", "{}"),
+    "waits-trace-json": ("waits", "--trace", "--json", "{}"),
+    "export-chrome": ("export", "-f", "chrome", "-o", "-", "--ranks", "1", "--from", "0.9s", "{}"),
+}
 COMMAND = Path(sys.executable).with_name("allranks")
 ACCEPT = os.environ.get("ALLRANKS_ACCEPT", "0") != "0"
 
@@ -106,7 +120,7 @@ def check(run: str, name: str, said: str) -> None:
 def test_runs(tmp_path: Path, run: str) -> None:
     for path in GOLDEN.glob("*.allranks"):
         shutil.copy(path, tmp_path)
-    for name, words in COMMANDS.items():
+    for name, words in {**COMMANDS, **(OF_TRACES if run in TRACED else {})}.items():
         check(run, name, answer(tmp_path, words, f"{run}.allranks"))
 
 

@@ -274,7 +274,8 @@ def is_number(cell: str) -> bool:
 
 
 def test_no_cell_is_a_formula(sandbox: Sandbox):
-    commands = [name for name in in_c(sandbox) if "--csv" in options_of(sandbox, name)]
+    of_traces = ("dump", "timeline")  # there is none here: see test_random_traces.py
+    commands = [name for name in in_c(sandbox) if "--csv" in options_of(sandbox, name) and name not in of_traces]
     assert len(commands) >= 6
     n_texts = 0
     for name in commands:

@@ -21,6 +21,9 @@ SAMPLES = {  # of each kind a value that is no default, as it is written and as 
     "builtins": ("all", "all"),
     "drop-in": ("mpiprof", ["mpiprof"]),
     "counters": ("page-faults", "page-faults"),
+    "span": ("5ms", 0.005),
+    "depth": ("20", 20),
+    "rule": ("-rnumpy*", ["-rnumpy*"]),
 }
 LOOK = """
 import json, sys
@@ -100,7 +103,7 @@ def test_every_option_is_accepted_and_changes_nothing_else(any_python: Sandbox, 
     for row in table.rows:
         name, letter = row[0], row[5] or f"--{row[0]}"
         text, value = table.samples[name]
-        ways = parsed(any_python, table.words(name), [f"--{name}={text}"], [letter, *table.words(name)[1:]])
+        ways = parsed(any_python, table.words(name), [f"--{name}={text}" if text else f"--{name}"], [letter, *table.words(name)[1:]])
         assert ways == [{**table.defaults, name: value}] * 3
 
 
@@ -216,3 +219,17 @@ def test_other_words_are_no_options(any_python: Sandbox, word: str):
     said = word.partition("=")[0]
     assert (done.code, done.out) == (2, ""), done
     assert done.err == f"allranks: error: unknown option {said} (options of the program come after it)\n"
+
+
+def test_a_flag_takes_no_value(any_python: Sandbox):
+    done = any_python.allranks("run", "--trace=off", "script.py")
+    assert (done.code, done.out, done.err) == (2, "", "allranks: error: --trace takes no value\n"), done
+
+
+@pytest.mark.parametrize("name, value", [("trace-last", "60s"), ("trace-min", "1ms"), ("trace-depth", "3"), ("trace-at", "f")])
+def test_options_of_a_trace_ask_for_one(any_python: Sandbox, name: str, value: str):
+    done = any_python.allranks("run", f"--{name}", value, "-c", "print(1)")
+    assert (done.code, done.out) == (2, ""), done
+    assert done.err == f"allranks: error: --{name} is about a trace: give --trace, too\n"
+    for trace in ("--trace", "--trace-later"):
+        assert any_python.recorded("-c", "print(1)", options=(trace, f"--{name}", value)).out == "1\n"

@@ -11,6 +11,7 @@
 #include "analysis/select.h"
 #include "analysis/totals.h"
 #include "analysis/waits.h"
+#include "export/cubex.h"
 #include "export/pstats.h"
 #include "format/runfile.h"
 #include "sample_profile.h"
@@ -118,6 +119,23 @@ static inline void export(struct ar_profile *p)
     ar_bytes_free(&out);
 }
 
+/* A number for each call path on each thread: a small file may describe more of them than there is time for. */
+static inline void export_cubex(struct ar_profile *p)
+{
+    struct ar_export_choice all = {0};
+    struct ar_bytes out = {0};
+    struct ar_error err;
+    size_t n_estimated;
+
+    if (p->n_nodes * (uint64_t)(p->n_locations + p->n_processes) > 1u << 20)
+        return;
+
+    enum ar_status status = ar_cubex_encode(p, &all, &out, &n_estimated, &err);
+
+    must(status != AR_NOMEM && (status < 0 || out.n % 512 == 0));
+    ar_bytes_free(&out);
+}
+
 /* Written and read again it is written as the same bytes. */
 static inline void round_trip(struct ar_profile *p)
 {
@@ -163,4 +181,5 @@ static inline void exercise(struct ar_profile *p)
     analyse_part(p);
     fold(p);
     export(p);
+    export_cubex(p);
 }

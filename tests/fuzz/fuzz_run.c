@@ -3,7 +3,7 @@
  * Run files. A checksum keeps out damage, not malice: sections of the input get the right one before it
  * is read, so that what lies behind it is reached.
  */
-#include "exercise.h"
+#include "exercise_traces.h"
 #include "format/runfile_layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
@@ -50,7 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     memcpy(copy, bytes, n_bytes);
     repair_checksums(copy, n_bytes);
     if (ar_run_decode(&p, copy, n_bytes, "input", &err) == AR_OK) {
+        bulk_from(&p, copy, n_bytes);
         exercise(&p);
+        exercise_traces(&p);
         ar_profile_free(&p);
     }
     free(copy);

@@ -2,7 +2,7 @@
 /*
  * Small files to begin with, made by the project's own writers: a fuzzer finds what is near to them.
  *
- *     make_seeds live|run|linetable DIRECTORY
+ *     make_seeds live|run|trace|linetable|pstats DIRECTORY
  */
 #include "export/pstats.h"
 #include "format/runfile.h"
@@ -288,6 +288,28 @@ static void save_pstats(void)
     ar_profile_free(&p);
 }
 
+/* ---- events of traces ------------------------------------------------------------------------- */
+
+/* Every kind of event, as fuzz_trace.c takes them: 9 items in 2 chunks. */
+static void save_trace(void)
+{
+    static const unsigned char seed[] = {
+        8,    1,    3,    0,    0x03, 0,                           /* 24 bytes, then the rest */
+        0x06, 0x00, 0x01, 0x00, 0x09, 0x00,                        /* down to 2, up */
+        0x0b, 0x01, 0x00, 0x00, 0x02, 0x00,                        /* down to 4 after longer */
+        0x10, 0x05, 3,    1,    5,    4,    0,   9, 0, 0, 0,    0, /* a message */
+        0x04, 0x06, 5,    0,    0,    0,    0,   0, 0, 0, 0xea, 0x03, 0, 0, /* go to a ref */
+        0x08, 0x04, 5,    0,    0,    0,    0,   0, 0, 0,                   /* off */
+        0x0c, 0x06, 5,    0,    0,    0,    0,   0, 0, 0, 0xea, 0x03, 0, 0, /* on */
+        0x14, 0x0a, 5,    0,    0,    0,    0,   0, 0, 0, 0,    7,    0, 0,
+        0,    0,    0,    0,    0,    1,    'x', 0,                         /* a parameter */
+        0x1c, 0x06, 5,    0,    0,    0,    0,   0, 0, 0, 0xed, 0x03, 0, 0, /* taken back */
+        0x18, 0x04, 5,    0,    0,    0,    0,   0, 0, 0,                   /* full */
+    };
+
+    save("every_kind", seed, sizeof seed);
+}
+
 /* ---- line tables ----------------------------------------------------------------------------- */
 
 static void save_linetable(void)
@@ -308,6 +330,7 @@ int main(int argc, char **argv)
         void (*save)(void);
     } kinds[] = {{"live", save_live},
                  {"run", save_run},
+                 {"trace", save_trace},
                  {"linetable", save_linetable},
                  {"pstats", save_pstats}};
 
@@ -317,6 +340,6 @@ int main(int argc, char **argv)
             kinds[i].save();
             return 0;
         }
-    fprintf(stderr, "usage: make_seeds live|run|linetable|pstats DIRECTORY\n");
+    fprintf(stderr, "usage: make_seeds live|run|trace|linetable|pstats DIRECTORY\n");
     return 2;
 }

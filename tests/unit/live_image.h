@@ -21,8 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef IMAGE_BYTES
+#define IMAGE_BYTES (64 << 10)
+#endif
+
 static struct {
-    _Alignas(64) unsigned char bytes[64 << 10];
+    _Alignas(64) unsigned char bytes[IMAGE_BYTES];
     size_t n_bytes;
 } image;
 

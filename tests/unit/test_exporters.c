@@ -38,7 +38,8 @@ static void test_each(void)
         tap_ok(ar_exporter_named(e->name) == e, "%s is found by its name", e->name);
         tap_ok(is_known_by_its_files(e), "%s is known by the names of its files", e->name);
         tap_ok(fits(e->help), "%s says what it is for, in lines that fit", e->name);
-        tap_ok(e->write != NULL, "%s can be written", e->name);
+        tap_ok((e->write != NULL) + (e->save != NULL) + (e->encode != NULL) == 1,
+               "%s is written in one way", e->name);
     }
     tap_ok(n > 0, "there are formats");
 }
@@ -47,7 +48,8 @@ static void test_others(void)
 {
     tap_ok(!ar_exporter_named("") && !ar_exporter_named("PSTATS"), "other names are none");
     tap_ok(!ar_exporter_of_file("run.allranks") && !ar_exporter_of_file("pstats") &&
-               !ar_exporter_of_file("run.prof.gz") && !ar_exporter_of_file("-"),
+               !ar_exporter_of_file("run.prof.gz") && !ar_exporter_of_file("-") &&
+               !ar_exporter_of_file(".chrome.json") && !ar_exporter_of_file("run.json"),
            "other files are of no format");
 }
 

@@ -965,7 +965,7 @@ static void test_heads(void)
     } cases[] = {
         {0, 'x', AR_BAD, "not a run file of allranks"},
         {8, 1, AR_UNSUPPORTED, "version 1"},
-        {8, AR_RUN_VERSION + 1, AR_UNSUPPORTED, "this allranks reads 2 to"},
+        {8, AR_RUN_NEWEST_VERSION + 1, AR_UNSUPPORTED, "this allranks reads 2 to"},
         {HEAD_BYTES + 4, 1, AR_UNSUPPORTED, "newer allranks"}, /* codec */
         {HEAD_BYTES + 15, 1, AR_BAD, "truncated"},             /* offset */
         {HEAD_BYTES + 23, 1, AR_BAD, "truncated"},             /* length */

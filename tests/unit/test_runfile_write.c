@@ -20,7 +20,7 @@ static enum ar_status write_text(const char *path, const char *text)
     ar_bytes_put(&bytes, text, strlen(text));
     memset(error.text, 0, sizeof error.text);
 
-    enum ar_status status = ar_run_write(&bytes, path, written, sizeof written, &error);
+    enum ar_status status = ar_run_write(&bytes, NULL, path, written, sizeof written, &error);
 
     ar_bytes_free(&bytes);
     return status;
@@ -158,7 +158,7 @@ static void test_no_room(void)
     fflush(stdout);
     setrlimit(RLIMIT_FSIZE, &small);
     enum ar_status status =
-        ar_run_write(&bytes, scratch_path("x.allranks"), written, sizeof written, &error);
+        ar_run_write(&bytes, NULL, scratch_path("x.allranks"), written, sizeof written, &error);
     setrlimit(RLIMIT_FSIZE, &before);
     tap_ok(status == AR_IO && strstr(error.text, strerror(EFBIG)), "no room: %s", error.text);
     tap_ok(scratch_count(scratch_dir, "") == 0, "nothing is left");

@@ -237,7 +237,9 @@ WRONG(parent_wild, image_node_at(at.first)->parent_ref = 1)
 WRONG(two_roots, image_node_at(at.first)->parent_ref = 0)
 WRONG(function_none, image_node_at(at.first)->key = 0)
 WRONG(function_beyond, image_node_at(at.first)->key = 4)
-WRONG(flags, image_node_at(at.first)->flags = AR_NODE_IN_CALL << 1)
+WRONG(number_again,
+      image_node_at(at.first)->flags = image_node_at(at.main_ref)->flags = 1u
+                                                                           << AR_NODE_NUMBER_SHIFT)
 WRONG(values_wild, image_node_at(at.first)->values_ref = at.current)
 WRONG(values_twice, ((struct ar_values *)image_node_at(image_node_at(at.first)->values_ref))->kind =
                         AR_VALUES_MPI)
@@ -340,7 +342,7 @@ static void test_wrong(void)
         CASE(two_roots),
         CASE(function_none),
         CASE(function_beyond),
-        CASE(flags),
+        CASE(number_again),
         CASE(values_wild),
         CASE(values_twice),
         CASE(values_kind),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A tiny function, a million times; and one in C, not quite as often but longer. Prints what was worked out."""
 
-WORDS = [str(number) for number in range(100)]
+WORDS = [str(number) for number in range(400)]
 
 
 def tiny(x):

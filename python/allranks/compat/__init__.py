@@ -36,6 +36,7 @@ DROP_INS = {
     "mpiprof": DropIn("mpiprof"),
     "pyop2": DropIn("pyop2", "pyop2.profiling", extends=True),
     "pyperfdump": DropIn("pyperfdump"),
+    "scorep": DropIn("scorep", "scorep.instrumenter", "scorep.user", "scorep._bindings"),
 }
 
 
