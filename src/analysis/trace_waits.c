@@ -684,7 +684,8 @@ static enum ar_status read_thread(struct building *b, size_t thread, struct read
         return AR_OK;
     ar_trace_seek(&c, &b->traces->items[thread], 0, UINT64_MAX);
     while (ar_trace_next(&c, &event)) {
-        if (event.kind == AR_EVENT_MESSAGE || event.kind == AR_EVENT_PARAMETER)
+        if (event.kind == AR_EVENT_MESSAGE || event.kind == AR_EVENT_PARAMETER ||
+            event.kind == AR_EVENT_COUNTER)
             continue;
         count_moment(b, &r, process, ar_traces_ns(b->traces, thread, event.at_ns));
         r.node = node_after(b, &event, r.node);

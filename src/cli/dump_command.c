@@ -21,7 +21,7 @@ static const char usage[] =
     "usage: allranks dump [options] RUN|DIR\n"
     "\n"
     "Print the events of a trace (allranks run --trace) in the order of time: when, on which\n"
-    "rank, what is entered and left, messages, parameters. `+` and `-` are calls that began\n"
+    "rank, what is entered and left, messages, parameters, counters. `+` and `-` are calls that began\n"
     "before the trace or the window, or had not ended by its end.\n";
 
 struct dumping {
@@ -40,14 +40,19 @@ struct dumping {
 
 static const char *const event_names[AR_N_TRACE_EVENT_KINDS] = {
     [AR_EVENT_ENTER] = "enter",         [AR_EVENT_LEAVE] = "leave", [AR_EVENT_MESSAGE] = "message",
-    [AR_EVENT_PARAMETER] = "parameter", [AR_EVENT_OFF] = "off",     [AR_EVENT_ON] = "on",
-    [AR_EVENT_FULL] = "full",
+    [AR_EVENT_PARAMETER] = "parameter", [AR_EVENT_COUNTER] = "counter", [AR_EVENT_OFF] = "off",
+    [AR_EVENT_ON] = "on", [AR_EVENT_FULL] = "full",
 };
 
 static const char *event_name(const struct ar_trace_event *event)
 {
     return event->kind == AR_EVENT_MESSAGE ? ar_step_message_name(event->message.kind)
                                            : event_names[event->kind];
+}
+
+static bool has_parameter(const struct ar_trace_event *event)
+{
+    return event->kind == AR_EVENT_PARAMETER || event->kind == AR_EVENT_COUNTER;
 }
 
 /* ---- what is shown ---------------------------------------------------------------------------- */
@@ -154,7 +159,7 @@ static void print_text(const struct dumping *d, const struct ar_traces_event *e)
         print_node(d, event->node);
     else if (event->kind == AR_EVENT_MESSAGE)
         print_message(d, &event->message);
-    else if (event->kind == AR_EVENT_PARAMETER)
+    else if (has_parameter(event))
         print_parameter(&event->parameter);
     ar_print("\n");
 }
@@ -239,7 +244,7 @@ static void print_csv(const struct dumping *d, const struct ar_traces_event *e)
         print_csv_message(d, &event->message);
     else
         ar_print(",,,,,,,");
-    if (event->kind == AR_EVENT_PARAMETER)
+    if (has_parameter(event))
         print_csv_parameter(&event->parameter);
     else
         ar_print(",");

@@ -275,6 +275,22 @@ static void put_instant(struct encoder *e, const struct ar_step *step)
     put(&e->sink->block, "}");
 }
 
+/* Viewers draw a line for each process and name; `id` makes it one for each thread. */
+static void put_counter(struct encoder *e, const struct ar_step *step)
+{
+    struct ar_json j = {.out = &e->sink->block, .is_flat = true, .needs_comma = true};
+    const struct ar_track_thread *thread = &e->tracks->threads[step->thread];
+
+    put_event(e, "{\"ph\":\"C\",", step);
+    put_text_of(&j, "name", step->parameter.name, step->parameter.n_name);
+    ar_json_text(&j, "cat", "counter");
+    ar_json_integer(&j, "id", thread->tid);
+    ar_json_open(&j, "args", '{');
+    ar_json_integer(&j, "value", step->parameter.value);
+    ar_json_close(&j, '}');
+    put(&e->sink->block, "}");
+}
+
 static void put_step(struct encoder *e, const struct ar_step *step)
 {
     switch (step->kind) {
@@ -288,6 +304,9 @@ static void put_step(struct encoder *e, const struct ar_step *step)
     case AR_STEP_OFF:
         put_event(e, "{\"ph\":\"B\",", step);
         put(&e->sink->block, ",\"name\": \"" AR_STEP_OFF_NAME "\",\"cat\": \"allranks\"}");
+        break;
+    case AR_STEP_COUNTER:
+        put_counter(e, step);
         break;
     case AR_STEP_PARAMETER:
     case AR_STEP_FULL:

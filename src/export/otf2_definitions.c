@@ -335,11 +335,40 @@ static void define_parameters(struct defining *d)
     static const OTF2_ParameterType types[] = {[AR_TRACE_SIGNED] = OTF2_PARAMETER_TYPE_INT64,
                                                [AR_TRACE_UNSIGNED] = OTF2_PARAMETER_TYPE_UINT64,
                                                [AR_TRACE_TEXT] = OTF2_PARAMETER_TYPE_STRING};
+    const struct ar_otf2_parameters *parameters = &d->work->names.parameters;
+
+    for (uint32_t i = 0; i < parameters->n && !has_failed(d); i++)
+        note(d, d->lib->GlobalDefWriter_WriteParameter(d->defs, i, parameters->items[i].name,
+                                                       types[parameters->items[i].type]));
+}
+
+static const char *unit_of(const struct defining *d, const char *name)
+{
+    unsigned metric = ar_profile_metric_named(d->p, name);
+
+    const char *unit = metric == AR_MAX_METRICS ? "" : ar_profile_metric(d->p, metric)->unit;
+
+    return strcmp(unit, "1") == 0 ? "#" : unit; /* as Score-P has it */
+}
+
+/* Each is a class of its own, because the threads of a run need not have the same ones. */
+static void define_counters(struct defining *d)
+{
     const struct ar_otf2_names *names = &d->work->names;
 
-    for (uint32_t i = 0; i < names->n_parameters && !has_failed(d); i++)
-        note(d, d->lib->GlobalDefWriter_WriteParameter(d->defs, i, names->parameters[i].name,
-                                                       types[names->parameters[i].type]));
+    for (uint32_t i = 0; i < names->counters.n && !has_failed(d); i++) {
+        uint32_t name = names->counters.items[i].name;
+        const char *text = ar_strtab_text(&names->strings, name);
+        OTF2_MetricMemberRef member = i;
+
+        note(d, d->lib->GlobalDefWriter_WriteMetricMember(
+                    d->defs, i, name, 0,
+                    strncmp(text, "PAPI_", 5) == 0 ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_OTHER,
+                    OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0,
+                    string(d, unit_of(d, text))));
+        note(d, d->lib->GlobalDefWriter_WriteMetricClass(
+                    d->defs, i, 1, &member, OTF2_METRIC_SYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
+    }
 }
 
 /* ---- communicators ---------------------------------------------------------------------------- */
@@ -613,6 +642,7 @@ enum ar_status ar_otf2_define(struct ar_otf2_work *work, const struct ar_otf2_wo
     define_regions(&d);
     define_region_groups(&d);
     define_parameters(&d);
+    define_counters(&d);
     if (world->n_ranks)
         define_comms(&d);
     if (d.code == OTF2_SUCCESS)

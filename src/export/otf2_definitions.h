@@ -10,6 +10,7 @@
  *     groups           the ranks of MPI_COMM_WORLD, and of each communicator
  *     communicators    in the order of the profile; windows and files have none of their own
  *     parameters       those that were met
+ *     metrics          counters that were met, each in a class of its own
  *
  * A rank that is not part of the export (--ranks) is a location without events, because ranks of communicators are counted through
  * all. One more stands for all members of communicators that the run does not tell, if there are any.

@@ -292,6 +292,18 @@ static void write_parameter(struct writer *w, const struct ar_trace_parameter *x
         note(w, w->lib->EvtWriter_ParameterUnsignedInt(w->evt, NULL, time, parameter, x->value));
 }
 
+static void write_counter(struct writer *w, const struct ar_trace_parameter *x, uint64_t time)
+{
+    const OTF2_Type type = OTF2_TYPE_UINT64;
+    const OTF2_MetricValue value = {.unsigned_int = x->value};
+    uint32_t counter = 0;
+
+    if (ar_otf2_parameter(&w->work->names, x->name, x->n_name, AR_TRACE_COUNTER, &counter) < 0)
+        w->status = AR_NOMEM;
+    else
+        note(w, w->lib->EvtWriter_Metric(w->evt, NULL, time, counter, 1, &type, &value));
+}
+
 /* ---- all events ------------------------------------------------------------------------------- */
 
 static inline uint32_t step(struct writer *w, uint32_t node)
@@ -322,6 +334,9 @@ static void write_event(struct writer *w, const struct ar_trace_event *event)
         break;
     case AR_EVENT_PARAMETER:
         write_parameter(w, &event->parameter, time);
+        break;
+    case AR_EVENT_COUNTER:
+        write_counter(w, &event->parameter, time);
         break;
     case AR_EVENT_OFF:
     case AR_EVENT_FULL:

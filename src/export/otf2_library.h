@@ -58,6 +58,7 @@
     X(EvtWriter_ParameterString)                                                                   \
     X(EvtWriter_ParameterInt)                                                                      \
     X(EvtWriter_ParameterUnsignedInt)                                                              \
+    X(EvtWriter_Metric)                                                                            \
     X(GlobalDefWriter_WriteClockProperties)                                                        \
     X(GlobalDefWriter_WriteString)                                                                 \
     X(GlobalDefWriter_WriteParadigm)                                                               \
@@ -67,6 +68,8 @@
     X(GlobalDefWriter_WriteLocation)                                                               \
     X(GlobalDefWriter_WriteRegion)                                                                 \
     X(GlobalDefWriter_WriteParameter)                                                              \
+    X(GlobalDefWriter_WriteMetricMember)                                                           \
+    X(GlobalDefWriter_WriteMetricClass)                                                            \
     X(GlobalDefWriter_WriteGroup)                                                                  \
     X(GlobalDefWriter_WriteComm)
 

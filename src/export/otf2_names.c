@@ -2,6 +2,7 @@
 #include "export/otf2_names.h"
 
 #include "base/bytes.h"
+#include "format/trace_bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,10 @@ enum ar_status ar_otf2_names_init(struct ar_otf2_names *names)
 void ar_otf2_names_free(struct ar_otf2_names *names)
 {
     ar_strtab_free(&names->strings);
-    ar_idmap_free(&names->parameter_ids);
-    free(names->parameters);
+    ar_idmap_free(&names->parameters.ids);
+    ar_idmap_free(&names->counters.ids);
+    free(names->parameters.items);
+    free(names->counters.items);
 }
 
 /* Readers take strings for UTF-8, and for ended by the first zero. */
@@ -77,20 +80,19 @@ enum ar_status ar_otf2_string(struct ar_otf2_names *names, const char *text, siz
     return status;
 }
 
-static enum ar_status put_parameter(struct ar_otf2_names *names, uint32_t name, uint8_t type,
+static enum ar_status put_parameter(struct ar_otf2_parameters *to, uint32_t name, uint8_t type,
                                     uint32_t *id)
 {
     uint64_t key = ((uint64_t)name << 8 | type) + 1;
 
-    *id = ar_idmap_get(&names->parameter_ids, key, AR_NO_ID);
+    *id = ar_idmap_get(&to->ids, key, AR_NO_ID);
     if (*id != AR_NO_ID)
         return AR_OK;
-    if (ar_grow((void **)&names->parameters, &names->cap_parameters, names->n_parameters + 1,
-                sizeof *names->parameters) < 0 ||
-        ar_idmap_put(&names->parameter_ids, key, (uint32_t)names->n_parameters) < 0)
+    if (ar_grow((void **)&to->items, &to->cap, to->n + 1, sizeof *to->items) < 0 ||
+        ar_idmap_put(&to->ids, key, (uint32_t)to->n) < 0)
         return AR_NOMEM;
-    *id = (uint32_t)names->n_parameters;
-    names->parameters[names->n_parameters++] = (struct ar_otf2_parameter){name, type};
+    *id = (uint32_t)to->n;
+    to->items[to->n++] = (struct ar_otf2_parameter){name, type};
     return AR_OK;
 }
 
@@ -103,7 +105,8 @@ enum ar_status ar_otf2_parameter(struct ar_otf2_names *names, const char *name, 
     pthread_mutex_lock(&names->lock);
     status = put(names, name, n_name, &string);
     if (status == AR_OK)
-        status = put_parameter(names, string, type, id);
+        status = put_parameter(type == AR_TRACE_COUNTER ? &names->counters : &names->parameters,
+                               string, type, id);
     pthread_mutex_unlock(&names->lock);
     return status;
 }

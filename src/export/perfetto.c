@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Numbers of fields are those of protos/perfetto/trace of Perfetto. All processes and threads are tracks: thread `i` has the uuid i + 1,
- * processes come behind them.
+ * processes come behind them, and counters of threads behind these, as they are met.
  */
 #include "export/perfetto.h"
 
@@ -35,9 +35,12 @@ enum {
     CLOCK_IS_INCREMENTAL = 3,
 
     TRACK_UUID = 1,
+    TRACK_NAME = 2,
     TRACK_PROCESS = 3,
     TRACK_THREAD = 4,
     TRACK_PARENT = 5,
+    TRACK_COUNTER = 8,
+    COUNTER_UNIT = 3,
     TRACK_RANK = 12,
     TRACK_PROCESS_ORDERING = 19,
     PROCESS_PID = 1,
@@ -54,6 +57,7 @@ enum {
     EVENT_TYPE = 9,
     EVENT_NAME = 10,
     EVENT_TRACK = 11,
+    EVENT_COUNTER_VALUE = 30,
     EVENT_NAME_TEXT = 23,
     EVENT_SOURCE = 34,
     EVENT_FLOWS = 47,
@@ -81,9 +85,10 @@ enum {
     ANNOTATION_TEXT_IID = 17,
 };
 
-enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { CLOCK_REALTIME = 1, CLOCK_BOOTTIME = 6, OWN_CLOCK = 64 };
 enum { STATE_CLEARED = 1 };
+enum { UNIT_COUNT = 2 };
 enum { OUR_SEQUENCE = 1 };
 
 /* Names of arguments. */
@@ -135,6 +140,9 @@ struct encoder {
     uint32_t *source_of;    /* by function: a node that has its source, plus 1 */
     bool has_category[N_CATEGORIES];
     bool *has_comm;
+    struct ar_strtab counter_names;
+    struct ar_idmap counters; /* by name and thread: which of the tracks of counters */
+    uint32_t n_counters;
     struct ar_flows flows;
     uint64_t last_ns;
     struct ar_bytes packet, event, interned, part, inner, list, one, annotation, text;
@@ -471,6 +479,34 @@ static void put_own(struct encoder *e, const struct ar_step *step, unsigned type
     ar_proto_uint(&e->event, EVENT_CATEGORY, category_iid);
 }
 
+/* Its track is described before its first value. `*track`: the uuid. */
+static enum ar_status find_counter(struct encoder *e, const struct ar_step *step, uint64_t *track,
+                                   struct ar_error *err)
+{
+    const struct ar_trace_parameter *x = &step->parameter;
+    uint32_t name, known;
+    uint64_t key;
+
+    if (ar_strtab_put(&e->counter_names, x->name, x->n_name, &name) < 0)
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    key = ((uint64_t)name << 32 | step->thread) + 1;
+    known = ar_idmap_get(&e->counters, key, AR_NO_ID);
+    *track = 1 + e->tracks->n_threads + e->tracks->n_processes +
+             (known == AR_NO_ID ? e->n_counters : known);
+    if (known != AR_NO_ID)
+        return AR_OK;
+    if (ar_idmap_put(&e->counters, key, e->n_counters++) < 0)
+        return ar_fail(err, AR_NOMEM, "out of memory");
+    ar_proto_uint(&e->inner, TRACK_UUID, *track);
+    ar_text_put(&e->text, x->name, x->n_name);
+    ar_proto_message(&e->inner, TRACK_NAME, &e->text);
+    ar_proto_uint(&e->inner, TRACK_PARENT, step->thread + 1);
+    ar_proto_uint(&e->part, COUNTER_UNIT, UNIT_COUNT);
+    ar_proto_message(&e->inner, TRACK_COUNTER, &e->part);
+    ar_proto_message(&e->packet, PACKET_TRACK, &e->inner);
+    return end_packet(e, err);
+}
+
 static void put_event(struct encoder *e, const struct ar_step *step)
 {
     switch (step->kind) {
@@ -492,6 +528,8 @@ static void put_event(struct encoder *e, const struct ar_step *step)
     case AR_STEP_MESSAGE:
         put_own(e, step, INSTANT, NAME_MESSAGE, category(e, CATEGORY_MESSAGE, "message"));
         put_messages(e, step);
+        break;
+    case AR_STEP_COUNTER: /* put_counter */
         break;
     case AR_STEP_PARAMETER:
         put_type(e, step, INSTANT);
@@ -527,10 +565,26 @@ static enum ar_status put_arrival(struct encoder *e, const struct ar_step *step,
     return AR_OK;
 }
 
+static enum ar_status put_counter(struct encoder *e, const struct ar_step *step,
+                                  struct ar_error *err)
+{
+    uint64_t track;
+    enum ar_status status = find_counter(e, step, &track, err);
+
+    if (status < 0)
+        return status;
+    ar_proto_uint(&e->event, EVENT_TYPE, COUNTER);
+    ar_proto_uint(&e->event, EVENT_TRACK, track);
+    ar_proto_uint(&e->event, EVENT_COUNTER_VALUE, step->parameter.value);
+    return put_packet(e, step->ns, err);
+}
+
 static enum ar_status put_step(struct encoder *e, const struct ar_step *step, struct ar_error *err)
 {
     enum ar_status status = AR_OK;
 
+    if (step->kind == AR_STEP_COUNTER)
+        return put_counter(e, step, err);
     if (step->kind == AR_STEP_END && step->n_messages)
         status = put_arrival(e, step, err);
     if (status < 0)
@@ -573,6 +627,8 @@ static enum ar_status make_room(struct encoder *e, struct ar_error *err)
 static void free_room(struct encoder *e)
 {
     ar_flows_free(&e->flows);
+    ar_strtab_free(&e->counter_names);
+    ar_idmap_free(&e->counters);
     free(e->has_name);
     free(e->source_owner);
     free(e->source_of);

@@ -22,6 +22,7 @@ enum ar_step_kind {
     AR_STEP_OFF,   /* nothing is recorded from here on … */
     AR_STEP_ON,    /* … to here */
     AR_STEP_PARAMETER,
+    AR_STEP_COUNTER, /* `parameter` */
     AR_STEP_FULL,    /* the limit of the trace was reached */
     AR_STEP_MESSAGE, /* of a call whose end is not in the trace */
 };

@@ -118,6 +118,7 @@ enum ar_trace_event_kind {
     AR_EVENT_LEAVE,
     AR_EVENT_MESSAGE,   /* of an MPI call, between its two ends */
     AR_EVENT_PARAMETER, /* that the program has noted */
+    AR_EVENT_COUNTER,   /* what a counter has counted on this thread so far: `parameter` */
     AR_EVENT_OFF,       /* nothing is recorded from here on; what is open stays so … */
     AR_EVENT_ON,        /* … until here; where the thread is now follows as implied events */
     AR_EVENT_FULL,      /* the limit was reached: all is left, and nothing follows */
@@ -133,7 +134,8 @@ struct ar_trace_event {
     /* Of a message only: `comm` is that of the profile plus 1, 0: not known; and the MPI call that it belongs to. */
     struct ar_trace_message message;
     uint64_t call_start_ns, call_end_ns;
-    struct ar_trace_parameter parameter; /* of a parameter only; valid until the next event */
+    struct ar_trace_parameter
+        parameter; /* of a parameter or a counter only; valid until the next event */
 };
 
 struct ar_trace_cursor {

@@ -180,5 +180,5 @@ bool ar_trace_parameter_get(struct ar_trace_parameter *out, const struct ar_trac
     }
     out->n_name = ar_cursor_u8(&in);
     out->name = ar_cursor_take(&in, out->n_name);
-    return !in.bad && out->type <= AR_TRACE_TEXT;
+    return !in.bad && out->type < AR_N_TRACE_PARAMETER_TYPES;
 }

@@ -92,6 +92,8 @@ enum ar_trace_parameter_type {
     AR_TRACE_SIGNED = 0,   /* value i64 */
     AR_TRACE_UNSIGNED = 1, /* value u64 */
     AR_TRACE_TEXT = 2,     /* value: u8 length and text */
+    AR_TRACE_COUNTER = 3,  /* value u64: what a counter of this thread has counted so far */
+    AR_N_TRACE_PARAMETER_TYPES
 };
 
 /* The header of an extent that is a chunk of a trace, in the words of struct ar_extent that are spare. */

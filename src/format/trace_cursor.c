@@ -279,11 +279,22 @@ static void put_gap(struct ar_trace_cursor *c, uint64_t from_ns, uint64_t to_ns)
         put_ahead(c, AR_EVENT_ON, to_ns);
 }
 
-static void follow_code(struct ar_trace_cursor *c, const struct ar_trace_item *item, uint64_t at_ns)
+static void put_parameter(struct ar_trace_cursor *c, const struct ar_trace_item *item,
+                          uint64_t at_ns)
 {
     struct ar_trace_parameter parameter;
     struct ar_trace_event *event;
 
+    if (!ar_trace_parameter_get(&parameter, item))
+        return;
+    event = put_ahead(
+        c, parameter.type == AR_TRACE_COUNTER ? AR_EVENT_COUNTER : AR_EVENT_PARAMETER, at_ns);
+    if (event)
+        event->parameter = parameter;
+}
+
+static void follow_code(struct ar_trace_cursor *c, const struct ar_trace_item *item, uint64_t at_ns)
+{
     c->is_off = item->code == AR_TRACE_OFF || (c->is_off && item->code != AR_TRACE_ON);
     switch (item->code) {
     case AR_TRACE_OFF:
@@ -300,10 +311,7 @@ static void follow_code(struct ar_trace_cursor *c, const struct ar_trace_item *i
         leave_all(c, at_ns);
         break;
     case AR_TRACE_PARAMETER:
-        event = ar_trace_parameter_get(&parameter, item) ? put_ahead(c, AR_EVENT_PARAMETER, at_ns)
-                                                         : NULL;
-        if (event)
-            event->parameter = parameter;
+        put_parameter(c, item, at_ns);
         break;
     default:
         break;

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "runtime/measures.h"
 #include "runtime/recording_options.h"
+#include "runtime/tracer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +325,9 @@ static void count(struct ar_thread *t, struct ar_node *node)
     } else {
         leave(t, node, values);
     }
+    if (ar_trace_is_on())
+        for (size_t i = 0; i < counters.n; i++)
+            ar_trace_counter(t, counters.list[i].name, values[i]);
 }
 
 /* ---- for others that count ---------------------------------------------------------------------- */

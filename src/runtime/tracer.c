@@ -726,6 +726,17 @@ void ar_trace_parameter(struct ar_thread *t, const struct ar_trace_parameter *pa
              payload, ar_trace_parameter_put(parameter, payload));
 }
 
+void ar_trace_counter(struct ar_thread *t, const char *name, uint64_t value)
+{
+    const struct ar_trace_parameter counter = {
+        .type = AR_TRACE_COUNTER, .value = value, .name = name, .n_name = strlen(name)};
+    unsigned char payload[AR_TRACE_MOST_PAYLOAD];
+
+    if (is_traced(t) && !t->tracer->n_below)
+        put_more(t, AR_TRACE_PARAMETER, t->tracer->units, NULL, payload,
+                 ar_trace_parameter_put(&counter, payload));
+}
+
 /* ---- taking back ------------------------------------------------------------------------------ */
 
 /* A place is a byte of the live file, which is unique as long as its chunk is not used again; a forked child has another file. */

@@ -53,6 +53,8 @@ void ar_trace_keep(struct ar_thread *t);
 /* What the call did that was left last. */
 void ar_trace_message(struct ar_thread *t, const struct ar_trace_message *message);
 void ar_trace_parameter(struct ar_thread *t, const struct ar_trace_parameter *parameter);
+/* What a counter read at the step that the thread has just taken. */
+void ar_trace_counter(struct ar_thread *t, const char *name, uint64_t value);
 
 /*
  * The program takes back what it has recorded since a place in the trace of this thread. The number names the place; 0: there is no

@@ -50,6 +50,9 @@ def event(each, regions):
         found["region"] = regions[fields["region"]]
     if "parameter" in fields:
         found["parameter"] = fields["parameter"].name
+    if "metric" in fields:
+        (member,), (value,) = fields["metric"].members, fields["values"]
+        return [type(each).__name__, {"metric": member.name, "value": value}]
     return [type(each).__name__, found]
 
 

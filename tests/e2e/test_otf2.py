@@ -167,6 +167,8 @@ class Expected:
         self.acts.clear()
         if kind in ("enter", "leave"):
             self.events.append((time, kind.capitalize(), row["function"], row["file"], int(row["line"])))
+        elif kind == "counter":
+            self.events.append((time, "Metric", row["parameter"], int(row["value"])))
         elif kind == "parameter":
             self.events.append((time, "Parameter", row["parameter"], row["value"]))
         else:

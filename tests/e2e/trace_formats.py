@@ -99,8 +99,8 @@ def dumped_thread(rows: list[dict[str, str]]) -> Iterator[Step]:
                 yield Step("begin", ns, row["function"], row["implied"] == "1", source=source)
             else:
                 yield Step("end", ns, "", row["implied"] == "1", done)
-        elif event == "parameter":
-            yield Step("parameter", ns, row["parameter"], value=row["value"])
+        elif event in ("parameter", "counter"):
+            yield Step(event, ns, row["parameter"], value=row["value"])
         elif event == "full":
             yield Step("full", ns, FULL_NAME)
         elif event == "off":
@@ -197,6 +197,7 @@ def read_perfetto(data: bytes) -> Exported:
     processes: dict[int, tuple[int, str]] = {}
     threads: dict[int, Thread] = {}
     open_names: dict[int, list[str]] = {}
+    counters: dict[int, tuple[int, str]] = {}  # of which thread, and its name
     flows: list[Flow] = []
     for at, packet in enumerate(trace.packet):
         assert packet.trusted_packet_sequence_id == 1
@@ -208,6 +209,9 @@ def read_perfetto(data: bytes) -> Exported:
                 assert track.process.pid not in (pid for pid, _ in processes.values())
                 processes[track.uuid] = (track.process.pid, track.process.process_name)
                 assert track.process.legacy_sort_index == track.sibling_order_rank == len(processes) - 1
+            elif track.HasField("counter"):
+                assert track.uuid not in {*processes, *threads, *counters}
+                counters[track.uuid] = (track.parent_uuid, track.name)
             else:
                 pid, name = processes[track.parent_uuid]
                 assert track.thread.pid == pid
@@ -215,6 +219,11 @@ def read_perfetto(data: bytes) -> Exported:
                 found[track.uuid] = []
         elif packet.HasField("track_event"):
             uuid = packet.track_event.track_uuid
+            if packet.track_event.type == perfetto.TrackEvent.TYPE_COUNTER:
+                thread, name = counters[uuid]
+                value = str(packet.track_event.counter_value)
+                found[thread].append(Step("counter", sequence.time_of(packet), name, value=value, category="counter"))
+                continue
             step = perfetto_step(sequence, packet.track_event, sequence.time_of(packet), open_names.setdefault(uuid, []))
             if step.name == "received":
                 assert packet.track_event.terminating_flow_ids
@@ -239,6 +248,9 @@ def chrome_step(event: dict[str, Any], open_names: list[str]) -> Step:
         is_implied = arguments.pop("left later", False)
         return Step("end", ns, "", is_implied, frozen(messages_in(arguments)))
     name, category = event["name"], event["cat"]
+    if event["ph"] == "C":
+        assert event["id"] == event["tid"]
+        return Step("counter", ns, name, value=str(arguments["value"]), category=category)
     if event["ph"] == "i":
         assert event["s"] == "t"
         if category == "parameter":

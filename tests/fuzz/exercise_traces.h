@@ -33,7 +33,7 @@ static inline void must_fit(const struct ar_trace_event *event, uint64_t last_ns
         must(event->depth + 1 == n_open && event->node != AR_NO_ID);
     if (event->kind == AR_EVENT_MESSAGE)
         must(event->message.comm <= p->n_comms && event->call_start_ns <= event->call_end_ns);
-    if (event->kind == AR_EVENT_PARAMETER)
+    if (event->kind == AR_EVENT_PARAMETER || event->kind == AR_EVENT_COUNTER)
         must(read_text(event->parameter.name, event->parameter.n_name) <= 255 &&
              read_text(event->parameter.text, event->parameter.n_text) <= 255);
 }
