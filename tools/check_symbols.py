@@ -20,9 +20,9 @@ from check_includes import MAY_SEE
 # Each sees those before it.
 LAYERS = {
     "live": "elf_slots identity livemap spending started",
-    "tree": "blocking budget c_cheap counters measures node_table open_path sources threads tracer tree",
+    "tree": "blocking budget c_cheap counters measures node_table open_path sources stretches threads tracer tree",
     "python": "annotations c_function c_identity c_scan c_source c_specials c_stubs engine engine_frame_eval engine_monitoring engine_trace filter_rules filters function_switch functions "
-    "monitoring pyframe pyread python_thread pyversion regions tasks trace_functions",
+    "line_events line_functions lines monitoring pyframe pyread python_thread pyversion regions tasks trace_functions",
     "mpi": "mpi4py_methods mpi_call mpi_channels mpi_comms mpi_hook mpi_libraries mpi_message mpi_mpich mpi_openmpi mpi_requests "
     "mpi_standard mpi_syncs mpi_traffic petsc_library petsc_log",
     "job": "after_run clock_offsets closing_line endings family finalize_merge keep last_export mpi_events notefiles output own_files "

@@ -42,7 +42,7 @@ USAGE_TAIL = """\
 """
 
 # `install-shims` is done here, what is in C by the command.
-COMMANDS = ("report", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "trace", "dump", "timeline", "counters", "export", "merge", "recover", "clean")
+COMMANDS = ("report", "lines", "mpi", "waits", "ranks", "diff", "scale", "where", "top", "info", "trace", "dump", "timeline", "counters", "export", "merge", "recover", "clean")
 BUILTINS = ("none", "counted", "all")
 FORMER_NAMES = {"costly": "counted"}
 CALIBRATION_CALLS = 200
@@ -269,6 +269,10 @@ trace only while such a function or region runs; patterns
 as --include has them; may be given several times"""),
     ("trace-depth", 0, "depth", "runtime children", "", "", "N", """\
 leave calls out of the trace that are deeper in the stack"""),
+    ("lines", (), "text", "runtime children", "", "", "GLOB", """\
+count each line of these functions, and how long it takes
+(then: allranks lines); patterns as --include has them,
+such as 'solver.py:*'; may be given several times"""),
     ("functions-later", False, "flag", "children", "", "", "", """\
 record regions and MPI calls only, until the program asks
 for functions, too (allranks.functions_on)"""),

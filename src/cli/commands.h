@@ -6,6 +6,7 @@
 #pragma once
 
 int ar_command_counters(int argc, char **argv);
+int ar_command_lines(int argc, char **argv);
 int ar_command_run(int argc, char **argv);
 int ar_command_report(int argc, char **argv);
 int ar_command_mpi(int argc, char **argv);

@@ -17,6 +17,7 @@ static const struct {
     {"report", ar_command_report, "where the time goes, and on which rank"},
     {"mpi", ar_command_mpi, "what MPI costs, where, and who talks to whom"},
     {"waits", ar_command_waits, "who waited for whom, and which line made them wait"},
+    {"lines", ar_command_lines, "which lines take the time, with their source"},
     {"ranks", ar_command_ranks, "a function across ranks: least, most, mean, which rank"},
     {"diff", ar_command_diff, "what got slower or faster between runs, and whether that is noise"},
     {"scale", ar_command_scale, "runs on more and more ranks: what scales, and what stops"},

@@ -263,7 +263,9 @@ static enum ar_status make_row(struct ar_reading *r, const struct ar_measure *m,
         const struct ar_column *column = &kind->columns[i];
 
         row->keys[i] = (uint32_t)ar_row_field_get(&m->fields[i], words);
-        if (column->role == AR_ROLE_NUMBER)
+        if (m->fields[i].unit == AR_ROW_FIELD_SITE)
+            status = ar_reading_line(r, (uint32_t)(words[0] >> 32), row->keys[i], &row->keys[i]);
+        else if (column->role == AR_ROLE_NUMBER)
             *is_sound = fits(column, row->keys[i]);
         else
             status = map_reference(r, column, location, &row->keys[i], is_sound);
@@ -279,7 +281,7 @@ static enum ar_status add_row(struct ar_reading *r, const struct ar_target *targ
     union row row;
     bool is_sound;
 
-    if (!target->table)
+    if (!target->table || ar_reading_is_ours(r, ar_block_owner(block)))
         return AR_OK;
     if (make_row(r, target->measure, block->words, location, &row, &is_sound) < 0)
         return AR_NOMEM;

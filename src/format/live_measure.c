@@ -91,6 +91,13 @@ static bool is_implied(const struct ar_column *column)
     return column->role == AR_ROLE_LOCATION || column->role == AR_ROLE_PROCESS;
 }
 
+/* Only rows of tables have a node. */
+static bool is_site(const struct ar_measure *m, size_t i)
+{
+    return m->form == AR_MEASURE_TABLE && m->fields[i].unit == AR_ROW_FIELD_SITE &&
+           m->table->columns[i].role == AR_ROLE_NUMBER;
+}
+
 static bool field_is_sound(const struct ar_measure *m, size_t i)
 {
     const struct ar_row_field *field = &m->fields[i];
@@ -112,8 +119,9 @@ static bool column_is_sound(const struct ar_measure *m, size_t i)
     if (is_implied(column))
         return field->n_bits == 0;
     if (column->flags & AR_COLUMN_KEY)
-        return field->n_bits > 0 && field->n_bits <= 32 && field->unit == AR_ROW_FIELD_NUMBER;
-    return field->n_bits > 0;
+        return field->n_bits > 0 && field->n_bits <= 32 &&
+               (field->unit == AR_ROW_FIELD_NUMBER || is_site(m, i));
+    return field->n_bits > 0 && field->unit != AR_ROW_FIELD_SITE;
 }
 
 static size_t n_references(const struct ar_table_kind *table)

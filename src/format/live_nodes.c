@@ -57,6 +57,17 @@ static enum ar_status call_line(struct ar_known_call call, uint32_t *line)
     return AR_OK;
 }
 
+enum ar_status ar_reading_line(const struct ar_reading *r, uint32_t ref, uint32_t site,
+                               uint32_t *line)
+{
+    uint32_t python =
+        ref < r->live->n_bytes / AR_LIVE_REF_BYTES ? r->nodes[ref].python : 0;
+    struct ar_known_call call = {.caller = python ? r->functions[python].known : NULL,
+                                 .site = site};
+
+    return call_line(call, line);
+}
+
 static enum ar_status add_value(struct ar_reading *r, enum ar_metric_id metric, uint32_t node,
                                 uint32_t location, uint64_t value)
 {

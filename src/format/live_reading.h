@@ -90,6 +90,11 @@ static inline uint64_t ar_reading_since_start(const struct ar_reading *r, uint64
     return ticks > start ? ar_reading_ns(r, ticks - start) : 0;
 }
 
+static inline bool ar_reading_is_ours(const struct ar_reading *r, uint32_t ref)
+{
+    return ref < r->live->n_bytes / AR_LIVE_REF_BYTES && ar_mapped_id(&r->nodes[ref]) == AR_NODE_OURS;
+}
+
 /* What a ref became; AR_NO_ID: no node, or one that is not shown. */
 static inline uint32_t ar_reading_node(const struct ar_reading *r, uint64_t ref)
 {
@@ -109,6 +114,9 @@ AR_MUST_CHECK enum ar_status ar_reading_function(struct ar_reading *r, uint32_t 
                                                  uint32_t *id);
 
 AR_MUST_CHECK enum ar_status ar_read_nodes(struct ar_reading *r);
+/* Of live_nodes.c: the line of a place in the Python function that the node with that ref is in; 0: not known. */
+AR_MUST_CHECK enum ar_status ar_reading_line(const struct ar_reading *r, uint32_t ref,
+                                             uint32_t site, uint32_t *line);
 
 /* Once all records have been read. */
 AR_MUST_CHECK enum ar_status ar_prepare_blocks(struct ar_reading *r);

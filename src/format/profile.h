@@ -177,6 +177,19 @@ struct ar_loss {
     uint64_t n;
 };
 
+/* Time of a node between two of its events; see runtime/stretches.h. Lines of 0: where it is entered or left, or not known. */
+struct ar_line_stretch {
+    uint32_t node, location, from_line, to_line;
+    uint64_t ns, variance;
+};
+
+/* A line of a function that was chosen; see runtime/lines.h. */
+struct ar_counted_line {
+    uint32_t node, location, line;
+    uint32_t spare;
+    uint64_t hits, ns;
+};
+
 /* Those that this program knows. Others follow them. */
 enum ar_table_id {
     AR_TABLE_MESSAGES,
@@ -184,6 +197,8 @@ enum ar_table_id {
     AR_TABLE_OPEN_CALLS,
     AR_TABLE_MEMBERS,
     AR_TABLE_LOSSES,
+    AR_TABLE_STRETCHES,
+    AR_TABLE_LINES,
     AR_N_TABLES
 };
 #define AR_MAX_TABLES 32
@@ -240,6 +255,8 @@ struct ar_profile {
             AR_ROWS(struct ar_open_call, open_calls);
             AR_ROWS(struct ar_member, members);
             AR_ROWS(struct ar_loss, losses);
+            AR_ROWS(struct ar_line_stretch, stretches);
+            AR_ROWS(struct ar_counted_line, counted_lines);
         };
     };
     size_t n_other_tables;
@@ -413,6 +430,8 @@ AR_ROW_AT(struct ar_completed, completed)
 AR_ROW_AT(struct ar_open_call, open_calls)
 AR_ROW_AT(struct ar_member, members)
 AR_ROW_AT(struct ar_loss, losses)
+AR_ROW_AT(struct ar_line_stretch, stretches)
+AR_ROW_AT(struct ar_counted_line, counted_lines)
 #undef AR_ROW_AT
 
 /* All tables of another profile, with numbers replaced. */

@@ -109,6 +109,16 @@ static const struct ar_column loss_columns[] = {
     SUM("lost", "1"),
 };
 
+static const struct ar_column stretch_columns[] = {
+    KEY("node", NODE, | AR_COLUMN_STEPS), KEY("location", LOCATION), KEY("from_line", NUMBER),
+    KEY("to_line", NUMBER),               SUM("time", "ns"),         SUM("variance", "us2"),
+};
+
+static const struct ar_column line_columns[] = {
+    KEY("node", NODE, | AR_COLUMN_STEPS), KEY("location", LOCATION), KEY("line", NUMBER),
+    SUM("hits", "1"),                     SUM("time", "ns"),
+};
+
 /* Before version 7 requests had no time exposed: as if every call completed one. */
 static void guess_exposed(void *rows, size_t n, size_t n_columns)
 {
@@ -129,6 +139,8 @@ const struct ar_table_kind ar_table_kinds[AR_N_TABLES] = {
     [AR_TABLE_OPEN_CALLS] = {KIND("open_calls", open_call_columns, 7)},
     [AR_TABLE_MEMBERS] = {KIND("members", member_columns, 3)},
     [AR_TABLE_LOSSES] = {KIND("losses", loss_columns, 2)},
+    [AR_TABLE_STRETCHES] = {KIND("stretches", stretch_columns, 4)},
+    [AR_TABLE_LINES] = {KIND("lines", line_columns, 3)},
 };
 
 static const size_t row_bytes[AR_N_TABLES] = {
@@ -137,6 +149,8 @@ static const size_t row_bytes[AR_N_TABLES] = {
     [AR_TABLE_OPEN_CALLS] = sizeof(struct ar_open_call),
     [AR_TABLE_MEMBERS] = sizeof(struct ar_member),
     [AR_TABLE_LOSSES] = sizeof(struct ar_loss),
+    [AR_TABLE_STRETCHES] = sizeof(struct ar_line_stretch),
+    [AR_TABLE_LINES] = sizeof(struct ar_counted_line),
 };
 
 _Static_assert(sizeof(struct ar_traffic) == 24 + 40, "as its columns");
@@ -144,8 +158,10 @@ _Static_assert(sizeof(struct ar_completed) == 16 + 32, "as its columns");
 _Static_assert(sizeof(struct ar_open_call) == 32, "as its columns");
 _Static_assert(sizeof(struct ar_member) == 16 + 8, "as its columns");
 _Static_assert(sizeof(struct ar_loss) == 8 + 8, "as its columns");
-_Static_assert(offsetof(struct ar_profile, losses_kind) ==
-                   offsetof(struct ar_profile, tables[AR_TABLE_LOSSES]),
+_Static_assert(sizeof(struct ar_line_stretch) == 16 + 16, "as its columns");
+_Static_assert(sizeof(struct ar_counted_line) == 16 + 16, "as its columns");
+_Static_assert(offsetof(struct ar_profile, counted_lines_kind) ==
+                   offsetof(struct ar_profile, tables[AR_TABLE_LINES]),
                "two names for one table");
 
 enum ar_status ar_profile_add_row(struct ar_profile *p, enum ar_table_id id, const void *row)

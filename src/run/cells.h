@@ -154,7 +154,7 @@ AR_MUST_CHECK enum ar_status ar_order_functions(struct ar_run *run, enum ar_tree
 extern const struct ar_shown_table ar_shown_table_run, ar_shown_table_efficiency,
     ar_shown_table_findings, ar_shown_table_other_data;
 extern const struct ar_shown_table ar_shown_table_functions, ar_shown_table_tree,
-    ar_shown_table_relatives, ar_shown_table_tasks, ar_shown_table_bottom_up;
+    ar_shown_table_relatives, ar_shown_table_tasks, ar_shown_table_bottom_up, ar_shown_table_lines;
 extern const struct ar_shown_table ar_shown_table_metrics, ar_shown_table_tree_metrics,
     ar_shown_table_counters;
 extern const struct ar_shown_table ar_shown_table_derived_metrics, ar_shown_table_tree_derived,

@@ -102,6 +102,8 @@ struct ar_run {
     bool has_mpi_requests, has_mpi_pairs, has_efficiency;
     size_t n_partial;        /* functions */
     uint32_t *finding_ranks; /* of one cell */
+    struct ar_lines lines;
+    bool has_lines;
     struct ar_stacks stacks;
     bool has_stacks;
     struct ar_stack_row *stack_threads, *stack_frames;

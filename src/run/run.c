@@ -153,6 +153,7 @@ void ar_run_close(struct ar_run *run)
     if (!run)
         return;
     close_readers(run);
+    ar_lines_free(&run->lines);
     ar_findings_free(&run->findings);
     ar_efficiencies_free(&run->efficiencies);
     ar_child_waits_free(&run->child_waits);
@@ -389,6 +390,31 @@ const struct ar_sync_list *ar_run_syncs(struct ar_run *run, enum ar_tree_form fo
 }
 
 /* Threads are those of the profile when it is in order. */
+/* NULL: no memory. */
+static bool *wanted_functions(const struct ar_profile *p, const struct ar_wanted *wanted)
+{
+    bool *is_wanted = calloc(p->n_functions + 1, sizeof *is_wanted);
+
+    for (uint32_t i = 0; is_wanted && i < p->n_functions; i++)
+        is_wanted[i] = !wanted || ar_wanted_function(wanted, p, i) ||
+                       ar_wanted_file(wanted, ar_strtab_text(&p->strings, p->functions[i].file));
+    return is_wanted;
+}
+
+const struct ar_lines *ar_run_lines(struct ar_run *run)
+{
+    const struct ar_totals *t = ar_run_totals(run, AR_FORM_RECORDED);
+    struct ar_profile *p = ar_run_profile(run, AR_FORM_RECORDED);
+    bool *only;
+
+    if (run->has_lines || !t || !p)
+        return run->has_lines ? &run->lines : NULL;
+    only = wanted_functions(p, run->choice.wanted);
+    run->has_lines = only && ar_lines_build(&run->lines, p, t, only) == AR_OK;
+    free(only);
+    return run->has_lines ? &run->lines : NULL;
+}
+
 const struct ar_stacks *ar_run_stacks(struct ar_run *run)
 {
     struct ar_profile *p = run->forms[AR_FORM_RECORDED].p;

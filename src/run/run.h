@@ -23,6 +23,7 @@
 #pragma once
 
 #include "analysis/figure_values.h"
+#include "analysis/lines.h"
 #include "analysis/node_metrics.h"
 #include "analysis/select.h"
 #include "analysis/stacks.h"
@@ -99,6 +100,8 @@ const struct ar_child_waits *ar_run_child_waits(struct ar_run *run);
 const struct ar_efficiencies *ar_run_efficiencies(struct ar_run *run);
 const struct ar_findings *ar_run_findings(struct ar_run *run);
 
+/* Of functions that are wanted, of the recorded form: folding leaves out lines. */
+const struct ar_lines *ar_run_lines(struct ar_run *run);
 /* Where threads are, of the recorded form: folding leaves that out. */
 const struct ar_stacks *ar_run_stacks(struct ar_run *run);
 

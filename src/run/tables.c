@@ -15,6 +15,7 @@ const struct ar_shown_table *const ar_shown_tables[] = {
     &ar_shown_table_relatives,
     &ar_shown_table_bottom_up,
     &ar_shown_table_tasks,
+    &ar_shown_table_lines,
     &ar_shown_table_metrics,
     &ar_shown_table_tree_metrics,
     &ar_shown_table_derived_metrics,

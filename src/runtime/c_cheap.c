@@ -243,6 +243,4 @@ void ar_c_cheap_start(bool exact, const struct ar_c_naming *names)
 void ar_c_cheap_calibrate(void)
 {
     ar_gap_ticks = ar_ticks_of_ns(GAP_NS);
-    if (!ar_tree_traced)
-        ar_look_ticks = ar_gap_ticks;
 }

@@ -14,6 +14,8 @@
 #include "runtime/budget.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
+#include "runtime/line_events.h"
+#include "runtime/lines.h"
 #include "runtime/python_thread.h"
 
 static _PyFrameEvalFunction next_evaluator;
@@ -117,14 +119,49 @@ static __attribute__((noinline)) PyObject *evaluate_deeply(PyThreadState *ts, ar
     return result;
 }
 
+static bool is_lined(const struct ar_node *node)
+{
+    return node->flags & AR_NODE_COUNTED && ar_tree_is_marked((uint32_t)node->key, AR_MARK_LINED);
+}
+
+/* Called by a function whose lines are counted: it is not traced itself. */
+static __attribute__((noinline)) PyObject *evaluate_beside_lines(PyThreadState *ts, ar_frame *frame,
+                                                                 int throwing)
+{
+    bool was_on = ar_line_events_off(ts);
+    PyObject *result;
+
+    ar_tree_seen_again(ar_self, AR_UNSEEN_LINES);
+    result = evaluate(ts, frame, throwing);
+    if (was_on && ar_self && ar_line_events_on(ts))
+        ar_tree_unseen(ar_self, AR_UNSEEN_LINES);
+    return result;
+}
+
+static __attribute__((noinline)) PyObject *evaluate_lines(PyThreadState *ts, ar_frame *frame,
+                                                          int throwing)
+{
+    if (ar_line_events_on(ts))
+        ar_tree_unseen(ar_self, AR_UNSEEN_LINES);
+
+    PyObject *result = next_evaluator(ts, frame, throwing);
+
+    if (ar_line_events_off(ts) && ar_self)
+        ar_tree_seen_again(ar_self, AR_UNSEEN_LINES);
+    return result;
+}
+
 static __attribute__((noinline)) PyObject *evaluate_slowly(PyThreadState *ts, ar_frame *frame,
                                                            int throwing)
 {
+    if (ar_self && ar_self->n_unseen & AR_UNSEEN_LINES)
+        return evaluate_beside_lines(ts, frame, throwing);
     if (ar_self && ar_stack_pointer() < ar_self->stack_guard)
         return evaluate_deeply(ts, frame, throwing);
 
     struct ar_node *node = enter(ts, frame);
-    PyObject *result = next_evaluator(ts, frame, throwing);
+    PyObject *result = node && is_lined(node) ? evaluate_lines(ts, frame, throwing)
+                                              : next_evaluator(ts, frame, throwing);
 
     return node ? leave(result, node) : result;
 }
@@ -178,7 +215,8 @@ static PyObject *evaluate(PyThreadState *ts, ar_frame *frame, int throwing)
     uint32_t function = ar_function_known(ar_frame_code(frame));
 
     if (__builtin_expect(ar_function_is_left_out(function), 0))
-        return next_evaluator(ts, frame, throwing);
+        return t->n_unseen & AR_UNSEEN_LINES ? evaluate_slowly(ts, frame, throwing)
+                                             : next_evaluator(ts, frame, throwing);
     return evaluate_known(ts, frame, throwing, t, function);
 }
 
@@ -212,6 +250,7 @@ static bool start(void)
     }
     started = true;
     ar_functions_serve(switched, false);
+    ar_lines_serve(ar_line_events_listen);
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
     return true;
 }

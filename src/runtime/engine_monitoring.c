@@ -18,6 +18,7 @@
 #include "runtime/budget.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
+#include "runtime/lines.h"
 #include "runtime/monitoring.h"
 #include "runtime/python_thread.h"
 
@@ -283,12 +284,32 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t n_args,
     Py_RETURN_NONE;
 }
 
+/* ---- lines of chosen functions ---------------------------------------------------------------- */
+
+static PyObject *on_line(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)
+{
+    (void)self, (void)n_args, (void)names;
+    PyCodeObject *code = ar_monitoring_code(args);
+    struct ar_thread *t = ar_self;
+
+    if (code && t)
+        ar_lines_come_to(t, code, (uint32_t)PyLong_AsLong(args[1]));
+    Py_RETURN_NONE;
+}
+
+static void listen_to_lines(PyCodeObject *code)
+{
+    if (!ar_monitoring_watch_code(&monitoring, code))
+        PyErr_Clear();
+}
+
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
 static const struct ar_monitoring_event of_python[] = {
     {"PY_START", on_start, NULL}, {"PY_RESUME", on_resume, NULL}, {"PY_RETURN", on_leave, NULL},
     {"PY_YIELD", on_leave, NULL}, {"PY_THROW", on_throw, NULL},   {"PY_UNWIND", on_unwind, NULL},
 };
+static const struct ar_monitoring_event of_lines = {"LINE", on_line, NULL};
 #define N(array) (sizeof(array) / sizeof *(array))
 
 /*
@@ -311,9 +332,12 @@ static bool start(void)
 
     ar_functions_serve(switched, true);
     disable = module ? PyObject_GetAttrString(module, "DISABLE") : NULL;
-    return disable && take_id() &&
-           ar_monitoring_listen(&monitoring, of_python, N(of_python), NULL) &&
-           ar_monitoring_watch(&monitoring);
+    if (!disable || !take_id() ||
+        !ar_monitoring_listen(&monitoring, of_python, N(of_python), NULL) ||
+        !ar_monitoring_listen_locally(&monitoring, &of_lines))
+        return false;
+    ar_lines_serve(listen_to_lines);
+    return ar_monitoring_watch(&monitoring);
 }
 
 static void stop(void)

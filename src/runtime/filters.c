@@ -139,6 +139,11 @@ bool ar_filters_count(const char *name, const char *file, PyObject *globals)
     return is_chosen(AR_FILTER_COUNT, name, file, globals);
 }
 
+bool ar_filters_line(const char *name, const char *file, PyObject *globals)
+{
+    return is_chosen(AR_FILTER_LINES, name, file, globals);
+}
+
 bool ar_filters_trace(const char *name, const char *file, PyObject *globals)
 {
     return is_chosen(AR_FILTER_TRACE, name, file, globals);

@@ -20,6 +20,7 @@ enum ar_filter_kind {
     AR_FILTER_EXCLUDE,
     AR_FILTER_COUNT,
     AR_FILTER_TRACE,
+    AR_FILTER_LINES,
     AR_N_FILTERS
 };
 
@@ -31,5 +32,7 @@ bool ar_filters_hide(const char *name, const char *file, PyObject *globals);
 bool ar_filters_hide_imports(void);
 /* Are counters to be read around its calls? */
 bool ar_filters_count(const char *name, const char *file, PyObject *globals);
+/* Are its lines to be counted? */
+bool ar_filters_line(const char *name, const char *file, PyObject *globals);
 /* Is a trace to be on while it runs? Of a region `file` is "" and there are no globals. */
 bool ar_filters_trace(const char *name, const char *file, PyObject *globals);

@@ -7,6 +7,7 @@
 #include "runtime/blocking.h"
 #include "runtime/filter_rules.h"
 #include "runtime/filters.h"
+#include "runtime/lines.h"
 #include "runtime/livemap.h"
 #include "runtime/pyread.h"
 #include "runtime/spending.h"
@@ -31,6 +32,7 @@ Py_ssize_t ar_code_extra_index = PY_SSIZE_T_MAX;
 static struct {
     pthread_mutex_t lock;
     struct ar_idmap by_content; /* hash of all that is recorded, to number */
+    struct ar_idmap regions;    /* of functions that the program made one of, by number */
     char own_directory[4096];
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -48,12 +50,12 @@ static void note_module(uint32_t number, const char *module)
  * 30 million. Of two modules with the same function the first is kept.
  */
 static uint32_t number_of(const struct ar_record *head, const char *name, const char *file,
-                          const void *linetable, const char *module)
+                          const void *linetable, const char *module, bool is_lined)
 {
     uint64_t hash = ar_pair_key(
         ar_pair_key(ar_hash_long(name, head->n_name), ar_hash_long(file, head->n_file)),
         ar_pair_key(ar_pair_key(ar_hash_long(linetable, head->n_linetable), head->other),
-                    (uint64_t)head->first_line << 8 | head->function_kind));
+                    (uint64_t)head->first_line << 9 | is_lined << 8 | head->function_kind));
     uint32_t number;
 
     pthread_mutex_lock(&known.lock);
@@ -84,6 +86,8 @@ static void mark(uint32_t number, PyCodeObject *code, const char *name, const ch
         ar_tree_mark(number, AR_MARK_COUNTED);
     if (ar_filters_trace(name, file, globals))
         ar_tree_mark(number, AR_MARK_TRACED);
+    if (ar_filters_line(name, file, globals))
+        ar_lines_choose(code, number);
 }
 
 /* Of an import only its entrance is recorded where its inside is not wanted. */
@@ -100,8 +104,23 @@ static bool is_hidden(const char *name, const char *file, PyObject *globals)
                                            ar_filter_rules_hide_python(name, file, globals)));
 }
 
+/* What the program asks for a function: to be a region, too; to have its lines counted. */
+struct wish {
+    uint32_t region; /* 0: none */
+    bool lines;
+};
+
+static void mark_region(uint32_t number, uint32_t region)
+{
+    ar_tree_mark(number, AR_MARK_COUNTED);
+    if (ar_tree_is_marked(region, AR_MARK_TRACED))
+        ar_tree_mark(number, AR_MARK_TRACED);
+    if (ar_idmap_put(&known.regions, number, region) < 0)
+        ar_livemap_lost(AR_LOST_FUNCTIONS, 1);
+}
+
 static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
-                               struct ar_pytext file_text, PyObject *globals, uint32_t region)
+                               struct ar_pytext file_text, PyObject *globals, struct wish wish)
 {
     PyObject *table = ar_code_linetable(code);
     const char *name = name_text.bytes, *file = file_text.bytes;
@@ -114,39 +133,40 @@ static uint32_t number_of_text(PyCodeObject *code, struct ar_pytext name_text,
         .n_name = (uint32_t)name_text.n_bytes,
         .n_file = (uint32_t)file_text.n_bytes,
         .n_linetable = (uint32_t)PyBytes_GET_SIZE(table),
-        .other = region,
+        .other = wish.region,
     };
 
     if (is_inside_import(name, file))
         return AR_FUNCTION_IMPORTS; /* no hole: below an import calls are not told apart by place */
-    if (!is_ours && !region && is_hidden(name, file, globals)) {
+    if (!is_ours && !wish.region && !wish.lines && is_hidden(name, file, globals)) {
         ar_tree_has_holes = true;
         return AR_FUNCTION_LOST;
     }
 
     char *module = globals ? ar_pyread_module_name(globals) : NULL;
-    uint32_t number = number_of(&head, name, file, PyBytes_AS_STRING(table), module ? module : "");
+    uint32_t number =
+        number_of(&head, name, file, PyBytes_AS_STRING(table), module ? module : "", wish.lines);
 
     free(module);
     if (number)
         mark(number, code, name, file, globals);
-    if (number && region)
-        ar_tree_mark(number, AR_MARK_COUNTED);
-    if (number && region && ar_tree_is_marked(region, AR_MARK_TRACED))
-        ar_tree_mark(number, AR_MARK_TRACED);
-    if (number && (region || is_ours))
+    if (number && wish.region)
+        mark_region(number, wish.region);
+    if (number && wish.lines)
+        ar_lines_choose(code, number);
+    if (number && (wish.region || wish.lines || is_ours))
         ar_tree_mark(number, AR_MARK_WANTED); /* what measures the price is not given up for it */
     return number;
 }
 
-static uint32_t number_of_code(PyCodeObject *code, PyObject *globals, uint32_t region)
+static uint32_t number_of_code(PyCodeObject *code, PyObject *globals, struct wish wish)
 {
     struct ar_pytext name = ar_pyread_text(ar_code_name(code));
     struct ar_pytext file = ar_pyread_text(code->co_filename);
     uint32_t number = 0;
 
     if (name.bytes && file.bytes)
-        number = number_of_text(code, name, file, globals, region);
+        number = number_of_text(code, name, file, globals, wish);
     free(name.bytes);
     free(file.bytes);
     return number;
@@ -182,7 +202,7 @@ static void remember(PyCodeObject *code, uint32_t number)
         PyErr_Clear();
 }
 
-static uint32_t give_number(PyCodeObject *code, PyObject *globals, uint32_t region)
+static uint32_t give_number(PyCodeObject *code, PyObject *globals, struct wish wish)
 {
     PyObject *type, *value, *traceback;
     uint32_t number;
@@ -191,7 +211,7 @@ static uint32_t give_number(PyCodeObject *code, PyObject *globals, uint32_t regi
 
     struct ar_ours ours = ar_ours_begin(ar_self);
 
-    number = number_of_code(code, globals, region);
+    number = number_of_code(code, globals, wish);
     if (!number) {
         ar_livemap_lost(AR_LOST_FUNCTIONS, 1);
         ar_tree_has_holes = true;
@@ -207,7 +227,7 @@ static uint32_t give_number(PyCodeObject *code, PyObject *globals, uint32_t regi
 uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals)
 {
     uint64_t begin = ar_ticks();
-    uint32_t number = give_number(code, globals, 0);
+    uint32_t number = give_number(code, globals, (struct wish){0});
 
     ar_code_share_instructions(code);
     ar_livemap_stamp();
@@ -217,7 +237,22 @@ uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals)
 
 void ar_function_is_region(PyCodeObject *code, PyObject *globals, uint32_t region)
 {
-    give_number(code, globals, region);
+    uint32_t known_as = ar_function_known(code);
+
+    give_number(code, globals,
+                (struct wish){.region = region,
+                              .lines = known_as && ar_tree_is_marked(known_as, AR_MARK_LINED)});
+}
+
+void ar_function_has_lines(PyCodeObject *code, PyObject *globals)
+{
+    uint32_t known_as = ar_function_known(code);
+
+    if (known_as && ar_tree_is_marked(known_as, AR_MARK_LINED))
+        return;
+    give_number(code, globals,
+                (struct wish){.region = ar_idmap_get(&known.regions, known_as + !known_as, 0),
+                              .lines = true});
 }
 
 void ar_function_is_partial(uint32_t number)
@@ -263,7 +298,7 @@ uint32_t ar_function_named(uint32_t kind, const char *name)
                              .function_kind = (uint8_t)kind,
                              .n_name = (uint32_t)strlen(name)};
 
-    return number_of(&head, name, "", "", "");
+    return number_of(&head, name, "", "", "", false);
 }
 
 /* Our direct look into co_extra must agree with what the interpreter says. */

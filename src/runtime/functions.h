@@ -40,6 +40,8 @@ uint32_t ar_function_first_seen(PyCodeObject *code, PyObject *globals);
 uint32_t ar_function_named(uint32_t kind, const char *name);
 /* From now on calls of that code are calls of a region, too. */
 void ar_function_is_region(PyCodeObject *code, PyObject *globals, uint32_t region);
+/* From now on its lines are counted; it is another function to the tree, with call paths of its own. */
+void ar_function_has_lines(PyCodeObject *code, PyObject *globals);
 /* From now on calls of that code are its caller's. */
 void ar_function_stop(PyCodeObject *code, uint32_t number);
 /* Not all calls of that function are recorded. */

@@ -17,6 +17,7 @@
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/last_export.h"
+#include "runtime/line_functions.h"
 #include "runtime/livemap.h"
 #include "runtime/profile_object.h"
 #include "runtime/recording.h"
@@ -59,6 +60,7 @@ static bool start_recording(const struct ar_options *options)
         !add_filters(&options->exclude, AR_FILTER_EXCLUDE) || !add_rules(&options->filter_rules) ||
         !add_filters(&options->counters_at, AR_FILTER_COUNT) ||
         !add_filters(&options->trace_at, AR_FILTER_TRACE) ||
+        !add_filters(&options->lines, AR_FILTER_LINES) ||
         !ar_functions_init(options->own_directory))
         return false;
     if (ar_recording_start(options, &err) == AR_OK)
@@ -456,7 +458,7 @@ PyMODINIT_FUNC PyInit__runtime(void)
     PyObject *module = fits ? PyModule_Create(&definition) : NULL;
 
     if (module && (!ar_regions_register(module) || !ar_profile_object_register(module) ||
-                   !ar_trace_functions_register(module) || !ar_function_switch_register(module) ||
+                   !ar_trace_functions_register(module) || !ar_line_functions_register(module) || !ar_function_switch_register(module) ||
                    !ar_counting_object_register(module)))
         Py_CLEAR(module);
     return module;

@@ -24,11 +24,20 @@ static PyTypeObject callback_type = {
 
 /* ---- the module's functions ------------------------------------------------------------------ */
 
-enum { USE_TOOL_ID, FREE_TOOL_ID, GET_TOOL, REGISTER_CALLBACK, SET_EVENTS, RESTART_EVENTS, EVENTS };
+enum {
+    USE_TOOL_ID,
+    FREE_TOOL_ID,
+    GET_TOOL,
+    REGISTER_CALLBACK,
+    SET_EVENTS,
+    SET_LOCAL_EVENTS,
+    RESTART_EVENTS,
+    EVENTS
+};
 
 static const char *const names[] = {
-    "use_tool_id", "free_tool_id",   "get_tool", "register_callback",
-    "set_events",  "restart_events", "events",
+    "use_tool_id", "free_tool_id",     "get_tool",       "register_callback",
+    "set_events",  "set_local_events", "restart_events", "events",
 };
 
 #define N_NAMES (sizeof names / sizeof *names)
@@ -111,7 +120,7 @@ static PyObject *new_callback(const struct ar_monitoring_event *event, PyObject 
 }
 
 static bool listen_to(struct ar_monitoring *m, const struct ar_monitoring_event *event,
-                      PyObject *owner)
+                      PyObject *owner, long *event_set)
 {
     PyObject *number = PyObject_GetAttrString(found[EVENTS], event->name);
     PyObject *callback = number ? new_callback(event, owner) : NULL;
@@ -119,7 +128,7 @@ static bool listen_to(struct ar_monitoring *m, const struct ar_monitoring_event 
                                                                   m->tool_id, number, callback));
 
     if (done)
-        m->event_set |= PyLong_AsLong(number);
+        *event_set |= PyLong_AsLong(number);
     m->has_owner |= owner != NULL;
     Py_XDECREF(number);
     Py_XDECREF(callback);
@@ -130,9 +139,20 @@ bool ar_monitoring_listen(struct ar_monitoring *m, const struct ar_monitoring_ev
                           size_t n_events, PyObject *owner)
 {
     for (size_t i = 0; i < n_events; i++)
-        if (!listen_to(m, &events[i], owner))
+        if (!listen_to(m, &events[i], owner, &m->event_set))
             return false;
     return true;
+}
+
+bool ar_monitoring_listen_locally(struct ar_monitoring *m, const struct ar_monitoring_event *event)
+{
+    return listen_to(m, event, NULL, &m->local_events);
+}
+
+bool ar_monitoring_watch_code(const struct ar_monitoring *m, PyCodeObject *code)
+{
+    return call_and_forget(PyObject_CallFunction(found[SET_LOCAL_EVENTS], "iOl", m->tool_id, code,
+                                                 m->local_events));
 }
 
 bool ar_monitoring_watch(struct ar_monitoring *m)

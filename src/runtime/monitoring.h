@@ -33,7 +33,8 @@
 struct ar_monitoring {
     PyObject *name; /* the id is ours as long as the interpreter has this very object for it */
     int tool_id;
-    long event_set; /* of what was listened to */
+    long event_set;   /* of what was listened to */
+    long local_events; /* of what was listened to locally */
     bool has_owner; /* one of the callbacks keeps something alive */
 };
 
@@ -57,6 +58,10 @@ bool ar_monitoring_take(struct ar_monitoring *m, const int *tool_ids, size_t n_t
 /* May be called several times. `owner`, if not NULL, is kept alive as long as callbacks are there. */
 bool ar_monitoring_listen(struct ar_monitoring *m, const struct ar_monitoring_event *events,
                           size_t n_events, PyObject *owner);
+/* The same of an event that arrives only from code that ar_monitoring_watch_code has named. */
+bool ar_monitoring_listen_locally(struct ar_monitoring *m, const struct ar_monitoring_event *event);
+/* From now on `events`, bits of local events, arrive from that code. */
+bool ar_monitoring_watch_code(const struct ar_monitoring *m, PyCodeObject *code);
 /* From now on events of all kinds listened to arrive. */
 bool ar_monitoring_watch(struct ar_monitoring *m);
 /* Has no other tool taken an id? */

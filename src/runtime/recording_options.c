@@ -122,6 +122,7 @@ static const struct entry {
     {"trace-min", &share, AT(trace_min_s)},
     {"trace-depth", &count, AT(trace_depth)},
     {"trace-at", &texts, AT(trace_at)},
+    {"lines", &texts, AT(lines)},
     {"own-directory", &text, AT(own_directory)},
     {"stem", &text, AT(stem)},
     {"children", &text_or_none, AT(children)},
@@ -179,7 +180,8 @@ void ar_recording_options_free(struct ar_options *options)
     free(options->filter_rules.items);
     free(options->counters_at.items);
     free(options->trace_at.items);
+    free(options->lines.items);
     options->include = options->exclude = (struct ar_option_texts){0};
     options->filter_rules = (struct ar_option_texts){0};
-    options->counters_at = options->trace_at = (struct ar_option_texts){0};
+    options->counters_at = options->trace_at = options->lines = (struct ar_option_texts){0};
 }

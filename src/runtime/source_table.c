@@ -7,11 +7,13 @@
 #include "runtime/engine.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
+#include "runtime/lines.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_events.h"
 #include "runtime/petsc_log.h"
 #include "runtime/regions.h"
+#include "runtime/stretches.h"
 #include "runtime/tasks.h"
 #include "runtime/tracer.h"
 #include "runtime/tree.h"
@@ -43,6 +45,8 @@ const struct ar_source *const ar_source_table[] = {
     &ar_source_tasks,
     &ar_source_counters,
     &ar_source_trace,
+    &ar_source_stretches,
+    &ar_source_lines,
     &tree,
     NULL,
 };

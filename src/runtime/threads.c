@@ -467,6 +467,7 @@ static bool adopt(struct ar_thread *t)
     t->root->n_calls = 1;
     t->slot = slot;
     ar_tree_move(t, t->current, now);
+    t->line_call = NULL; /* its row is in the parent's file */
     __atomic_store_n(&slot->root_ref, ar_live_ref(t->root), __ATOMIC_RELEASE);
     return true;
 }

@@ -15,12 +15,14 @@
 
 bool ar_tree_has_holes;
 uint64_t ar_gap_ticks = UINT64_MAX;
-uint64_t ar_look_ticks = UINT64_MAX;
+int64_t ar_look_below;
+int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks);
 void (*ar_tree_traced)(struct ar_thread *t, struct ar_node *next, uint64_t now);
 void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 void (*ar_tree_touched_many)(struct ar_thread *t);
 void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
 void (*ar_tree_switches)(struct ar_node *node);
+void (*ar_tree_lines)(struct ar_thread *t, struct ar_node *node);
 void (*ar_tree_polled)(void);
 uint32_t ar_tree_counted_marks;
 bool ar_tree_counts_all;
@@ -40,13 +42,36 @@ static struct {
     uint16_t *pages[MARK_PAGES];
 } marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static __attribute__((noinline)) void look_after_gap(struct ar_thread *t, struct ar_node *next,
-                                                     uint64_t now)
+static uint64_t ticks_since(const struct ar_thread *t, uint64_t now)
 {
+    uint64_t then = t->slot->latest_ticks;
+
+    return now > then ? now - then : 0;
+}
+
+/* Time that goes to functions in C, which were not timed, is none of the current node. */
+static void look_after_gap(struct ar_thread *t, uint64_t now, bool *is_untimed)
+{
+    *is_untimed = t->untimed_at == t->slot->latest_ticks;
     if (ar_tree_gap)
         ar_tree_gap(t, now);
     if (ar_tree_polled)
         ar_tree_polled();
+}
+
+static __attribute__((noinline)) void look_rarely(struct ar_thread *t, struct ar_node *next,
+                                                  uint64_t now)
+{
+    uint64_t ticks = ticks_since(t, now);
+    bool is_untimed = false;
+
+    if (ticks >= ar_gap_ticks)
+        look_after_gap(t, now, &is_untimed);
+    if (t->look_left < 0) {
+        t->look_left = ar_tree_samples ? ar_tree_samples(t, next, is_untimed ? 0 : ticks) : INT64_MAX;
+        if (t->look_left >= (int64_t)(ar_gap_ticks / 2))
+            t->look_left = (int64_t)(ar_gap_ticks / 2);
+    }
     if (ar_tree_traced)
         ar_tree_traced(t, next, now);
 }
@@ -54,8 +79,8 @@ static __attribute__((noinline)) void look_after_gap(struct ar_thread *t, struct
 /* Ends in a jump: a trace comes here at every event. */
 void ar_tree_looked(struct ar_thread *t, struct ar_node *next, uint64_t now)
 {
-    if (__builtin_expect(now - t->slot->latest_ticks >= ar_gap_ticks || !ar_tree_traced, 0))
-        look_after_gap(t, next, now);
+    if (__builtin_expect(t->look_left < 0 || !ar_tree_traced, 0))
+        look_rarely(t, next, now);
     else
         ar_tree_traced(t, next, now);
 }
@@ -106,7 +131,7 @@ bool ar_tree_is_marked(uint32_t function, uint32_t mark)
 
 static bool is_counted(uint32_t function_marks)
 {
-    return function_marks & (ar_tree_counted_marks | AR_MARK_TRACED) ||
+    return function_marks & (ar_tree_counted_marks | AR_MARK_TRACED | AR_MARK_LINED) ||
            (ar_tree_counts_all && !(function_marks & AR_MARK_BUILTIN));
 }
 
@@ -220,6 +245,12 @@ static void note_awaited(struct ar_thread *t, struct ar_node *node, uint64_t tic
         values->words[AR_TASK_AWAITED_TICKS] += ticks;
 }
 
+/* Never guessed: the engine has more to do for its calls. */
+static bool is_lined(const struct ar_node *node)
+{
+    return node->flags & AR_NODE_COUNTED && ar_tree_is_marked((uint32_t)node->key, AR_MARK_LINED);
+}
+
 static struct ar_node *child_of_current(struct ar_thread *t, uint64_t key, uint64_t now)
 {
     struct ar_node *parent = t->current;
@@ -234,7 +265,7 @@ static struct ar_node *child_of_current(struct ar_thread *t, uint64_t key, uint6
         ar_tree_has_holes = true;
         return NULL;
     }
-    if (parent->left_ref)
+    if (parent->left_ref && !is_lined(node))
         ((struct ar_node *)ar_live_ptr(parent->left_ref))->successor_ref = ar_live_ref(node);
     return node;
 }
@@ -291,21 +322,22 @@ struct ar_node *ar_tree_child_to_enter(struct ar_thread *t, uint64_t key, uint64
     return ar_tree_child(t, key, now);
 }
 
-/* For nothing else: its counters are not read. */
-static bool is_counted_for_traces(const struct ar_node *node)
+static bool has_counters(uint32_t function_marks)
 {
-    uint32_t function_marks = marks_of((uint32_t)node->key);
-
-    return function_marks & AR_MARK_TRACED && !(function_marks & ar_tree_counted_marks) &&
-           !ar_tree_counts_all;
+    return ar_tree_counts && (function_marks & ar_tree_counted_marks ||
+                              (ar_tree_counts_all && !(function_marks & AR_MARK_BUILTIN)));
 }
 
 void ar_tree_touch_counted(struct ar_thread *t, struct ar_node *node)
 {
-    if (ar_tree_counts && !is_counted_for_traces(node))
+    uint32_t function_marks = marks_of((uint32_t)node->key);
+
+    if (has_counters(function_marks))
         ar_tree_counts(t, node);
-    if (ar_tree_switches && ar_tree_is_marked((uint32_t)node->key, AR_MARK_TRACED))
+    if (ar_tree_switches && function_marks & AR_MARK_TRACED)
         ar_tree_switches(node);
+    if (ar_tree_lines && function_marks & AR_MARK_LINED)
+        ar_tree_lines(t, node);
     if (ar_node_epoch(node) == t->epoch)
         return;
     if (t->n_touched == AR_MAX_TOUCHED)

@@ -76,6 +76,11 @@ struct ar_thread {
     struct ar_node *passed; /* outermost function in C that was closed and has not returned yet */
     uint64_t untimed_at;    /* `latest_ticks` when a function in C was last called and not timed */
     bool has_moved;         /* open functions may be in other nodes than they were entered in */
+    int64_t look_left;        /* time until a stretch is sampled, see stretches.h; negative: now */
+    struct ar_node *previous; /* entered or left by the event before; NULL: by none of these */
+    struct ar_stretches *stretches; /* NULL: nothing yet */
+    struct ar_lined *lined;         /* see lines.h; NULL: nothing yet */
+    struct ar_lined_call *line_call; /* the innermost; NULL: none, or it is not known */
     struct ar_node *root;
     char *stack_guard; /* below this address ar_stack_is_low has to be asked */
     char *stack_top;   /* of a stack whose limit may change; NULL: it cannot */
@@ -115,7 +120,8 @@ struct ar_thread {
 #define AR_UNSEEN_FUNCTIONS 0x20000000u /* functions are not recorded; see function_switch.h */
 #define AR_UNSEEN_SWITCHED 0x02000000u  /* that is wanted, or wanted no more */
 #define AR_UNSEEN_BEGUN 0x01000000u     /* functions that began meanwhile have not returned yet */
-#define AR_UNSEEN_COUNT 0x00ffffffu
+#define AR_UNSEEN_LINES 0x00800000u     /* see line_events.h: what is called is not traced */
+#define AR_UNSEEN_COUNT 0x007fffffu
 #define AR_UNSEEN_SWITCHES (AR_UNSEEN_FUNCTIONS | AR_UNSEEN_SWITCHED | AR_UNSEEN_BEGUN)
 /* With one of these a call is not recorded. */
 #define AR_UNSEEN_CALLS (AR_UNSEEN_PAUSED | AR_UNSEEN_OURS | AR_UNSEEN_COUNT)
@@ -168,6 +174,7 @@ enum ar_tree_mark {
     AR_MARK_COUNTED = 0x400, /* counters are read when it is entered and left; see counters.h */
     AR_MARK_TRACED = 0x800,  /* a trace is on while it runs; see tracer.h */
     AR_MARK_HIDDEN = 0x1000, /* a region that a filter leaves out: it has no nodes */
+    AR_MARK_LINED = 0x8000,  /* its lines are counted; see lines.h */
     AR_MARK_IN_CALL = AR_NODE_IN_CALL, /* a library's region; see annotations.h */
 };
 /* Of nodes that are not functions of their own on the interpreter's stack. */
@@ -298,6 +305,7 @@ static inline void ar_tree_move(struct ar_thread *t, struct ar_node *node, uint6
     /* Release: a reader that sees the node's ref sees the node. On x86 it costs nothing. */
     __atomic_store_n(&slot->current_ref, ar_live_ref(node), __ATOMIC_RELEASE);
     __atomic_store_n(&slot->latest_ticks, now, __ATOMIC_RELAXED);
+    t->previous = NULL;
 }
 
 /* The thread is about to be in `next`. Set while a trace is on, see tracer.h. */
@@ -341,14 +349,17 @@ static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t 
 extern AR_HIDDEN uint64_t ar_gap_ticks;
 /* There was such a gap until `now`: were functions in C called in it that were not timed? See c_cheap.h. */
 extern void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
-/* After so long ar_tree_looked is called: ar_gap_ticks, or 0 while a trace is on. */
-extern AR_HIDDEN uint64_t ar_look_ticks;
+/* ar_tree_looked is called where `look_left` is below this: 0, or above all while a trace is on. It is never set to ar_gap_ticks or more. */
+extern AR_HIDDEN int64_t ar_look_below;
+/* A stretch is sampled, which ends with this event; returns how long it is to the next one. Set by stretches.c. */
+extern int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks);
 void ar_tree_looked(struct ar_thread *t, struct ar_node *next, uint64_t now);
 
 /* Before each step of the current node. */
 static inline void ar_tree_look(struct ar_thread *t, struct ar_node *next, uint64_t now)
 {
-    if (__builtin_expect(now - t->slot->latest_ticks >= ar_look_ticks, 0))
+    t->look_left -= (int64_t)(now - t->slot->latest_ticks);
+    if (__builtin_expect(t->look_left < ar_look_below, 0))
         ar_tree_looked(t, next, now);
 }
 
@@ -373,6 +384,8 @@ static inline void ar_node_set_epoch(struct ar_node *node, uint32_t epoch)
 extern void (*ar_tree_counts)(struct ar_thread *t, struct ar_node *node);
 /* The same of functions with AR_MARK_TRACED, whose nodes are counted for that. Set by tracer.c. */
 extern void (*ar_tree_switches)(struct ar_node *node);
+/* The same of functions with AR_MARK_LINED. Set by lines.c. */
+extern void (*ar_tree_lines)(struct ar_thread *t, struct ar_node *node);
 /* Called now and then by each thread that runs Python functions, and after a gap. Set by tracer.c: other processes may have a wish. */
 extern void (*ar_tree_polled)(void);
 /* Marks of functions whose nodes are counted; 0: there are no counters. */
@@ -407,6 +420,7 @@ static inline void ar_tree_open(struct ar_thread *t, struct ar_node *child, uint
     __atomic_store_n(&child->n_calls, child->n_calls + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&child->ticks, (int64_t)((uint64_t)child->ticks - now), __ATOMIC_RELAXED);
     ar_tree_move(t, child, now);
+    t->previous = child;
 }
 
 /* Of a function in C on the open path: what it called has a C stack of its own, and goes on. */
@@ -426,6 +440,7 @@ static inline void ar_tree_close(struct ar_thread *t, struct ar_node *node, uint
     parent->guess_ref = node->successor_ref;
     parent->left_ref = ar_live_ref(node);
     ar_tree_move(t, parent, now);
+    t->previous = node;
     if (__builtin_expect(parent->flags & AR_MARK_BUILTIN, 0) && ar_tree_has_returned(parent))
         ar_tree_go_back(t, parent, now);
 }
