@@ -272,7 +272,9 @@ leave calls out of the trace that are deeper in the stack"""),
     ("lines", (), "text", "runtime children", "", "", "GLOB", """\
 count each line of these functions, and how long it takes
 (then: allranks lines); patterns as --include has them,
-such as 'solver.py:*'; may be given several times"""),
+such as 'solver.py:*'; may be given several times. `auto`
+takes the ten functions with most time of the last run of
+this name, auto:RUN of that run"""),
     ("functions-later", False, "flag", "children", "", "", "", """\
 record regions and MPI calls only, until the program asks
 for functions, too (allranks.functions_on)"""),
@@ -544,13 +546,13 @@ def command_path() -> str:
     return os.path.join(os.path.dirname(sys.executable), "allranks")
 
 
-def run_command(words: "list[str]") -> "tuple[int, bytes]":
-    """The command in C. Returns how it ended, 0 if well, and what it has written to standard error."""
+def run_command(words: "list[str]", descriptor: int = 2) -> "tuple[int, bytes]":
+    """The command in C. Returns how it ended, 0 if well, and what it has written to standard error, or to another descriptor."""
     program = command_path()
     inner, outer = os.pipe()
     with open(inner, "rb") as file:
         try:
-            pid = os.posix_spawn(program, [program, *words], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, outer, 2)])
+            pid = os.posix_spawn(program, [program, *words], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, outer, descriptor)])
         finally:
             os.close(outer)
         said = file.read()
@@ -1026,10 +1028,18 @@ def run(argv: "list[str]") -> None:
 
             prepare_scorep(options)
         check_values(options.values)
+        choose_hot_functions(options)
     except UsageError as error:
         complain(str(error))
         sys.exit(2)
     run_with(options)
+
+
+def choose_hot_functions(options: Options) -> None:
+    if any(each == "auto" or each.startswith("auto:") for each in options.values["lines"]):
+        from allranks._hot_functions import replace_auto
+
+        replace_auto(options)
 
 
 def check_values(values: "dict[str, Any]") -> None:

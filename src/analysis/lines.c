@@ -370,7 +370,7 @@ static int by_place(const void *a, const void *b)
         return x->function < y->function ? -1 : 1;
     if (x->first != y->first)
         return x->first < y->first ? -1 : 1;
-    return (x->last > y->last) - (x->last < y->last);
+    return (x->last - 1 > y->last - 1) - (x->last - 1 < y->last - 1); /* 0, the end, comes last */
 }
 
 /* ---- order ------------------------------------------------------------------------------------- */

@@ -50,19 +50,18 @@ static const char *bare(const char *text)
     return text + strspn(text, " ");
 }
 
-/* "25", "23-25", "-12" for up to line 12, "12-" from there on. */
-static const char *show_range(const struct ar_line *line)
+/* "25", "23-25", "12-end". */
+static const char *show_range(const struct ar_lines_screen *s, const struct ar_line *line)
 {
     char *text = ar_text_buffer();
+    uint32_t first = line->first ? line->first : function_of(s, line)->first_line;
 
     if (!ar_line_is_range(line))
         snprintf(text, 32, "%u", line->first);
-    else if (!line->first)
-        snprintf(text, 32, "-%u", line->last);
     else if (!line->last)
-        snprintf(text, 32, "%u-", line->first);
+        snprintf(text, 32, "%u-end", first);
     else
-        snprintf(text, 32, "%u-%u", line->first, line->last);
+        snprintf(text, 32, "%u-%u", first, line->last);
     return text;
 }
 
@@ -106,7 +105,7 @@ static void print_hot(struct ar_lines_screen *s, const struct ar_line *line)
     size_t n_used = 2 + PLACE_COLUMNS + NAME_COLUMNS + 10 + 9 + (has_mpi(s) ? 9 : 0) +
                     (has_ranges(s) ? 21 : 0) + 2;
 
-    snprintf(place, sizeof place, "%s:%s", ar_file_name(file_of(s, line)), show_range(line));
+    snprintf(place, sizeof place, "%s:%s", ar_file_name(file_of(s, line)), show_range(s, line));
     ar_print(" ");
     ar_print_fit(place, PLACE_COLUMNS, AR_KEEP_END);
     ar_print(" ");
@@ -214,7 +213,7 @@ static void print_figures(const struct annotated *a, const struct ar_line *line)
 
 static void print_row(const struct annotated *a, const struct ar_line *line)
 {
-    ar_print(" %9s", show_range(line));
+    ar_print(" %9s", show_range(a->s, line));
     print_figures(a, line);
     if (!ar_line_is_range(line))
         print_source(a, line->first, columns_used(a), 0);

@@ -37,6 +37,7 @@ struct ar_report {
     struct ar_profile *p;
     const struct ar_totals *t;
     const bool *is_hot; /* by node: on the hot path */
+    const struct ar_hot_lines *hot_lines; /* NULL: they are not shown */
 
     /* what was asked for */
     const char *path;
@@ -74,6 +75,8 @@ void ar_print_title(struct ar_label_columns c, const char *title, const char *un
 /* `mark` stands before the name, which is bold if that is no space. */
 void ar_print_label(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
                     size_t indent, char mark);
+/* Is the line shown that takes most of the function's own time? Then the place is "heat.py:22 >25". */
+bool ar_has_hot_line(const struct ar_report *r, uint32_t node);
 /* The same with a place of which the node is only one of several. */
 #define AR_SEVERAL_PLACES "several places"
 void ar_print_label_at(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
@@ -113,7 +116,7 @@ int ar_report_screen(struct ar_report *r, const struct ar_mpi_row *mpi, size_t n
 struct ar_tree_rows {
     size_t n_shown, n_cut;
     struct ar_marks_shown marks;
-    bool has_hot;
+    bool has_hot, has_hot_line;
 };
 /* `n_rows` at most, 0: all; to be counted, or printed. */
 struct ar_tree_rows ar_report_walk(const struct ar_report *r, size_t n_rows,

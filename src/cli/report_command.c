@@ -156,7 +156,8 @@ static int print_first_screen(struct ar_report *r, size_t n_lines)
 {
     const struct ar_findings *findings = ar_run_findings(r->run);
 
-    if (!findings)
+    r->hot_lines = ar_run_hot_lines(r->run);
+    if (!findings || !r->hot_lines)
         return ar_complain("out of memory");
     n_lines += ar_print_efficiency(findings);
     /* Folding leaves out where threads are. */

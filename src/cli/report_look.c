@@ -3,10 +3,15 @@
 
 #include "analysis/place.h"
 #include "cli/screen.h"
+#include "findings/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* Of the run: what a function takes at least for its hottest line to be named. */
+#define HOT_SHARE 0.02
 
 /* Short runs in milliseconds. Where there are several ranks the numbers are their mean. */
 void ar_report_choose_unit(struct ar_report *r)
@@ -60,10 +65,28 @@ bool ar_have_one_place(const struct ar_profile *p, uint32_t a, uint32_t b)
     return !is_called_by_line || (x.function == y.function && x.line == y.line);
 }
 
+bool ar_has_hot_line(const struct ar_report *r, uint32_t node)
+{
+    return r->hot_lines && ar_hot_line_is_known(r->hot_lines, r->p->nodes[node].function) &&
+           r->t->time[node].mean >= HOT_SHARE * r->t->mean_wall_ns;
+}
+
+static const char *show_place(const struct ar_report *r, uint32_t node)
+{
+    const char *place = ar_show_place(r->p, node);
+    char *text = ar_text_buffer();
+
+    if (!ar_has_hot_line(r, node))
+        return place;
+    snprintf(text, AR_TEXT_BYTES, "%s >%s", place,
+             ar_show_hot_line(r->hot_lines, r->p->nodes[node].function));
+    return text;
+}
+
 void ar_print_label(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
                     size_t indent, char mark)
 {
-    ar_print_label_at(r, c, node, indent, mark, ar_show_place(r->p, node));
+    ar_print_label_at(r, c, node, indent, mark, show_place(r, node));
 }
 
 /* Of a long place the end is what matters: the line. */

@@ -51,6 +51,7 @@ static bool visit(struct walking *w, uint32_t node, size_t depth)
     ar_mark_shown(&w->rows.marks, r->t->time[node].doubt, r->p->n_roots);
     ar_mark_shown(&w->rows.marks, r->t->self[node].doubt, r->p->n_roots);
     w->rows.has_hot |= r->is_hot[node];
+    w->rows.has_hot_line |= ar_has_hot_line(r, node);
     return true;
 }
 
@@ -143,10 +144,9 @@ void ar_report_tree(const struct ar_report *r, size_t n_rows, size_t n_notes)
 
     if (n_notes == 0)
         return;
-    ar_print_more(rows.n_cut, "more call path", "more call paths",
-                  !rows.has_hot ? ""
-                  : rows.n_cut  ? "* hot path   "
-                                : "* hot path");
+    snprintf(heads, sizeof heads, "%s%s", rows.has_hot ? "* hot path   " : "",
+             rows.has_hot_line ? ">N hottest line   " : "");
+    ar_print_more(rows.n_cut, "more call path", "more call paths", heads);
     if (n_notes > 1)
         ar_print_marks(&rows.marks);
 }

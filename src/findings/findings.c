@@ -118,18 +118,35 @@ const char *ar_show_function_line(const struct ar_profile *p, uint32_t function)
     return *line ? line : ar_function_name(p, function);
 }
 
-const char *ar_show_culprit(const struct ar_profile *p, uint32_t function)
+/* " (hot line 25)"; "" where it is not known. */
+static const char *show_hot_line(const struct ar_evidence *e, uint32_t function)
 {
+    char *text = ar_text_buffer();
+    const struct ar_hot_line *line;
+
+    text[0] = '\0';
+    if (!e->hot_lines || !ar_hot_line_is_known(e->hot_lines, function))
+        return text;
+    line = &e->hot_lines->by_function[function];
+    snprintf(text, AR_TEXT_BYTES, " (hot line%s %s)", line->first == line->last ? "" : "s",
+             ar_show_hot_line(e->hot_lines, function));
+    return text;
+}
+
+const char *ar_show_culprit(const struct ar_evidence *e, uint32_t function)
+{
+    const struct ar_profile *p = e->p;
     char *text = ar_text_buffer();
     const char *line = ar_show_line(p, ar_place_of_function(p, function));
 
     if (ar_is_top_level(p, function))
-        snprintf(text, AR_TEXT_BYTES, "the top level of %s",
-                 ar_file_name(ar_strtab_text(&p->strings, p->functions[function].file)));
+        snprintf(text, AR_TEXT_BYTES, "the top level of %s%s",
+                 ar_file_name(ar_strtab_text(&p->strings, p->functions[function].file)),
+                 show_hot_line(e, function));
     else
-        snprintf(text, AR_TEXT_BYTES, "%s %s",
+        snprintf(text, AR_TEXT_BYTES, "%s %s%s",
                  *line ? line : ar_function_kind_name(p->functions[function].kind),
-                 ar_function_name(p, function));
+                 ar_function_name(p, function), show_hot_line(e, function));
     return text;
 }
 
@@ -612,9 +629,11 @@ static enum ar_status gather(struct ar_evidence *e, const struct ar_mpi *m)
 
 /* Of caller pairs neither paths nor waits are known, and every rule is about one of these. */
 enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
-                                const struct ar_mpi *m, const struct ar_waits *w, const char *path)
+                                const struct ar_mpi *m, const struct ar_waits *w,
+                                const struct ar_hot_lines *hot_lines, const char *path)
 {
-    struct ar_evidence e = {.p = p, .t = m->t, .w = w, .path = path, .out = out};
+    struct ar_evidence e = {
+        .p = p, .t = m->t, .w = w, .hot_lines = hot_lines, .path = path, .out = out};
     enum ar_status status;
 
     *out = (struct ar_findings){0};

@@ -14,13 +14,14 @@
  * Cost: linear in nodes and values.
  *
  *     struct ar_findings f;
- *     if (ar_findings_find(&f, &profile, &mpi, &waits, "heat.allranks") < 0) ...
+ *     if (ar_findings_find(&f, &profile, &mpi, &waits, &hot_lines, "heat.allranks") < 0) ...
  *     puts(f.items[0].text);
  *     ar_findings_free(&f);
  */
 #pragma once
 
 #include "analysis/efficiency.h"
+#include "analysis/hot_lines.h"
 #include "analysis/mpi_tables.h"
 #include "analysis/own_time.h"
 #include "findings/wait_words.h"
@@ -74,6 +75,7 @@ struct ar_evidence {
     const char *path; /* of the run, for commands */
     double all_ns;    /* wall time of all ranks */
     const struct ar_waits *w;
+    const struct ar_hot_lines *hot_lines; /* NULL: not known */
     struct ar_wait_reasons *reasons; /* of the largest waits */
     size_t n_reasons;
     struct ar_story *stories; /* that are worth a sentence, the largest first */
@@ -89,6 +91,7 @@ struct ar_evidence {
 
 AR_MUST_CHECK enum ar_status ar_findings_find(struct ar_findings *out, struct ar_profile *p,
                                               const struct ar_mpi *m, const struct ar_waits *w,
+                                              const struct ar_hot_lines *hot_lines,
                                               const char *path);
 void ar_findings_free(struct ar_findings *f);
 
@@ -111,8 +114,8 @@ void ar_finding_about(struct ar_evidence *e, struct ar_finding *f, const uint32_
                       size_t n);
 /* Where a function begins, or where a call is made. */
 struct ar_place ar_place_of_function(const struct ar_profile *p, uint32_t function);
-/* "halo.py:51 exchange"; "region assemble" where there is no line. */
-const char *ar_show_culprit(const struct ar_profile *p, uint32_t function);
+/* "halo.py:51 exchange (hot line 55)"; "region assemble" where there is no line. */
+const char *ar_show_culprit(const struct ar_evidence *e, uint32_t function);
 /* "halo.py:51", as commands take it; its name where it has no line. */
 const char *ar_show_function_line(const struct ar_profile *p, uint32_t function);
 /* It is code of Python, or a region or task: neither MPI, nor importing, nor a function in C. */

@@ -148,7 +148,7 @@ static const char *show_work(const struct ar_evidence *e, const struct idle *idl
     if (idle->work != AR_NO_ID)
         snprintf(text, AR_TEXT_BYTES, "only %zu of %zu ranks do %s%s; ", idle->n_workers,
                  e->p->n_roots, idle->is_shared ? "more than a little of " : "",
-                 ar_show_culprit(e->p, idle->work));
+                 ar_show_culprit(e, idle->work));
     return text;
 }
 

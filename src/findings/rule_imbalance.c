@@ -89,7 +89,7 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct une
     f->place = ar_place_of_function(e->p, story->function);
     ar_finding_say(
         e, f, "%s takes %s on %s and %s on average%s%s; the other ranks waited %s in all (%s) %s",
-        ar_show_culprit(e->p, story->function), ar_show_duration(u->max_ns),
+        ar_show_culprit(e, story->function), ar_show_duration(u->max_ns),
         ar_show_process(e->p, u->slowest), ar_show_duration(u->mean_ns), show_workers(e, u),
         show_child(e, story, u), ar_show_duration(story->waited_ns),
         ar_show_share(story->waited_ns / e->all_ns), show_where(e, story));

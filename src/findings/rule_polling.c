@@ -138,7 +138,7 @@ static const char *show_work(struct ar_evidence *e, const struct polling *pollin
     }
     if (work != AR_NO_ID)
         snprintf(text, AR_TEXT_BYTES, "; the longest work of the program is %s, %s on %s",
-                 ar_show_culprit(e->p, work), ar_show_duration((double)most_ns),
+                 ar_show_culprit(e, work), ar_show_duration((double)most_ns),
                  ar_show_process(e->p, process));
     return text;
 }
@@ -153,7 +153,7 @@ static void tell(struct ar_evidence *e, const struct polling *polling)
                    "waited for is not recorded%s",
                    ar_show_ranks(e->p, polling->processes, polling->n),
                    ar_show_duration(polling->all_ns), ar_show_share(polling->all_ns / e->all_ns),
-                   ar_show_culprit(e->p, polling->function),
+                   ar_show_culprit(e, polling->function),
                    strstr(file, "mpi4py/futures/") ? "tasks of mpi4py.futures" : "messages",
                    show_work(e, polling));
     ar_finding_show(e, f, "ranks", ar_show_function_line(e->p, polling->function));

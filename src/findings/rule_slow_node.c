@@ -101,7 +101,7 @@ static void tell(struct ar_evidence *e, struct ar_story *story, const struct hos
     ar_finding_say(e, f,
                    "%s takes %s on %s (%s) and %s elsewhere, with as many calls; the other ranks "
                    "waited %s in all (%s)",
-                   ar_show_culprit(e->p, story->function),
+                   ar_show_culprit(e, story->function),
                    ar_show_duration(host->ns / (double)host->n),
                    ar_strtab_text(&e->p->strings, host->name),
                    ar_show_ranks(e->p, f->processes, f->n_processes), ar_show_duration(others_ns),

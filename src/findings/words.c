@@ -268,3 +268,20 @@ const char *ar_show_ranks(const struct ar_profile *p, const uint32_t *processes,
     free(ranks);
     return text;
 }
+
+const char *ar_show_hot_line(const struct ar_hot_lines *hot, uint32_t function)
+{
+    const struct ar_hot_line *line = &hot->by_function[function];
+    char *text = ar_text_buffer();
+
+    text[0] = '\0';
+    if (!ar_hot_line_is_known(hot, function))
+        return text;
+    if (!line->last)
+        snprintf(text, AR_TEXT_BYTES, "%u-end", line->first);
+    else if (line->first == line->last)
+        snprintf(text, AR_TEXT_BYTES, "%u", line->first);
+    else
+        snprintf(text, AR_TEXT_BYTES, "%u-%u", line->first, line->last);
+    return text;
+}

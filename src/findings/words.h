@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "analysis/hot_lines.h"
 #include "analysis/place.h"
 
 #define AR_TEXT_BYTES 256
@@ -33,6 +34,9 @@ const char *ar_show_place(const struct ar_profile *p, uint32_t node);
 const char *ar_file_name(const char *path); /* without directories */
 /* "halo.py:51", as commands take it; "" where it is not known. */
 const char *ar_show_line(const struct ar_profile *p, struct ar_place place);
+
+/* "25", "25-31", "25-end"; "" where it is not known. */
+const char *ar_show_hot_line(const struct ar_hot_lines *hot, uint32_t function);
 
 /* "ranks 0-3,8", "rank 5": processes, whichever order they are in. */
 const char *ar_show_ranks(const struct ar_profile *p, const uint32_t *processes, size_t n);

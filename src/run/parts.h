@@ -103,7 +103,8 @@ struct ar_run {
     size_t n_partial;        /* functions */
     uint32_t *finding_ranks; /* of one cell */
     struct ar_lines lines;
-    bool has_lines;
+    struct ar_hot_lines hot_lines;
+    bool has_lines, has_hot_lines;
     struct ar_stacks stacks;
     bool has_stacks;
     struct ar_stack_row *stack_threads, *stack_frames;

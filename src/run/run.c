@@ -154,6 +154,7 @@ void ar_run_close(struct ar_run *run)
         return;
     close_readers(run);
     ar_lines_free(&run->lines);
+    ar_hot_lines_free(&run->hot_lines);
     ar_findings_free(&run->findings);
     ar_efficiencies_free(&run->efficiencies);
     ar_child_waits_free(&run->child_waits);
@@ -389,7 +390,6 @@ const struct ar_sync_list *ar_run_syncs(struct ar_run *run, enum ar_tree_form fo
     return f && f->has_syncs ? &f->syncs : NULL;
 }
 
-/* Threads are those of the profile when it is in order. */
 /* NULL: no memory. */
 static bool *wanted_functions(const struct ar_profile *p, const struct ar_wanted *wanted)
 {
@@ -415,6 +415,17 @@ const struct ar_lines *ar_run_lines(struct ar_run *run)
     return run->has_lines ? &run->lines : NULL;
 }
 
+const struct ar_hot_lines *ar_run_hot_lines(struct ar_run *run)
+{
+    const struct ar_totals *t = ar_run_totals(run, AR_FORM_RECORDED);
+    struct ar_profile *p = ar_run_profile(run, AR_FORM_RECORDED);
+
+    if (!run->has_hot_lines && t && p)
+        run->has_hot_lines = ar_hot_lines_build(&run->hot_lines, p, t) == AR_OK;
+    return run->has_hot_lines ? &run->hot_lines : NULL;
+}
+
+/* Threads are those of the profile when it is in order. */
 const struct ar_stacks *ar_run_stacks(struct ar_run *run)
 {
     struct ar_profile *p = run->forms[AR_FORM_RECORDED].p;
@@ -568,7 +579,8 @@ const struct ar_findings *ar_run_findings(struct ar_run *run)
 
     if (m && !run->has_findings)
         run->has_findings = ar_findings_find(&run->findings, ar_run_profile(run, AR_FORM_FOLDED), m,
-                                             ar_run_waits(run), run->choice.path) == AR_OK;
+                                             ar_run_waits(run), ar_run_hot_lines(run),
+                                             run->choice.path) == AR_OK;
     return m && run->has_findings ? &run->findings : NULL;
 }
 

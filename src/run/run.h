@@ -23,7 +23,7 @@
 #pragma once
 
 #include "analysis/figure_values.h"
-#include "analysis/lines.h"
+#include "analysis/hot_lines.h"
 #include "analysis/node_metrics.h"
 #include "analysis/select.h"
 #include "analysis/stacks.h"
@@ -102,6 +102,8 @@ const struct ar_findings *ar_run_findings(struct ar_run *run);
 
 /* Of functions that are wanted, of the recorded form: folding leaves out lines. */
 const struct ar_lines *ar_run_lines(struct ar_run *run);
+/* NULL: no memory. */
+const struct ar_hot_lines *ar_run_hot_lines(struct ar_run *run);
 /* Where threads are, of the recorded form: folding leaves that out. */
 const struct ar_stacks *ar_run_stacks(struct ar_run *run);
 

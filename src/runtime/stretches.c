@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define PERIOD_NS 50000
+/* After so many samples a thread's period doubles: what is measured of a run of any length stays small, and so does its error as a share. */
+#define N_SAMPLES 16384
 
 /* Rows that were written last, by what they are of: a chain of values may be long. */
 #define N_CACHED 256
@@ -20,7 +22,10 @@ struct cached {
 
 struct ar_stretches {
     uint64_t dice;
-    uint32_t n_forks; /* rows of the cache are of the file since then */
+    double period_ticks;
+    int64_t rest_ticks; /* until the next sample, beyond what the thread counts down */
+    uint32_t n_samples; /* since the period doubled last */
+    uint32_t n_forks;   /* rows of the cache are of the file since then */
     struct cached cache[N_CACHED];
 };
 
@@ -148,7 +153,7 @@ static void record(struct ar_thread *t, struct ar_node *next, uint64_t ticks)
 {
     struct ar_node *node = t->current;
     uint32_t from = site_of(node, t->previous), to = site_of(node, next);
-    double x = (double)ticks / stretches.period_ticks, p = probability_of(x);
+    double x = (double)ticks / t->stretches->period_ticks, p = probability_of(x);
     double charge = (double)ticks / p, charge_us = charge * stretches.us_per_tick;
     uint64_t *words;
 
@@ -167,6 +172,7 @@ static struct ar_stretches *begin(struct ar_thread *t)
     t->stretches = calloc(1, sizeof *t->stretches);
     if (t->stretches)
         *t->stretches = (struct ar_stretches){.dice = ar_ticks() * 0x9e3779b97f4a7c15u | 1,
+                                              .period_ticks = stretches.period_ticks,
                                               .n_forks = stretches.n_forks};
     return t->stretches;
 }
@@ -180,15 +186,32 @@ static void forget_after_fork(struct ar_stretches *s)
     s->n_forks = stretches.n_forks;
 }
 
-/* A sample is due. Returns how long it is to the next. */
-static int64_t sample(struct ar_thread *t, struct ar_node *next, uint64_t ticks)
+/* The instants of samples are a Poisson process: how it goes on does not depend on what was. */
+static int64_t roll_next(struct ar_stretches *s)
 {
-    if (!t->stretches && !begin(t))
-        return INT64_MAX;
+    if (++s->n_samples > N_SAMPLES) {
+        s->n_samples = 0;
+        s->period_ticks *= 2;
+    }
+    return (int64_t)(roll_exponential(s) * s->period_ticks) + 1;
+}
+
+/* `late_ticks` after what was returned last. Returns what the thread is to count down now. */
+static int64_t sample(struct ar_thread *t, struct ar_node *next, uint64_t ticks, int64_t late_ticks)
+{
+    bool is_first = !t->stretches;
+    int64_t left;
+
+    if (is_first && !begin(t))
+        return ar_tree_most_left();
     forget_after_fork(t->stretches);
-    if (ticks)
+    left = t->stretches->rest_ticks - late_ticks;
+    if (left <= 0 && ticks && !is_first)
         record(t, next, ticks);
-    return (int64_t)(roll_exponential(t->stretches) * stretches.period_ticks);
+    if (left <= 0)
+        left = roll_next(t->stretches);
+    t->stretches->rest_ticks = left > ar_tree_most_left() ? left - ar_tree_most_left() : 0;
+    return left - t->stretches->rest_ticks;
 }
 
 /* ---- the source ------------------------------------------------------------------------------- */

@@ -10,13 +10,14 @@
  *
  *     length / (1 - exp(-length / period))
  *
- * That is the length itself where a stretch is long, and about a period where it is short. The variance is recorded, so that
+ * That is the length itself where a stretch is long, and about a period where it is short. The period is 50 us at first and doubles
+ * after every 16,384 samples of the thread, so that a long run has no more rows than a short one needs. The variance is recorded, so that
  * readers can state the error. Rows of the table `stretches` in the live file have node, line of the event before (0: the
  * function was entered, or it is not known), line of the event after (0: it was left, or it is not known), time and variance.
  *
  * A stretch from the entry of a function to its end is left out: it says nothing that self time does not say.
  *
- * Cost: a subtraction per event in the tree (look_left), and some 0.1 us per period.
+ * Cost: a subtraction per event in the tree (look_left), and some 0.1 us per sample.
  * Threads: a thread's samples are its own. Forks: the child has its own rows.
  */
 #pragma once

@@ -16,7 +16,8 @@
 bool ar_tree_has_holes;
 uint64_t ar_gap_ticks = UINT64_MAX;
 int64_t ar_look_below;
-int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks);
+int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks,
+                           int64_t late_ticks);
 void (*ar_tree_traced)(struct ar_thread *t, struct ar_node *next, uint64_t now);
 void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 void (*ar_tree_touched_many)(struct ar_thread *t);
@@ -67,11 +68,10 @@ static __attribute__((noinline)) void look_rarely(struct ar_thread *t, struct ar
 
     if (ticks >= ar_gap_ticks)
         look_after_gap(t, now, &is_untimed);
-    if (t->look_left < 0) {
-        t->look_left = ar_tree_samples ? ar_tree_samples(t, next, is_untimed ? 0 : ticks) : INT64_MAX;
-        if (t->look_left >= (int64_t)(ar_gap_ticks / 2))
-            t->look_left = (int64_t)(ar_gap_ticks / 2);
-    }
+    if (t->look_left < 0)
+        t->look_left = ar_tree_samples
+                           ? ar_tree_samples(t, next, is_untimed ? 0 : ticks, -t->look_left)
+                           : ar_tree_most_left();
     if (ar_tree_traced)
         ar_tree_traced(t, next, now);
 }

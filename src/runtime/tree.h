@@ -349,10 +349,19 @@ static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t 
 extern AR_HIDDEN uint64_t ar_gap_ticks;
 /* There was such a gap until `now`: were functions in C called in it that were not timed? See c_cheap.h. */
 extern void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
-/* ar_tree_looked is called where `look_left` is below this: 0, or above all while a trace is on. It is never set to ar_gap_ticks or more. */
+/* ar_tree_looked is called where `look_left` is below this: 0, or above all while a trace is on. */
 extern AR_HIDDEN int64_t ar_look_below;
-/* A stretch is sampled, which ends with this event; returns how long it is to the next one. Set by stretches.c. */
-extern int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks);
+/* `look_left` is never set to more, so that no gap is missed. */
+static inline int64_t ar_tree_most_left(void)
+{
+    return (int64_t)(ar_gap_ticks / 2);
+}
+/*
+ * The countdown in `look_left` has ended `late_ticks` ago, and a stretch of so many ticks ends with this event (0: it is not to be
+ * sampled). Returns the next countdown. Set by stretches.c.
+ */
+extern int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks,
+                                  int64_t late_ticks);
 void ar_tree_looked(struct ar_thread *t, struct ar_node *next, uint64_t now);
 
 /* Before each step of the current node. */

@@ -107,7 +107,7 @@ static enum ar_status find(const char *path)
     if (status == AR_OK)
         status = ar_mpi_open(&m, &p, &t);
     if (status == AR_OK)
-        status = ar_findings_find(&found, &p, &m, &w, path);
+        status = ar_findings_find(&found, &p, &m, &w, NULL, path);
     ar_mpi_close(&m);
     ar_waits_free(&w);
     ar_totals_free(&t);
