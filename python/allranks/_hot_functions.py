@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from allranks import _launch
 
@@ -49,9 +50,12 @@ def hottest(rows: list[dict[str, str]]) -> list[tuple[str, str]]:
 def patterns(run: str) -> tuple[str, ...]:
     import csv
 
-    status, said = _launch.run_command(["lines", "--csv", run], 1)
+    try:
+        status, said = _launch.run_command(["lines", "--csv", run], 1)
+    except OSError as error:
+        raise _launch.UsageError(f"--lines auto: {_launch.command_path()}: {error.strerror} (install allranks again)") from None
     if status:
-        raise _launch.UsageError(f"--lines auto: {run} cannot be read (see: allranks lines {_launch.shell_word(run)})")
+        sys.exit(2)  # the command has said why
     rows = csv.DictReader(said.decode("utf-8", "surrogateescape").splitlines())
     found = tuple(f"{escaped(file)}:{escaped(name)}" for file, name in hottest(list(rows)))
     if not found:

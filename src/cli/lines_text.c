@@ -199,7 +199,7 @@ static void print_figures(const struct annotated *a, const struct ar_line *line)
                                         : "");
     ar_print(" %9s", show_mean(s, &line->time));
     if (a->is_counted && line->hits)
-        ar_print(" %9.*f", per_hit < 100 ? 1 : 0, per_hit);
+        ar_print(" %9.*f", per_hit < 1 ? 3 : per_hit < 100 ? 1 : 0, per_hit);
     else if (a->is_counted)
         ar_print(" %9s", "");
     ar_print(" %8s", share_of(line->time.mean, a->whole_ns));
