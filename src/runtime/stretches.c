@@ -167,16 +167,6 @@ static void record(struct ar_thread *t, struct ar_node *next, uint64_t ticks)
     add(&words[VARIANCE], charge_us * charge_us * (1 - p));
 }
 
-static struct ar_stretches *begin(struct ar_thread *t)
-{
-    t->stretches = calloc(1, sizeof *t->stretches);
-    if (t->stretches)
-        *t->stretches = (struct ar_stretches){.dice = ar_ticks() * 0x9e3779b97f4a7c15u | 1,
-                                              .period_ticks = stretches.period_ticks,
-                                              .n_forks = stretches.n_forks};
-    return t->stretches;
-}
-
 /* A child of a fork has a file of its own, without the rows. */
 static void forget_after_fork(struct ar_stretches *s)
 {
@@ -196,17 +186,28 @@ static int64_t roll_next(struct ar_stretches *s)
     return (int64_t)(roll_exponential(s) * s->period_ticks) + 1;
 }
 
+static struct ar_stretches *begin(struct ar_thread *t)
+{
+    t->stretches = calloc(1, sizeof *t->stretches);
+    if (t->stretches)
+        *t->stretches = (struct ar_stretches){.dice = ar_ticks() * 0x9e3779b97f4a7c15u | 1,
+                                              .period_ticks = stretches.period_ticks,
+                                              .n_forks = stretches.n_forks};
+    if (t->stretches)
+        t->stretches->rest_ticks = roll_next(t->stretches);
+    return t->stretches;
+}
+
 /* `late_ticks` after what was returned last. Returns what the thread is to count down now. */
 static int64_t sample(struct ar_thread *t, struct ar_node *next, uint64_t ticks, int64_t late_ticks)
 {
-    bool is_first = !t->stretches;
     int64_t left;
 
-    if (is_first && !begin(t))
+    if (!t->stretches && !begin(t))
         return ar_tree_most_left();
     forget_after_fork(t->stretches);
     left = t->stretches->rest_ticks - late_ticks;
-    if (left <= 0 && ticks && !is_first)
+    if (left <= 0 && ticks)
         record(t, next, ticks);
     if (left <= 0)
         left = roll_next(t->stretches);
