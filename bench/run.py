@@ -12,6 +12,7 @@ build/bench.json has the same for programs:
         "builtins": the same, with functions written in C,
         "all":      the same, with --builtins all,
         "loops":    {"ns_per_iteration": {mode: {loop: ns}}, "instructions_per_iteration": {mode: {loop: n}}},
+        "lines":    {"ns_per_line": {mode: {loop: ns}}},
         "regions":  {"ns": {"with", "empty"}},
         "counters": {"reads": {way: ns, or why it is not available}, "ns_per_region": {"recorded", "counted"}},
         "real":     {"seconds": {program: {mode: s}}, "clock": {program: "wall" or "cpu"},
@@ -52,6 +53,7 @@ import measure_calls
 import measure_counters
 import measure_finalize
 import measure_instructions
+import measure_lines
 import measure_looking
 import measure_loops
 import measure_memory
@@ -76,6 +78,7 @@ KINDS: dict[str, Callable[[Interpreter, Options], Outcome]] = {
     "builtins": functools.partial(measure_calls.measure, "default"),
     "all": functools.partial(measure_calls.measure, "all"),
     "loops": measure_loops.measure,
+    "lines": measure_lines.measure,
     "startup": measure_startup.measure,
     "memory": measure_memory.measure,
     "regions": measure_regions.measure,

@@ -35,10 +35,19 @@ static const struct ar_measure measure = {
                {.word = AR_LINED_TICKS, .n_bits = 64, .unit = AR_ROW_FIELD_TICKS}},
 };
 
+/* A chosen function on one thread. */
+struct lined_function {
+    uint32_t innermost; /* its innermost open call, plus 1; 0: none */
+    const struct ar_node *owner; /* of `path`, which was used last; NULL: none yet */
+    struct ar_lined_path *path;
+};
+
 struct ar_lined {
     uint32_t n_forks; /* rows are of the file since then */
-    struct ar_idmap path_of;   /* by ref of the node: its number plus 1 */
-    struct ar_idmap innermost; /* by function: the innermost open call, plus 1; 0: none */
+    uint32_t latest, latest_number; /* function that was asked for last, and its number */
+    struct lined_function *functions; /* by number */
+    size_t n_functions, cap_functions;
+    struct ar_idmap path_of; /* by ref of the node: its number plus 1 */
     struct ar_lined_path **paths;
     size_t n_paths, cap_paths;
     struct ar_lined_call *calls;
@@ -88,31 +97,41 @@ static uint64_t *row_at(struct ar_thread *t, const struct ar_lined_call *call, u
     return path->rows[i];
 }
 
-static const struct chosen *find_chosen(uint32_t function)
+/* NULL: it was not chosen, or there is no memory. */
+static struct lined_function *find_function(struct ar_lined *l, uint32_t function, uint32_t *number)
 {
-    uint32_t number = ar_idmap_get(&lines.number_of, function, 0);
+    if (function != l->latest) {
+        uint32_t found = ar_idmap_get(&lines.number_of, function, 0);
 
-    return number ? &lines.chosen[number - 1] : NULL;
+        if (!found || ar_grow((void **)&l->functions, &l->cap_functions, found,
+                              sizeof *l->functions) < 0)
+            return NULL;
+        while (l->n_functions < found)
+            l->functions[l->n_functions++] = (struct lined_function){0};
+        l->latest = function;
+        l->latest_number = found - 1;
+    }
+    *number = l->latest_number;
+    return &l->functions[*number];
 }
 
 /* NULL: no memory. */
-static struct ar_lined_path *find_path(struct ar_lined *l, const struct ar_node *node)
+static struct ar_lined_path *find_path(struct ar_lined *l, const struct ar_node *node,
+                                       uint32_t number)
 {
-    const struct chosen *chosen = find_chosen((uint32_t)node->key);
     uint32_t ref = ar_live_ref(node), known = ar_idmap_get(&l->path_of, ref, 0);
     struct ar_lined_path *path;
 
     if (known)
         return l->paths[known - 1];
-    if (!chosen ||
-        ar_grow((void **)&l->paths, &l->cap_paths, l->n_paths + 1, sizeof(void *)) < 0)
+    if (ar_grow((void **)&l->paths, &l->cap_paths, l->n_paths + 1, sizeof(void *)) < 0)
         return NULL;
     path = calloc(1, sizeof *path);
     if (!path || ar_idmap_put(&l->path_of, ref, (uint32_t)l->n_paths + 1) < 0) {
         free(path);
         return NULL;
     }
-    path->first_line = chosen->first_line;
+    path->first_line = lines.chosen[number].first_line;
     l->paths[l->n_paths++] = path;
     return path;
 }
@@ -126,31 +145,46 @@ static void set_innermost(struct ar_thread *t)
     t->line_call = l->n_calls ? &l->calls[l->n_calls - 1] : NULL;
 }
 
-static void enter(struct ar_thread *t, struct ar_node *node, uint64_t now)
+static struct ar_lined_path *path_of_owner(struct ar_lined *l, struct lined_function *f,
+                                           const struct ar_node *owner, uint32_t number)
 {
-    struct ar_lined *l = t->lined;
-    uint32_t function = (uint32_t)node->key;
-    const struct chosen *chosen = find_chosen(function);
-    uint32_t outer = ar_idmap_get(&l->innermost, function, 0);
-    struct ar_node *owner = outer ? l->calls[outer - 1].owner : node;
-    struct ar_lined_path *path = find_path(l, owner);
-
-    if (!path ||
-        ar_grow((void **)&l->calls, &l->cap_calls, l->n_calls + 1, sizeof *l->calls) < 0 ||
-        ar_idmap_put(&l->innermost, function, (uint32_t)l->n_calls + 1) < 0) {
-        ar_livemap_lost(AR_LOST_ROWS, 1);
-        set_innermost(t);
-        return;
+    if (f->owner != owner) {
+        f->path = find_path(l, owner, number);
+        f->owner = f->path ? owner : NULL;
     }
+    return f->path;
+}
+
+static bool open_call(struct ar_lined *l, struct ar_node *node, uint64_t now)
+{
+    uint32_t number;
+    struct lined_function *f = find_function(l, (uint32_t)node->key, &number);
+    uint32_t outer = f ? f->innermost : 0;
+    struct ar_node *owner = outer ? l->calls[outer - 1].owner : node;
+    struct ar_lined_path *path = f ? path_of_owner(l, f, owner, number) : NULL;
+
+    if (!path || ar_grow((void **)&l->calls, &l->cap_calls, l->n_calls + 1, sizeof *l->calls) < 0)
+        return false;
     if (outer)
         ar_lined_pass_time(&l->calls[outer - 1], now);
-    l->calls[l->n_calls++] =
-        (struct ar_lined_call){.path = path,
-                               .row = chosen->is_generator ? path->left_in : NULL,
-                               .since_ticks = now,
-                               .node = node,
-                               .owner = owner,
-                               .outer = outer};
+    l->calls[l->n_calls++] = (struct ar_lined_call){
+        .code = path->code,
+        .path = path,
+        .row = lines.chosen[number].is_generator ? path->left_in : NULL,
+        .since_ticks = now,
+        .node = node,
+        .owner = owner,
+        .number = number,
+        .outer = outer,
+    };
+    f->innermost = (uint32_t)l->n_calls;
+    return true;
+}
+
+static void enter(struct ar_thread *t, struct ar_node *node, uint64_t now)
+{
+    if (!open_call(t->lined, node, now))
+        ar_livemap_lost(AR_LOST_ROWS, 1);
     set_innermost(t);
 }
 
@@ -160,10 +194,10 @@ static void end_innermost(struct ar_lined *l, uint64_t now)
 
     ar_lined_pass_time(call, now);
     call->path->left_in = call->row;
+    call->path->code = call->code;
     if (call->outer)
         l->calls[call->outer - 1].since_ticks = now;
-    if (ar_idmap_put(&l->innermost, (uint32_t)call->node->key, call->outer) < 0)
-        ar_livemap_lost(AR_LOST_ROWS, 1); /* it has an entry already: that needs no memory */
+    l->functions[call->number].innermost = call->outer;
 }
 
 /* What is open inside was missed: it ends now, too. One that is not open was not entered here. */
@@ -293,7 +327,7 @@ static void thread_ends(struct ar_thread *t)
     free(l->paths);
     free(l->calls);
     ar_idmap_free(&l->path_of);
-    ar_idmap_free(&l->innermost);
+    free(l->functions);
     free(l);
     t->lined = NULL;
     t->line_call = NULL;

@@ -30,6 +30,7 @@ struct ar_lined_path {
     uint64_t **rows; /* words in the live file, by line; NULL: not yet */
     uint32_t first_line, n_rows;
     uint64_t *left_in; /* the row in which a generator was left last */
+    const PyCodeObject *code; /* whose events the last call had; NULL: none yet */
 };
 
 /* A call that is open. */
@@ -40,6 +41,7 @@ struct ar_lined_call {
     uint64_t since_ticks;
     struct ar_node *node;
     struct ar_node *owner; /* of its rows: in recursion the outermost, else each depth had its own */
+    uint32_t number;       /* of its function, among those that were chosen */
     uint32_t outer;        /* the call of the same function around it, plus 1; 0: none */
 };
 
