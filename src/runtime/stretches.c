@@ -23,7 +23,7 @@ struct cached {
 struct ar_stretches {
     uint64_t dice;
     double period_ticks;
-    int64_t rest_ticks; /* until the next sample, beyond what the thread counts down */
+    uint64_t next_ticks; /* the instant of the next sample */
     uint32_t n_samples; /* since the period doubled last */
     uint32_t n_forks;   /* rows of the cache are of the file since then */
     struct cached cache[N_CACHED];
@@ -167,23 +167,14 @@ static void record(struct ar_thread *t, struct ar_node *next, uint64_t ticks)
     add(&words[VARIANCE], charge_us * charge_us * (1 - p));
 }
 
-/* A child of a fork has a file of its own, without the rows. */
-static void forget_after_fork(struct ar_stretches *s)
-{
-    if (s->n_forks == stretches.n_forks)
-        return;
-    memset(s->cache, 0, sizeof s->cache);
-    s->n_forks = stretches.n_forks;
-}
-
-/* The instants of samples are a Poisson process: how it goes on does not depend on what was. */
-static int64_t roll_next(struct ar_stretches *s)
+/* From one sample to the next; they are a Poisson process, so that nothing depends on what was. */
+static uint64_t roll_next(struct ar_stretches *s)
 {
     if (++s->n_samples > N_SAMPLES) {
         s->n_samples = 0;
         s->period_ticks *= 2;
     }
-    return (int64_t)(roll_exponential(s) * s->period_ticks) + 1;
+    return (uint64_t)(roll_exponential(s) * s->period_ticks) + 1;
 }
 
 static struct ar_stretches *begin(struct ar_thread *t)
@@ -193,26 +184,35 @@ static struct ar_stretches *begin(struct ar_thread *t)
         *t->stretches = (struct ar_stretches){.dice = ar_ticks() * 0x9e3779b97f4a7c15u | 1,
                                               .period_ticks = stretches.period_ticks,
                                               .n_forks = stretches.n_forks};
-    if (t->stretches)
-        t->stretches->rest_ticks = roll_next(t->stretches);
     return t->stretches;
 }
 
-/* `late_ticks` after what was returned last. Returns what the thread is to count down now. */
-static int64_t sample(struct ar_thread *t, struct ar_node *next, uint64_t ticks, int64_t late_ticks)
+/* A child of a fork has a file of its own, without the rows. */
+static void forget_after_fork(struct ar_stretches *s)
 {
-    int64_t left;
+    if (s->n_forks == stretches.n_forks)
+        return;
+    memset(s->cache, 0, sizeof s->cache);
+    s->n_forks = stretches.n_forks;
+}
 
-    if (!t->stretches && !begin(t))
-        return ar_tree_most_left();
-    forget_after_fork(t->stretches);
-    left = t->stretches->rest_ticks - late_ticks;
-    if (left <= 0 && ticks)
-        record(t, next, ticks);
-    if (left <= 0)
-        left = roll_next(t->stretches);
-    t->stretches->rest_ticks = left > ar_tree_most_left() ? left - ar_tree_most_left() : 0;
-    return left - t->stretches->rest_ticks;
+/* A sample before the stretch fell into time that is not the program's. */
+static uint64_t sample(struct ar_thread *t, struct ar_node *next, uint64_t ticks, uint64_t now)
+{
+    uint64_t begin_ticks = t->slot->latest_ticks, latest = now + ar_tree_longest_look();
+    struct ar_stretches *s = t->stretches ? t->stretches : begin(t);
+
+    if (!s)
+        return latest;
+    forget_after_fork(s);
+    if (s->next_ticks <= begin_ticks)
+        s->next_ticks = begin_ticks + roll_next(s);
+    if (s->next_ticks <= now) {
+        if (ticks)
+            record(t, next, ticks);
+        s->next_ticks = now + roll_next(s);
+    }
+    return s->next_ticks < latest ? s->next_ticks : latest;
 }
 
 /* ---- the source ------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
  *
  * A stretch from the entry of a function to its end is left out: it says nothing that self time does not say.
  *
- * Cost: a subtraction per event in the tree (look_left), and some 0.1 us per sample.
+ * Cost: a store per event in the tree (`previous`), and some 0.1 us per sample.
  * Threads: a thread's samples are its own. Forks: the child has its own rows.
  */
 #pragma once

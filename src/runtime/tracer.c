@@ -506,11 +506,11 @@ static __attribute__((noinline)) bool catch_up(struct ar_thread *t, uint64_t now
 /* Once no trace is on and every thread has seen that, events do not come here. */
 static void rest(void)
 {
-    if (!ar_look_below || __atomic_load_n(&trace.n_traced, __ATOMIC_RELAXED))
+    if (!ar_look_always || __atomic_load_n(&trace.n_traced, __ATOMIC_RELAXED))
         return;
     pthread_mutex_lock(&trace.lock);
     if (!is_on(trace.generation))
-        ar_look_below = 0;
+        ar_look_always = 0;
     pthread_mutex_unlock(&trace.lock);
 }
 
@@ -615,7 +615,7 @@ static void set_generation(bool on)
         return;
     if (on != is_on(trace.generation)) {
         ar_tree_traced = step;
-        ar_look_below = INT64_MAX;
+        ar_look_always = UINT64_MAX;
         trace.stamp = 0;
         __atomic_store_n(&trace.switched_ticks, ar_ticks(), __ATOMIC_RELAXED);
         __atomic_store_n(&trace.generation, trace.generation + 1, __ATOMIC_RELEASE);

@@ -15,9 +15,8 @@
 
 bool ar_tree_has_holes;
 uint64_t ar_gap_ticks = UINT64_MAX;
-int64_t ar_look_below;
-int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks,
-                           int64_t late_ticks);
+uint64_t ar_look_always;
+uint64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks, uint64_t now);
 void (*ar_tree_traced)(struct ar_thread *t, struct ar_node *next, uint64_t now);
 void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 void (*ar_tree_touched_many)(struct ar_thread *t);
@@ -68,10 +67,9 @@ static __attribute__((noinline)) void look_rarely(struct ar_thread *t, struct ar
 
     if (ticks >= ar_gap_ticks)
         look_after_gap(t, now, &is_untimed);
-    if (t->look_left < 0)
-        t->look_left = ar_tree_samples
-                           ? ar_tree_samples(t, next, is_untimed ? 0 : ticks, -t->look_left)
-                           : ar_tree_most_left();
+    if (now >= t->look_at)
+        t->look_at = ar_tree_samples ? ar_tree_samples(t, next, is_untimed ? 0 : ticks, now)
+                                     : now + ar_tree_longest_look();
     if (ar_tree_traced)
         ar_tree_traced(t, next, now);
 }
@@ -79,7 +77,7 @@ static __attribute__((noinline)) void look_rarely(struct ar_thread *t, struct ar
 /* Ends in a jump: a trace comes here at every event. */
 void ar_tree_looked(struct ar_thread *t, struct ar_node *next, uint64_t now)
 {
-    if (__builtin_expect(t->look_left < 0 || !ar_tree_traced, 0))
+    if (__builtin_expect(now >= t->look_at || !ar_tree_traced, 0))
         look_rarely(t, next, now);
     else
         ar_tree_traced(t, next, now);

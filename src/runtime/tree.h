@@ -76,7 +76,7 @@ struct ar_thread {
     struct ar_node *passed; /* outermost function in C that was closed and has not returned yet */
     uint64_t untimed_at;    /* `latest_ticks` when a function in C was last called and not timed */
     bool has_moved;         /* open functions may be in other nodes than they were entered in */
-    int64_t look_left;        /* time until a stretch is sampled, see stretches.h; negative: now */
+    uint64_t look_at;         /* when ar_tree_looked is called next; see ar_look_always */
     struct ar_node *previous; /* entered or left by the event before; NULL: by none of these */
     struct ar_stretches *stretches; /* NULL: nothing yet */
     struct ar_lined *lined;         /* see lines.h; NULL: nothing yet */
@@ -349,26 +349,25 @@ static inline struct ar_node *ar_tree_guess(const struct ar_thread *t, uint64_t 
 extern AR_HIDDEN uint64_t ar_gap_ticks;
 /* There was such a gap until `now`: were functions in C called in it that were not timed? See c_cheap.h. */
 extern void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
-/* ar_tree_looked is called where `look_left` is below this: 0, or above all while a trace is on. */
-extern AR_HIDDEN int64_t ar_look_below;
-/* `look_left` is never set to more, so that no gap is missed. */
-static inline int64_t ar_tree_most_left(void)
+/* All bits, while a trace is on: ar_tree_looked is called at every event. Otherwise 0, and it is called from `look_at` on. */
+extern AR_HIDDEN uint64_t ar_look_always;
+/* `look_at` is never further away, so that no gap is missed. */
+static inline uint64_t ar_tree_longest_look(void)
 {
-    return (int64_t)(ar_gap_ticks / 2);
+    return ar_gap_ticks / 2;
 }
 /*
- * The countdown in `look_left` has ended `late_ticks` ago, and a stretch of so many ticks ends with this event (0: it is not to be
- * sampled). Returns the next countdown. Set by stretches.c.
+ * `look_at` is over, and a stretch of so many ticks ends with this event (0: it is not to be sampled). Returns the next `look_at`.
+ * Set by stretches.c.
  */
-extern int64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks,
-                                  int64_t late_ticks);
+extern uint64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks,
+                                   uint64_t now);
 void ar_tree_looked(struct ar_thread *t, struct ar_node *next, uint64_t now);
 
 /* Before each step of the current node. */
 static inline void ar_tree_look(struct ar_thread *t, struct ar_node *next, uint64_t now)
 {
-    t->look_left -= (int64_t)(now - t->slot->latest_ticks);
-    if (__builtin_expect(t->look_left < ar_look_below, 0))
+    if (__builtin_expect((now | ar_look_always) >= t->look_at, 0))
         ar_tree_looked(t, next, now);
 }
 
