@@ -2,6 +2,7 @@
 #include "cli/lines_text.h"
 
 #include "analysis/names.h"
+#include "cli/mpi_text.h"
 #include "cli/screen.h"
 #include "cli/source_lines.h"
 
@@ -164,6 +165,8 @@ size_t ar_print_hot_lines(struct ar_lines_screen *s, size_t n_rows)
 
 struct annotated {
     struct ar_lines_screen *s;
+    size_t n_line;   /* columns of lines and ranges */
+    size_t n_indent; /* blanks in front of every line of the source */
     const struct ar_line *rows;
     size_t n_rows, next;
     double whole_ns; /* all lines */
@@ -175,16 +178,17 @@ struct annotated {
 static void print_source(const struct annotated *a, uint32_t line, size_t n_used, size_t n_pad)
 {
     const char *text = a->has_source ? ar_source_line(&a->source, line) : "";
+    size_t n_indent = strspn(text, " ");
 
     if (!*text)
         return;
     ar_print("%*s  ", (int)n_pad, "");
-    print_last(a->s, text, n_used);
+    print_last(a->s, text + (n_indent < a->n_indent ? n_indent : a->n_indent), n_used);
 }
 
 static size_t columns_used(const struct annotated *a)
 {
-    return 10 + 10 + 10 + (a->is_counted ? 10 : 0) + 9 + (has_mpi(a->s) ? 9 : 0) +
+    return 1 + a->n_line + 9 + 9 + (a->is_counted ? 9 : 0) + 8 + (has_mpi(a->s) ? 8 : 0) +
            (has_ranges(a->s) ? 21 : 0) + 2;
 }
 
@@ -193,18 +197,17 @@ static void print_figures(const struct annotated *a, const struct ar_line *line)
 {
     struct ar_lines_screen *s = a->s;
     double per_hit = line->hits ? line->time.sum / (double)line->hits / 1000 : 0;
+    uint64_t n = a->is_counted ? line->hits : line->n_calls;
 
-    ar_print(" %9s", a->is_counted      ? ar_show_count(line->hits)
-                     : line->n_calls    ? ar_show_count(line->n_calls)
-                                        : "");
-    ar_print(" %9s", show_mean(s, &line->time));
+    ar_print(" %8s", n ? ar_show_short_count(n, 8) : "");
+    ar_print(" %8s", show_mean(s, &line->time));
     if (a->is_counted && line->hits)
-        ar_print(" %9.*f", per_hit < 1 ? 3 : per_hit < 100 ? 1 : 0, per_hit);
+        ar_print(" %8.*f", per_hit < 1 ? 3 : per_hit < 100 ? 1 : 0, per_hit);
     else if (a->is_counted)
-        ar_print(" %9s", "");
-    ar_print(" %8s", share_of(line->time.mean, a->whole_ns));
+        ar_print(" %8s", "");
+    ar_print(" %7s", share_of(line->time.mean, a->whole_ns));
     if (has_mpi(s))
-        ar_print(" %8s", share_of(line->mpi.mean, a->whole_ns));
+        ar_print(" %7s", share_of(line->mpi.mean, a->whole_ns));
     if (has_ranges(s)) {
         ar_print(" ");
         ar_print_range(s->p, &line->time, s->unit_ns);
@@ -213,7 +216,7 @@ static void print_figures(const struct annotated *a, const struct ar_line *line)
 
 static void print_row(const struct annotated *a, const struct ar_line *line)
 {
-    ar_print(" %9s", show_range(a->s, line));
+    ar_print(" %*s", (int)a->n_line, show_range(a->s, line));
     print_figures(a, line);
     if (!ar_line_is_range(line))
         print_source(a, line->first, columns_used(a), 0);
@@ -222,8 +225,8 @@ static void print_row(const struct annotated *a, const struct ar_line *line)
 
 static void print_bare(const struct annotated *a, uint32_t line)
 {
-    ar_print(" %9u", line);
-    print_source(a, line, columns_used(a), columns_used(a) - 12);
+    ar_print(" %*u", (int)a->n_line, line);
+    print_source(a, line, columns_used(a), columns_used(a) - 3 - a->n_line);
     ar_print("\n");
 }
 
@@ -231,16 +234,36 @@ static void print_heads(const struct annotated *a)
 {
     const struct ar_lines_screen *s = a->s;
 
-    ar_print("%s %9s %9s %9s", ar_bold(), "line", a->is_counted ? "hits" : "calls",
+    ar_print("%s %*s %8s %8s", ar_bold(), (int)a->n_line, "line", a->is_counted ? "hits" : "calls",
              s->unit_ns == 1e6 ? "ms" : "seconds");
     if (a->is_counted)
-        ar_print(" %9s", "us/hit");
-    ar_print(" %8s", "share");
+        ar_print(" %8s", "us/hit");
+    ar_print(" %7s", "share");
     if (has_mpi(s))
-        ar_print(" %8s", "MPI");
+        ar_print(" %7s", "MPI");
     if (has_ranges(s))
         ar_print(" %20s", "min-max (rank)");
     ar_print("%s\n", ar_plain());
+}
+
+static size_t widest_range(const struct annotated *a)
+{
+    size_t n = 4;
+
+    for (size_t i = 0; i < a->n_rows; i++) {
+        size_t n_here = strlen(show_range(a->s, &a->rows[i]));
+
+        n = n_here > n ? n_here : n;
+    }
+    return n;
+}
+
+/* Methods stand inside a class: what all lines have in front says nothing. */
+static size_t common_indent(const struct annotated *a)
+{
+    const char *def = a->has_source ? ar_source_line(&a->source, function_of(a->s, a->rows)->first_line) : "";
+
+    return strspn(def, " ");
 }
 
 static double sum_of(const struct ar_line *rows, size_t n)
@@ -307,6 +330,8 @@ void ar_print_function_lines(struct ar_lines_screen *s, size_t first, size_t las
     a.whole_ns = sum_of(a.rows, a.n_rows);
     a.is_counted = a.rows->is_counted;
     a.has_source = open_source(s, a.rows, &a.source);
+    a.n_line = widest_range(&a);
+    a.n_indent = common_indent(&a);
     print_head(&a);
     print_heads(&a);
     print_lines(&a);
