@@ -27,7 +27,7 @@ LAYERS = {
     "mpi_standard mpi_syncs mpi_traffic petsc_library petsc_log",
     "job": "after_run clock_offsets closing_line endings family finalize_merge keep last_export mpi_events notefiles output own_files "
     "process_hook recording recording_state rollcall sites source_table spawning terminated",
-    "top": "counting_object module pairs profile_object profile_results recording_options timer_result",
+    "top": "counting_object line_counter line_counts module pairs profile_object profile_results recording_options timer_result",
 }
 LAYER_OF = {unit: layer for layer, units in LAYERS.items() for unit in units.split()}
 ORDER = list(LAYERS)

@@ -17,6 +17,7 @@
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/last_export.h"
+#include "runtime/line_counter.h"
 #include "runtime/line_functions.h"
 #include "runtime/livemap.h"
 #include "runtime/profile_object.h"
@@ -477,8 +478,9 @@ PyMODINIT_FUNC PyInit__runtime(void)
     PyObject *module = fits ? PyModule_Create(&definition) : NULL;
 
     if (module && (!ar_regions_register(module) || !ar_profile_object_register(module) ||
-                   !ar_trace_functions_register(module) || !ar_line_functions_register(module) ||
-                   !ar_function_switch_register(module) || !ar_counting_object_register(module)))
+                   !ar_line_counter_register(module) || !ar_trace_functions_register(module) ||
+                   !ar_line_functions_register(module) || !ar_function_switch_register(module) ||
+                   !ar_counting_object_register(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -68,8 +68,8 @@ class NoCounter:
     def disable(self) -> None:
         pass
 
-    def results(self) -> dict[types.CodeType, list[tuple[int, int, int]]]:
-        return {}
+    def results(self) -> list[tuple[types.CodeType, list[tuple[int, int, int]]]]:
+        return []
 
 
 # ---- what a decorator may be given ----
@@ -347,13 +347,13 @@ class LineProfiler:
     @property
     def code_map(self) -> dict[types.CodeType, dict[int, tuple[int, int]]]:
         """By code object, of each line its hits and its time."""
-        counted = self._counter.results()
-        return {code: {line: (hits, time) for line, hits, time in counted.get(code, ())} for code in self._names}
+        timings = self.get_stats().timings
+        lines = {code: timings.get(self._key_of(code), []) for code in self._names}
+        return {code: {line: (hits, time) for line, hits, time in of_code} for code, of_code in lines.items()}
 
     def get_stats(self) -> LineStats:
-        counted = self._counter.results()
         kind = stats_kind()
-        parts = [kind({self._key_of(code): counted.get(code, [])}, UNIT) for code in self._names]
+        parts = [kind({self._key_of(code): lines}, UNIT) for code, lines in self._counter.results()]
         return kind.from_stats_objects(kind({}, UNIT), *parts)
 
     def dump_stats(self, filename: File) -> None:
@@ -401,12 +401,6 @@ class RecordingProfiler(LineProfiler):
         from allranks.compat.line_profiler._recorded import lines_so_far
 
         return lines_so_far()
-
-    @property
-    def code_map(self) -> dict[types.CodeType, dict[int, tuple[int, int]]]:
-        timings = self.get_stats().timings
-        lines = {code: timings.get(self._key_of(code), []) for code in self._names}
-        return {code: {line: (hits, time) for line, hits, time in of_code} for code, of_code in lines.items()}
 
     def get_stats(self) -> LineStats:
         """Of this process, of all its threads, until now."""
