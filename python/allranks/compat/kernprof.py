@@ -251,16 +251,17 @@ def count_on_demand(request: Request, options: Options) -> None:
     """Nothing is recorded. The builtin `profile` counts what the program enables."""
     from allranks.compat._contextual_profile import ContextualProfile
 
-    outfile = os.path.join(os.getcwd(), file_of_rank(request.values.get("outfile") or f"{name_of_program(request)}.prof"))
+    outfile = file_of_rank(request.values.get("outfile") or f"{name_of_program(request)}.prof")
+    target = os.path.join(os.getcwd(), outfile)
     profile = ContextualProfile()
     sys.modules["builtins"].__dict__["profile"] = profile
     options.is_recorded = False
     command = after_run(request, "dumped", outfile)
 
     def dump() -> None:
-        profile.dump_stats(outfile)
+        profile.dump_stats(target)
         sys.stdout.flush()
-        os.waitpid(os.posix_spawn(command[0], [*command, outfile], os.environ), 0)
+        os.waitpid(os.posix_spawn(command[0], [*command, target], os.environ), 0)
 
     import atexit
 
