@@ -118,7 +118,7 @@ class Peer:
 
     @property
     def recipe(self) -> str:
-        return f"{os.path.realpath(find_python(self.python) or '')}\n{self.package}=={self.version}"
+        return f"{os.path.realpath(find_python(self.python) or '')}\n{self.package}=={self.version}\n{CONSTRAINTS.read_text()}"
 
 
 def say(text: str) -> None:
@@ -459,7 +459,7 @@ def make_peer(peer: Peer) -> None:
     log = HOME / "logs" / f"{peer.name}.log"
     say(f"{peer.name}: making the venv")
     new_venv(str(find_python(peer.python)), peer.venv, log)
-    pip("installing it", log, peer.venv, "install", "-q", "--no-deps", "--only-binary=:all:", f"{peer.package}=={peer.version}")
+    pip("installing it", log, peer.venv, "install", "-q", "--only-binary=:all:", "-c", str(CONSTRAINTS), f"{peer.package}=={peer.version}")
     (peer.venv / "recipe").write_text(peer.recipe)
 
 

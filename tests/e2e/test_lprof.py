@@ -26,7 +26,7 @@ work(100)
 A().step()
 """
 HITS = {3: {4: 3, 5: 114, 6: 111, 7: 3}, 10: {11: 1}}
-LINES = ("-q", "-o", "run.allranks", "--lines", "work", "--lines", "A.*")
+LINES = ("-q", "-o", "run.allranks", "--lines", "work", "--lines", "*step")
 
 
 def record(sandbox: Sandbox) -> None:
@@ -40,8 +40,8 @@ def test_a_file_has_the_counts(any_python: Sandbox):
     done = any_python.allranks("export", "run.allranks", "-f", "lprof")
     assert (done.code, done.out, done.err) == (0, "", "allranks: wrote run.lprof\n"), done
     stats = read_lprof(any_python.cwd / "run.lprof")
-    assert {first: lines for first, lines in stats.hits.items() if first != 9} == HITS
-    assert {"work", "A.step"} <= stats.names
+    assert stats.hits == HITS
+    assert stats.names in ({"work", "A.step"}, {"work", "step"})  # before 3.11 code has no qualified name
     assert {name for name, _, _ in stats.timings} == {str(any_python.cwd / "program.py")}
     assert any_python.answer("export", "run.allranks", "-o", "other.lprof") == b""
     assert (any_python.cwd / "other.lprof").read_bytes() == (any_python.cwd / "run.lprof").read_bytes()
