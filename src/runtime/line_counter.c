@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/pyframe.h"
-
 #include "runtime/line_counter.h"
 
 #include "base/clock.h"

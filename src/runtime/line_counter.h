@@ -17,8 +17,7 @@
  */
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "runtime/pyframe.h"
 
 #include <stdbool.h>
 

@@ -105,6 +105,50 @@ def test_ranks_that_are_told_to_end_leave_their_files(debian: Sandbox):
         assert read_lprof(file).hits == {3: {5: 6, 6: 5}}
 
 
+def test_children_count_for_the_program(any_python: Sandbox):
+    """Forked, spawned by multiprocessing, and started by subprocess."""
+    program = """\
+import subprocess, sys, multiprocessing
+@profile
+def work(n):
+    for i in range(n):
+        pass
+if __name__ == "__main__":
+    work(10)
+    subprocess.run([sys.executable, "child.py"])
+    for how in ("fork", "spawn"):
+        process = multiprocessing.get_context(how).Process(target=work, args=(100,))
+        process.start()
+        process.join()
+"""
+    (any_python.cwd / "program.py").write_text(program)
+    (any_python.cwd / "child.py").write_text("@profile\ndef other():\n    return 1\nother()\n")
+    done = kernprof(any_python, "-lq", "program.py")
+    assert (done.code, done.err) == (0, ""), done
+    assert read_lprof(any_python.cwd / "program.py.lprof").hits == {2: {4: 213, 5: 210}, 1: {3: 1}}
+
+
+def test_a_forked_child_that_is_terminated_leaves_the_file_to_its_parent(python: Sandbox):
+    program = """\
+import os, signal, time
+@profile
+def work(n):
+    for i in range(n):
+        pass
+work(10)
+child = os.fork()
+if not child:
+    work(5)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10)
+os.waitpid(child, 0)
+"""
+    (python.cwd / "program.py").write_text(program)
+    done = kernprof(python, "-lq", "program.py")
+    assert (done.code, done.err) == (0, ""), done
+    assert read_lprof(python.cwd / "program.py.lprof").hits == {2: {4: 17, 5: 15}}
+
+
 # ---- what the program sees ----
 
 

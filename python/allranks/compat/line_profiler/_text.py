@@ -70,18 +70,14 @@ def exists(filename: str) -> bool:
     return bool(linecache.getlines(filename))
 
 
-def source_of(filename: str, first_line: int) -> list[str]:
-    """The lines of a function; none if they are not there."""
-    lines = linecache.getlines(filename)
+def source_of(filename: str, first_line: int, last_line: int) -> list[str]:
+    """The lines of a function, and of a module those up to the last that is counted; none if they are not there."""
+    lines = linecache.getlines(filename)[first_line - 1 :]
     try:
-        return [line.rstrip("\r\n") for line in inspect.getblock(lines[first_line - 1 :])]
+        n_lines = len(inspect.getblock(lines))
     except (IndentationError, SyntaxError):
-        return []
-
-
-def blank_source(first_line: int, lines: Sequence[Line]) -> list[str]:
-    last = max((line for line, _, _ in lines), default=first_line)
-    return [""] * (last - min(first_line, last) + 1)
+        n_lines = 0
+    return [line.rstrip("\r\n") for line in lines[: max(n_lines, last_line - first_line + 1)]]
 
 
 # ---- the report ----
@@ -107,10 +103,11 @@ def show_func(
     factor = unit / (output_unit or unit)
     stream.write(f"Total time: {sum(time for _, _, time in timings) * unit:g} s\n")
     stream.write(f"File: {filename}\nFunction: {func_name} at line {start_lineno}\n")
-    source = source_of(filename, start_lineno) if exists(filename) else []
+    last_line = max((line for line, _, _ in timings), default=start_lineno)
+    source = source_of(filename, start_lineno, last_line) if exists(filename) else []
     if not source:
         stream.write(f"\nThe source is not shown: {filename} cannot be read here (its path is that of the recording).\n")
-        source = blank_source(start_lineno, timings)
+        source = [""] * (last_line - start_lineno + 1)
     cells = cells_of(timings, factor)
     write_table(stream, start_lineno, source, cells, bool(rich) and find_rich())
     stream.write("\n")
