@@ -19,8 +19,9 @@ Let programs of this environment that use another profiler find allranks in its
 place: `import mpiprof` and `python -m mpiprof`. For each NAME (default: all)
 a small module is put beside allranks, in site-packages. Where the other
 profiler is installed nothing is done, and if it is installed later it is the
-one that is found. Of kernprof the commands `kernprof` and `kernprof.py` are put
-beside the interpreter, unless there are such files. To stand in for it in one run only: allranks run --as NAME.
+one that is found. Of kernprof the commands kernprof and kernprof.py are put
+beside the interpreter, unless there are such files. To stand in for a profiler
+in one run only: allranks run --as NAME.
 
 names:
   {names}
