@@ -232,6 +232,17 @@ def test_the_global_profile_is_off_until_it_is_asked_for(python: Sandbox, how: s
     assert read_lprof(python.cwd / "profile_output.lprof").hits == {2: {4: 11, 5: 10}}
 
 
+def test_the_global_profile_has_a_file_for_each_rank(debian: Sandbox):
+    env = own_copy(debian)
+    assert debian.plain("-m", "allranks", "install-shims", "line_profiler", env=env).code == 0
+    program = GLOBAL.replace("work(10)", "from mpi4py import MPI\nwork(10 + MPI.COMM_WORLD.rank)")
+    (debian.cwd / "script.py").write_text(program)
+    done = debian.plain_ranks(2, "script.py", env={**env, "LINE_PROFILE": "1"})
+    assert done.code == 0, done
+    for rank in range(2):
+        assert read_lprof(debian.cwd / f"profile_output_rank{rank}.lprof").hits == {2: {4: 11 + rank, 5: 10 + rank}}
+
+
 def test_threads_that_enable_it_count(any_python: Sandbox):
     done = run(any_python, """\
 import threading

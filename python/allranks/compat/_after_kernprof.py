@@ -105,4 +105,5 @@ def main() -> None:
         sys.stderr.write(f"kernprof: {error.filename}: {error.strerror} (the recording is in {sys.argv[-1]})\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

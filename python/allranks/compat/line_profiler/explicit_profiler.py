@@ -32,6 +32,13 @@ def profiler_of_recording() -> Any:
     return given if module is not None and isinstance(given, module.RecordingProfiler) else None
 
 
+def default_prefix() -> str:
+    """Of a rank beside others its own: all write at the same time."""
+    from allranks.compat import has_other_ranks, rank_of_this_process
+
+    return "profile_output" + (f"_rank{rank_of_this_process()}" if has_other_ranks() else "")
+
+
 class GlobalProfiler:
     """GlobalProfiler(config=None): configuration files are not read."""
 
@@ -39,7 +46,7 @@ class GlobalProfiler:
         self.setup_config = dict(WHERE)
         self.write_config = dict(WRITTEN)
         self.show_config = dict(SHOWN)
-        self.output_prefix = "profile_output"
+        self.output_prefix = default_prefix()
         self.enabled: bool | None = None  # None: the environment is asked when it is first needed
         self._profile: LineProfiler | None = None
 
@@ -92,7 +99,7 @@ class GlobalProfiler:
         for name in written:
             print(f"Wrote profile results to {name}")
         if self.write_config["lprof"]:
-            print(f"To view details run:\n{viewer()} -rtmz {written[-1]}")
+            print(f"Inspect results with:\n{viewer()} -rmt {written[-1]}")
 
     def _write_texts(self, stats: Any) -> Any:
         from time import strftime
