@@ -83,9 +83,10 @@ static void pass_time(struct ar_line_call *call, uint64_t now)
     call->since_ticks = now;
 }
 
+/* There is one. */
 static struct ar_line_call *innermost_call(struct ar_line_stack *stack)
 {
-    return stack->n_calls ? &stack->calls[stack->n_calls - 1] : NULL;
+    return &stack->calls[stack->n_calls - 1];
 }
 
 /* The call of this code that is innermost, plus 1. */
@@ -184,10 +185,9 @@ static struct ar_line_call *find_call(struct ar_line_stack *stack, const void *k
 void ar_line_stack_come_to(struct ar_line_stack *stack, const void *key, uint32_t line,
                            uint64_t now)
 {
-    struct ar_line_call *call = innermost_call(stack);
+    bool is_innermost = stack->n_calls && innermost_call(stack)->code->key == key;
+    struct ar_line_call *call = is_innermost ? innermost_call(stack) : find_call(stack, key, now);
 
-    if (!call || call->code->key != key)
-        call = find_call(stack, key, now);
     if (call)
         come_to(call, line, now);
 }
