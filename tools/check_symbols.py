@@ -22,12 +22,12 @@ LAYERS = {
     "live": "elf_slots identity livemap spending started",
     "tree": "blocking budget c_cheap counters measures node_table open_path sources stretches threads tracer tree",
     "python": "annotations c_function c_identity c_scan c_source c_specials c_stubs engine engine_frame_eval engine_monitoring engine_trace filter_rules filters function_switch functions "
-    "line_events line_functions lines monitoring pyframe pyread python_thread pyversion regions tasks trace_functions",
+    "chosen_lines line_events line_functions monitoring pyframe pyread python_thread pyversion regions tasks trace_functions",
     "mpi": "mpi4py_methods mpi_call mpi_channels mpi_comms mpi_hook mpi_libraries mpi_message mpi_mpich mpi_openmpi mpi_requests "
     "mpi_standard mpi_syncs mpi_traffic petsc_library petsc_log",
     "job": "after_run clock_offsets closing_line endings family finalize_merge keep last_export mpi_events notefiles output own_files "
     "process_hook recording recording_state rollcall sites source_table spawning terminated",
-    "top": "counting_object module pairs profile_object profile_results recording_options timer_result",
+    "top": "counting_object line_counter line_counts module pairs profile_object profile_results recording_options timer_result",
 }
 LAYER_OF = {unit: layer for layer, units in LAYERS.items() for unit in units.split()}
 ORDER = list(LAYERS)

@@ -11,6 +11,9 @@ and cffi.
     tools/stacks.py --list               what there is, and in which state; makes nothing
     STACK_PYTHONS="3.14 3.15" ...        for these versions of Python instead of an old and a new one
 
+Profilers that tests compare with are in .stacks/peer-NAME-VERSION-pyXY, by themselves, since they and allranks answer to the
+same imports; `peers` is all of them.
+
 The end-to-end tests read .stacks/stacks.json. A stack that cannot be made here (no such interpreter, no such MPI) is
 named there with the reason; only having none at all is an error. A call that finds everything as it should be does
 nothing: a stack carries the recipe it was made by, and is made anew when that differs.
@@ -54,6 +57,9 @@ PLAIN_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 PLAIN_PACKAGES = ("coverage==7.6.12", "greenlet==3.1.1", "gevent==24.11.1")
 NEWEST_FOR_PACKAGES = "3.13"  # later ones have no binaries of these
 NEW_PLAIN_PACKAGES = ("coverage==7.17.2", "greenlet==3.5.6", "gevent==26.9.0")
+PEERS = "peers"
+# line_profiler: those whose files differ; the newest for each Python, since lines have other events on each.
+LINE_PROFILERS = {"3.9": ("5.0.2",), "3.10": ("5.1.0",), "3.11": ("4.1.3", "4.2.0", "5.1.0"), "3.12": ("5.1.0",), "3.13": ("5.1.0",)}
 NEW_PYTHONS = ("3.15", "3.14", "3.13", "3.12")
 AT_ONCE = 2
 STEP_LIMIT_S = 900
@@ -94,6 +100,25 @@ class Stack:
     def mpich_version(self) -> str:
         """Of the MPICH that comes from PyPI; empty: the machine's own MPI is used."""
         return {"mpich": MPICH, "mpiabi": MPICH_WITH_ABI}.get(self.mpi, "")
+
+
+@dataclass(frozen=True)
+class Peer:
+    package: str
+    version: str
+    python: str
+
+    @property
+    def name(self) -> str:
+        return f"peer-{self.package}-{self.version}-py{self.python.replace('.', '')}"
+
+    @property
+    def venv(self) -> Path:
+        return HOME / self.name
+
+    @property
+    def recipe(self) -> str:
+        return f"{os.path.realpath(find_python(self.python) or '')}\n{self.package}=={self.version}\n{CONSTRAINTS.read_text()}"
 
 
 def say(text: str) -> None:
@@ -419,6 +444,29 @@ def make(stacks: list[Stack], digest: str) -> dict[Stack, Skip | None]:
         return dict(zip(stacks, done))
 
 
+def plan_peers() -> list[Peer]:
+    return [
+        Peer("line_profiler", version, python)
+        for python, versions in LINE_PROFILERS.items()
+        if find_python(python)
+        for version in versions
+    ]
+
+
+def make_peer(peer: Peer) -> None:
+    if read_stamp(peer.venv / "recipe") == peer.recipe:
+        return
+    log = HOME / "logs" / f"{peer.name}.log"
+    say(f"{peer.name}: making the venv")
+    new_venv(str(find_python(peer.python)), peer.venv, log)
+    pip("installing it", log, peer.venv, "install", "-q", "--only-binary=:all:", "-c", str(CONSTRAINTS), f"{peer.package}=={peer.version}")
+    (peer.venv / "recipe").write_text(peer.recipe)
+
+
+def state_of_peer(peer: Peer) -> Skip | None:
+    return None if read_stamp(peer.venv / "recipe") == peer.recipe else Skip("not made, or out of date")
+
+
 def state_of(stack: Stack, digest: str) -> Skip | None:
     """As it is, without making anything."""
     recipe = attempt(recipe_of, stack)
@@ -427,7 +475,7 @@ def state_of(stack: Stack, digest: str) -> Skip | None:
     return None if is_ready(stack, recipe, digest) else Skip("not made, or out of date")
 
 
-def write_json(outcome: dict[Stack, Skip | None]) -> None:
+def write_json(outcome: dict[Stack, Skip | None], peers: dict[Peer, Skip | None]) -> None:
     ready = [
         {
             "name": s.name,
@@ -450,9 +498,15 @@ def write_json(outcome: dict[Stack, Skip | None]) -> None:
         for s, skip in outcome.items()
         if not skip and s.mpi == DEBIAN
     ]
-    skipped = [{"name": s.name, "reason": str(skip)} for s, skip in outcome.items() if skip]
+    others = [
+        {"package": p.package, "version": p.version, "python_version": p.python, "python": str(p.venv / "bin/python")}
+        for p, skip in peers.items()
+        if not skip
+    ]
+    skipped = [{"name": s.name, "reason": str(skip)} for s, skip in (*outcome.items(), *peers.items()) if skip]
     new = HOME / "stacks.json.new"
-    new.write_text(json.dumps({"stacks": ready, "plain": plain, "debian": debian, "skipped": skipped}, indent=2) + "\n")
+    listed = {"stacks": ready, "plain": plain, "debian": debian, "peers": others, "skipped": skipped}
+    new.write_text(json.dumps(listed, indent=2) + "\n")
     new.replace(HOME / "stacks.json")
 
 
@@ -463,13 +517,16 @@ def main() -> int:
     options = parser.parse_args()
 
     stacks = plan()
-    unknown = set(options.only or ()) - {PLAIN, DEBIAN} - {s.name for s in stacks}
+    peers = plan_peers()
+    unknown = set(options.only or ()) - {PLAIN, DEBIAN, PEERS} - {s.name for s in (*stacks, *peers)}
     if unknown:
         parser.error(f"no such stack: {' '.join(sorted(unknown))} (--list shows them)")
     digest = sources_digest()
     if options.list:
         for stack in stacks:
             print(f"{stack.name:24} {state_of(stack, digest) or 'ready'}")
+        for peer in peers:
+            print(f"{peer.name:24} {state_of_peer(peer) or 'ready'}")
         return 0
 
     HOME.mkdir(exist_ok=True)
@@ -478,7 +535,10 @@ def main() -> int:
         wanted = [s for s in stacks if not options.only or {s.name, s.mpi} & set(options.only)]
         made = make(wanted, digest)
         outcome = {s: made[s] if s in made else state_of(s, digest) for s in stacks}
-        write_json(outcome)
+        for peer in peers:
+            if not options.only or {peer.name, PEERS} & set(options.only):
+                attempt(make_peer, peer)
+        write_json(outcome, {peer: state_of_peer(peer) for peer in peers})
     for stack in wanted:
         if outcome[stack]:
             say(f"{stack.name}: skipped, {outcome[stack]}")

@@ -11,7 +11,7 @@ import sys
 
 # What multiprocessing starts with -c. Its trackers outlive the program, and do nothing of it.
 WORKERS = {"multiprocessing.spawn": "multiprocessing worker", "multiprocessing.forkserver": "multiprocessing fork server"}
-OWN_RECORDERS = ("allranks", "mpiprof", "scorep")  # what records a program when it is started with -m
+OWN_RECORDERS = ("allranks", "kernprof", "mpiprof", "scorep")  # what records a program when it is started with -m
 TRACKERS = ("multiprocessing.resource_tracker", "multiprocessing.semaphore_tracker")
 
 
@@ -123,7 +123,7 @@ def start() -> None:
         facts = {"program": program_of(words), "command": " ".join(words)}
         options = _launch.parse([*argv, "-"])
         _launch.use_drop_ins(options)
-        _launch.offer_profile()
+        _launch.offer_profile(options)
         _launch.start_recording(options, stem, facts)
 
 

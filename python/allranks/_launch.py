@@ -283,9 +283,10 @@ record this process only, not Pythons that it starts"""),
     ("as", (), "drop-in", "children", "", "", "NAME", """\
 let `import NAME` in the program find allranks in place of
 another profiler, whether that is installed or not:
-mpiprof, pyperfdump, scorep. Of pyop2, where it is
-installed, only timers that it lacks are added. May be
-given several times"""),
+mpiprof, pyperfdump, scorep, kernprof, line_profiler
+(which also counts lines of functions with @profile).
+Of pyop2, where it is installed, only timers that it
+lacks are added. May be given several times"""),
 )  # fmt: skip
 READERS = {
     "output": read_output,
@@ -309,6 +310,8 @@ class Options:
 
     values: "dict[str, Any]"  # of OPTIONS, by name
     pstats_file = ""  # what each process makes in place of a run file; one that is there is replaced
+    lprof_file = ""  # what each process leaves besides its live file when SIGTERM ends it
+    is_recorded = True  # False: the program only runs
     after_run: "tuple[str, ...]" = ()  # a command that the process which writes the run file starts, with its path
     before: "Callable[[], None] | None" = None  # just before the recording starts
     kind = "script"  # or "module", "code", "package": a directory or archive
@@ -528,6 +531,22 @@ def at_exit(ending: str, pstats_file: str, quiet: bool) -> None:
         replace_by_pstats(os.fsdecode(written[0]), pstats_file)
     elif written and ending:
         become_pstats(os.fsdecode(written[0]), ending, written[1] and not quiet)
+    elif written and is_interrupted():
+        flush_output()
+        _runtime.after_run()
+
+
+def is_interrupted() -> bool:
+    """Then the interpreter ends by SIGINT, and exit functions in C do not run."""
+    kind = getattr(sys, "last_type", None)
+    return isinstance(kind, type) and issubclass(kind, KeyboardInterrupt) and not sys.flags.inspect
+
+
+def flush_output() -> None:
+    try:
+        sys.stdout.flush()
+    except (AttributeError, OSError, ValueError):  # the interpreter says so itself, later
+        pass
 
 
 at_exit_arguments: "tuple[Any, ...]" = ()
@@ -716,7 +735,10 @@ def start_recording(options: Options, stem: str, facts: "dict[str, str]") -> Non
     os.register_at_fork(after_in_child=_runtime.forked)
     pstats_file = os.path.join(directory, options.pstats_file) if options.pstats_file else ""
     if pstats_file:
-        _runtime.export_if_terminated(os.fsencode(command_path()), os.fsencode(pstats_file))
+        _runtime.export_if_terminated(os.fsencode(command_path()), "pstats", os.fsencode(pstats_file), False)
+    elif options.lprof_file:
+        lprof_file = os.path.join(directory, options.lprof_file)
+        _runtime.export_if_terminated(os.fsencode(command_path()), "lprof", os.fsencode(lprof_file), True)
     if after_run:
         _runtime.after_run(*after_run)
     global at_exit_arguments
@@ -763,10 +785,14 @@ class PassThrough:
         pass
 
 
-def offer_profile() -> None:
+def offer_profile(options: Options) -> None:
     """In every process that is recorded: multiprocessing imports the script once more in its workers."""
     names = sys.modules["builtins"].__dict__
-    if "profile" not in names:
+    if "line_profiler" in options.values["as"]:
+        from allranks.compat.line_profiler.line_profiler import RecordingProfiler
+
+        names["profile"] = RecordingProfiler()
+    elif "profile" not in names:
         names["profile"] = PassThrough()
 
 
@@ -1056,10 +1082,11 @@ def run_with(options: Options) -> None:
     become_main(options)
     function, arguments = prepare(options)
     use_drop_ins(options)
-    offer_profile()
+    offer_profile(options)
     if options.before:
         options.before()
-    start_recording(options, "", {**facts_about(options), **options.facts})
+    if options.is_recorded:
+        start_recording(options, "", {**facts_about(options), **options.facts})
     if not function(*arguments):
         end_in_failure(options)
 

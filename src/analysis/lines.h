@@ -6,7 +6,7 @@
  *
  *     calls       each call has the line that makes it: its time is that line's
  *     stretches   between two events of a function: of one line, or of a range of lines (runtime/stretches.h); sampled
- *     lines       counted lines of chosen functions (runtime/lines.h): hits and time, exact
+ *     lines       counted lines of chosen functions (runtime/chosen_lines.h): hits and time, exact
  *
  * Of a function whose lines were counted, stretches are left out, and its own time on a line is the line's less that of the calls there.
  * Calls in regions belong to the function around the region. In recursion each time counts once, in the innermost call.

@@ -166,12 +166,13 @@ static int parse(int argc, char **argv, struct request *request)
          .kind = AR_OPTION_TEXT,
          .to = &rank,
          .value = "N",
-         .help = "this rank only (pstats; of other formats: --ranks)"},
+         .help = "this rank only (pstats, lprof; of other formats: --ranks)"},
         AR_WINDOW_OPTIONS(&request->window),
         AR_OUTPUT_OPTION(&request->output,
                          "the file to write (default: RUN and the ending of the format, as\n"
                          "RUN.pstats, or RUN.N.pstats for a rank; - is standard output);\n"
-                         "needed where RUN is a pattern"),
+                         "needed where RUN is a pattern. {rank} in it makes one file per\n"
+                         "rank (pstats, lprof); then a brace is written twice"),
         {.name = "quiet",
          .letter = 'q',
          .kind = AR_OPTION_FLAG,
@@ -295,13 +296,111 @@ static int stream(const struct request *request, struct ar_profile *p)
     return status < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
 }
 
+/* ---- one file, or one per rank ----------------------------------------------------------------- */
+
+/* A format that is made in memory. */
+static int write_file(struct request *request, struct ar_profile *p)
+{
+    const char *path = request->output ? request->output : request->name;
+    struct ar_bytes bytes = {0};
+    struct ar_error err;
+    size_t n_estimated = 0;
+    int status;
+
+    if (request->exporter->write(p, &request->choice, &bytes, &n_estimated, &err) < 0)
+        status = ar_complain("%s: %s", request->run, err.text);
+    else
+        status = ar_write_output(path, &bytes);
+    if (status == AR_EXIT_OK && !request->quiet)
+        say_what_was_written(request, n_estimated);
+    ar_bytes_free(&bytes);
+    return status;
+}
+
+static bool is_per_rank(const struct request *request)
+{
+    return request->exporter->one_rank && !request->choice.one_rank && request->output &&
+           strstr(request->output, "{rank}");
+}
+
+/* As in the names of recordings, a brace is written twice. NULL: no memory. */
+static char *name_of_rank(const char *pattern, uint32_t rank)
+{
+    struct ar_bytes name = {0};
+    char number[16];
+
+    snprintf(number, sizeof number, "%u", rank);
+    for (const char *at = pattern; *at; at++) {
+        if (strncmp(at, "{rank}", 6) == 0) {
+            put(&name, number);
+            at += 5;
+            continue;
+        }
+        at += (at[0] == '{' || at[0] == '}') && at[1] == at[0];
+        ar_bytes_u8(&name, (uint8_t)*at);
+    }
+    ar_bytes_u8(&name, '\0');
+    if (name.bad)
+        ar_bytes_free(&name);
+    return (char *)name.data;
+}
+
+static int write_rank(struct request *request, struct ar_profile *p, uint32_t rank)
+{
+    struct request of_rank = *request;
+    char *name = name_of_rank(request->output, rank);
+    int status;
+
+    if (!name)
+        return ar_complain("out of memory");
+    of_rank.output = name;
+    of_rank.choice.one_rank = true;
+    of_rank.choice.world_rank = rank;
+    status = write_file(&of_rank, p);
+    free(name);
+    return status;
+}
+
+/* Of each rank, whatever the number of its processes. */
+static bool is_first_of_rank(const struct ar_profile *p, size_t process)
+{
+    for (size_t i = 0; i < process; i++)
+        if (p->processes[i].world_rank == p->processes[process].world_rank)
+            return false;
+    return p->processes[process].world_rank != AR_RANK_NONE;
+}
+
+static int write_ranks(struct request *request, struct ar_profile *p)
+{
+    int status = AR_EXIT_OK;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_processes && status == AR_EXIT_OK; i++)
+        if (is_first_of_rank(p, i)) {
+            status = write_rank(request, p, p->processes[i].world_rank);
+            n++;
+        }
+    if (!n)
+        return ar_complain("%s: no process of this run has a rank (leave {rank} out of -o %s)",
+                           request->run, request->output);
+    return status;
+}
+
+static int write_run(struct request *request, struct ar_run *run)
+{
+    struct ar_profile *p = ar_run_profile(run, AR_FORM_RECORDED);
+
+    if (request->exporter->encode)
+        return stream(request, p);
+    if (request->exporter->save)
+        return save(request, p);
+    return is_per_rank(request) ? write_ranks(request, p) : write_file(request, p);
+}
+
 int ar_command_export(int argc, char **argv)
 {
     struct request request = {0};
     struct ar_run *run;
-    struct ar_bytes bytes = {0};
-    struct ar_error err;
-    size_t n_estimated = 0;
     int status = parse(argc, argv, &request);
 
     /* Formats that are made in memory have no events. */
@@ -311,18 +410,9 @@ int ar_command_export(int argc, char **argv)
             &run, &(struct ar_run_choice){.path = request.run, .selection = &request.selection});
     if (status >= 0)
         return status;
-    if (request.exporter->encode)
-        status = stream(&request, ar_run_profile(run, AR_FORM_RECORDED));
-    else if (request.exporter->save)
-        status = save(&request, ar_run_profile(run, AR_FORM_RECORDED));
-    else if (request.exporter->write(ar_run_profile(run, AR_FORM_RECORDED), &request.choice, &bytes,
-                                     &n_estimated, &err) < 0)
-        status = ar_complain("%s: %s", request.run, err.text);
-    else
-        status = ar_write_output(request.output ? request.output : request.name, &bytes);
-    if (status == AR_EXIT_OK && !request.quiet)
-        say_what_was_written(&request, n_estimated);
-    ar_bytes_free(&bytes);
+    status = write_run(&request, run);
+    if (status == AR_EXIT_OK && !request.exporter->write && !request.quiet)
+        say_what_was_written(&request, 0);
     ar_run_close(run);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "export/chrome.h"
 #include "export/cubex.h"
+#include "export/lprof.h"
 #include "export/otf2.h"
 #include "export/perfetto.h"
 #include "export/pstats.h"
@@ -17,6 +18,12 @@ const struct ar_exporter ar_exporters[] = {
      .help = "for Python's pstats, snakeviz, gprof2dot; all ranks summed up,\nor one of them",
      .one_rank = true,
      .write = ar_pstats_encode},
+    {.name = "lprof",
+     .suffixes = {".lprof"},
+     .help = "counted lines (allranks run --lines), for python -m line_profiler;\nall ranks summed "
+             "up, or one of them",
+     .one_rank = true,
+     .write = ar_lprof_encode},
     {.name = "otf2",
      .suffixes = {".otf2"},
      .help = "a trace for Vampir, Scalasca, TraceCompass and otf2-print: in the\n"

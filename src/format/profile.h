@@ -183,7 +183,7 @@ struct ar_line_stretch {
     uint64_t ns, variance;
 };
 
-/* A line of a function that was chosen; see runtime/lines.h. */
+/* A line of a function that was chosen; see runtime/chosen_lines.h. */
 struct ar_counted_line {
     uint32_t node, location, line;
     uint32_t spare;

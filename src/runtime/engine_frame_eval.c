@@ -15,7 +15,7 @@
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/line_events.h"
-#include "runtime/lines.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/python_thread.h"
 
 static _PyFrameEvalFunction next_evaluator;

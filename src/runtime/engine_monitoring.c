@@ -18,7 +18,7 @@
 #include "runtime/budget.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
-#include "runtime/lines.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/monitoring.h"
 #include "runtime/python_thread.h"
 

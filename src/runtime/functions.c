@@ -7,7 +7,7 @@
 #include "runtime/blocking.h"
 #include "runtime/filter_rules.h"
 #include "runtime/filters.h"
-#include "runtime/lines.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/livemap.h"
 #include "runtime/pyread.h"
 #include "runtime/spending.h"

@@ -3,6 +3,7 @@
 
 #include "runtime/endings.h"
 #include "runtime/identity.h"
+#include "runtime/keep.h"
 #include "runtime/livemap.h"
 #include "runtime/recording_state.h"
 #include "runtime/terminated.h"
@@ -11,16 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char program[AR_PATH_BYTES], target[AR_PATH_BYTES];
+static struct {
+    char program[AR_PATH_BYTES], target[AR_PATH_BYTES], format[16];
+    bool keeps;
+    pid_t pid;
+} last;
 
 /* After vfork nothing may be changed. Signals to the launcher's group are not for this process. */
 static _Noreturn void become_export(void)
 {
-    const char *const words[] = {
-        program, "export", ar_livemap_path(), "-f", "pstats", "--quiet", "-o", target, NULL};
+    const char *const words[] = {last.program, "export", ar_livemap_path(), "-f", last.format,
+                                 "--quiet",    "-o",     last.target,       NULL};
 
     setsid();
-    execve(program, (char *const *)words, environ);
+    execve(last.program, (char *const *)words, environ);
     _exit(127);
 }
 
@@ -34,17 +39,26 @@ static bool export_live_file(void)
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
+/* A forked child leaves its live file to its parent, whose file has the same name. */
 static bool export_at_last(void)
 {
-    if (ar_recording_is_open() && export_live_file())
+    if (!ar_recording_is_open() || getpid() != last.pid)
+        return true;
+    if (export_live_file() && !last.keeps)
         ar_end_already_saved();
+    if (last.keeps)
+        ar_keep_files(false);
     return true;
 }
 
-bool ar_export_when_terminated(const char *program_path, const char *target_path)
+bool ar_export_when_terminated(const struct ar_last_export *wanted)
 {
-    int n = snprintf(program, sizeof program, "%s", program_path);
-    int m = snprintf(target, sizeof target, "%s", target_path);
+    int n = snprintf(last.program, sizeof last.program, "%s", wanted->program);
+    int m = snprintf(last.target, sizeof last.target, "%s", wanted->target);
+    int k = snprintf(last.format, sizeof last.format, "%s", wanted->format);
 
-    return n < (int)sizeof program && m < (int)sizeof target && ar_when_terminated(export_at_last);
+    last.keeps = wanted->keeps;
+    last.pid = getpid();
+    return n < (int)sizeof last.program && m < (int)sizeof last.target &&
+           k < (int)sizeof last.format && ar_when_terminated(export_at_last);
 }

@@ -2,7 +2,7 @@
 #include "runtime/line_events.h"
 
 #include "runtime/functions.h"
-#include "runtime/lines.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/livemap.h"
 
 static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *argument)

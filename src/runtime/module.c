@@ -17,10 +17,12 @@
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/last_export.h"
+#include "runtime/line_counter.h"
 #include "runtime/line_functions.h"
 #include "runtime/livemap.h"
 #include "runtime/profile_object.h"
 #include "runtime/recording.h"
+#include "runtime/recording_state.h"
 #include "runtime/regions.h"
 #include "runtime/sources.h"
 #include "runtime/trace_functions.h"
@@ -194,17 +196,34 @@ static PyObject *finish(PyObject *self, PyObject *args)
     return Py_BuildValue("yO", ar_recording_written(), ar_closing_prints() ? Py_True : Py_False);
 }
 
-PyDoc_STRVAR(export_if_terminated_doc, "export_if_terminated(program, target)\n--\n\n"
-                                       "On SIGTERM have the command write a pstats file.");
+PyDoc_STRVAR(export_if_terminated_doc,
+             "export_if_terminated(program, format, target, keeps)\n--\n\n"
+             "On SIGTERM have the command write a file of that format, in\n"
+             "place of the live file or besides it.");
 
 static PyObject *export_if_terminated(PyObject *self, PyObject *args)
 {
-    const char *program, *target;
+    struct ar_last_export wanted;
+    int keeps;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "yy", &program, &target))
+    if (!PyArg_ParseTuple(args, "ysyp", &wanted.program, &wanted.format, &wanted.target, &keeps))
         return NULL;
-    return PyBool_FromLong(ar_export_when_terminated(program, target));
+    wanted.keeps = keeps;
+    return PyBool_FromLong(ar_export_when_terminated(&wanted));
+}
+
+PyDoc_STRVAR(live_file_doc,
+             "live_file()\n--\n\n"
+             "Path of this process's live file, which the command reads; None: there\n"
+             "is no recording.");
+
+static PyObject *live_file(PyObject *self, PyObject *args)
+{
+    (void)self, (void)args;
+    if (!ar_recording_is_open())
+        Py_RETURN_NONE;
+    return PyBytes_FromString(ar_livemap_path());
 }
 
 PyDoc_STRVAR(after_run_doc, "after_run(*words)\n--\n\n"
@@ -403,6 +422,7 @@ static PyMethodDef methods[] = {
     {"finish", finish, METH_VARARGS, finish_doc},
     {"forked", forked, METH_NOARGS, forked_doc},
     {"remote_file_system", remote_file_system, METH_NOARGS, remote_file_system_doc},
+    {"live_file", live_file, METH_NOARGS, live_file_doc},
     {"run_code", run_code, METH_VARARGS, run_code_doc},
     {"run_file", run_file, METH_VARARGS, run_file_doc},
     {"run_module", run_module, METH_VARARGS, run_module_doc},
@@ -458,7 +478,8 @@ PyMODINIT_FUNC PyInit__runtime(void)
     PyObject *module = fits ? PyModule_Create(&definition) : NULL;
 
     if (module && (!ar_regions_register(module) || !ar_profile_object_register(module) ||
-                   !ar_trace_functions_register(module) || !ar_line_functions_register(module) || !ar_function_switch_register(module) ||
+                   !ar_line_counter_register(module) || !ar_trace_functions_register(module) ||
+                   !ar_line_functions_register(module) || !ar_function_switch_register(module) ||
                    !ar_counting_object_register(module)))
         Py_CLEAR(module);
     return module;

@@ -7,7 +7,7 @@
 #include "runtime/engine.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
-#include "runtime/lines.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_events.h"

@@ -11,7 +11,7 @@ from harness import Sandbox, workload
 from readings import counts_by_name
 
 # Of `export`, in the order of its help.
-FORMATS = ["pstats", "otf2", "cubex", "perfetto", "chrome", "speedscope"]
+FORMATS = ["pstats", "lprof", "otf2", "cubex", "perfetto", "chrome", "speedscope"]
 LISTED, CHOICES = ", ".join(FORMATS), "|".join(FORMATS)
 
 OPTIONS_OF = {

@@ -22,13 +22,16 @@ class DropIn:
 
     `extends`: the original is more than a profiler. Where it is installed it stays in use, and each of these modules
     only receives the names in `__all__` of its stand-in that it lacks.
+
+    `commands`: what install-shims puts beside the interpreter; each calls main() of the first module.
     """
 
-    __slots__ = ("extends", "modules")
+    __slots__ = ("commands", "extends", "modules")
 
-    def __init__(self, *modules: str, extends: bool = False) -> None:
+    def __init__(self, *modules: str, extends: bool = False, commands: "tuple[str, ...]" = ()) -> None:
         self.modules = modules
         self.extends = extends
+        self.commands = commands
 
 
 # By the name for --as and install-shims, which is that of the top-level module.
@@ -37,6 +40,15 @@ DROP_INS = {
     "pyop2": DropIn("pyop2", "pyop2.profiling", extends=True),
     "pyperfdump": DropIn("pyperfdump"),
     "scorep": DropIn("scorep", "scorep.instrumenter", "scorep.user", "scorep._bindings"),
+    "kernprof": DropIn("kernprof", commands=("kernprof", "kernprof.py")),
+    "line_profiler": DropIn(
+        "line_profiler",
+        "line_profiler.__main__",
+        "line_profiler._line_profiler",
+        "line_profiler.explicit_profiler",
+        "line_profiler.ipython_extension",
+        "line_profiler.line_profiler",
+    ),
 }
 
 
@@ -118,6 +130,14 @@ class ExtendingLoader:
         return module
 
 
+def is_importable(name: str) -> bool:
+    """A shim counts as well as the original. The current directory does not: another command may run elsewhere."""
+    from importlib.machinery import PathFinder
+
+    here = os.getcwd()
+    return PathFinder.find_spec(name, [entry for entry in sys.path if entry and os.path.abspath(entry) != here]) is not None
+
+
 def use(names: "tuple[str, ...]") -> None:
     """Let imports find these drop-ins from now on, in this process."""
     finder = next((each for each in sys.meta_path if isinstance(each, DropInFinder)), None)
@@ -142,6 +162,15 @@ def is_shim(path: str) -> bool:
         return False
 
 
+def is_command_shim(path: str) -> bool:
+    """The line is one of the first: before it stands the interpreter."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return SHIM_LINE in (file.readline().rstrip("\n") for _ in range(4))
+    except OSError:
+        return False
+
+
 def load_for_shim(name: str) -> "ModuleType":
     """The stand-in for a top-level module; its submodules are found by the same finder as with --as."""
     if len(DROP_INS[name].modules) > 1:
@@ -152,6 +181,14 @@ def load_for_shim(name: str) -> "ModuleType":
 # ---- the launcher ----
 
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
+
+
+SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+
+
+def has_other_ranks() -> bool:
+    sizes = (os.environ.get(name, "") for name in SIZE_VARIABLES)
+    return any(size.isdigit() and int(size) > 1 for size in sizes)
 
 
 def rank_of_this_process() -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from allranks.compat import DROP_INS, SHIM_LINE, is_shim
+from allranks.compat import DROP_INS, SHIM_LINE, is_command_shim, is_shim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ Let programs of this environment that use another profiler find allranks in its
 place: `import mpiprof` and `python -m mpiprof`. For each NAME (default: all)
 a small module is put beside allranks, in site-packages. Where the other
 profiler is installed nothing is done, and if it is installed later it is the
-one that is found. To stand in for it in one run only: allranks run --as NAME.
+one that is found. Of kernprof the commands kernprof and kernprof.py are put
+beside the interpreter, unless there are such files. To stand in for a profiler
+in one run only: allranks run --as NAME.
 
 names:
   {names}
@@ -49,6 +51,23 @@ else:
 )
 
 
+# A first line of more than 127 bytes, or with a space in it, is not understood by every kernel.
+COMMAND_HEAD = "#!{python}\n"
+COMMAND_HEAD_BY_SHELL = """\
+#!/bin/sh
+'''exec' "{python}" "$0" "$@"
+' '''
+"""
+COMMAND = (
+    SHIM_LINE
+    + """
+from allranks.compat import load_for_shim
+
+load_for_shim("{name}").main()
+"""
+)
+
+
 def directory() -> str:
     """That of allranks: a Python that finds it finds them."""
     return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -56,6 +75,25 @@ def directory() -> str:
 
 def shim_of(name: str) -> str:
     return os.path.join(directory(), name + ".py")
+
+
+def command_directory() -> str:
+    """Where pip puts the commands of packages that are in this directory."""
+    import sysconfig
+
+    here = directory()
+    schemes = [sysconfig.get_default_scheme() if sys.version_info >= (3, 10) else sysconfig._get_default_scheme(), "posix_user"]  # type: ignore[attr-defined]
+    for scheme in schemes:
+        paths = sysconfig.get_paths(scheme)
+        if os.path.realpath(here) in map(os.path.realpath, (paths["purelib"], paths["platlib"])):
+            return paths["scripts"]
+    return os.path.join(here, "bin")
+
+
+def command_text(name: str) -> str:
+    is_plain = len(sys.executable) < 120 and not any(each.isspace() for each in sys.executable)
+    head = COMMAND_HEAD if is_plain else COMMAND_HEAD_BY_SHELL
+    return head.format(python=sys.executable) + COMMAND.format(name=name)
 
 
 def where_it_is(spec: ModuleSpec) -> str:
@@ -101,6 +139,44 @@ def look(name: str) -> str:
     return "present" if is_shim(shim_of(name)) else "absent"
 
 
+# ---- commands ----
+
+
+def look_for_command(path: str) -> str:
+    if not os.path.lexists(path):
+        return "absent"
+    return "present" if is_command_shim(path) else "original"
+
+
+def install_command(name: str, path: str) -> str:
+    state = look_for_command(path)
+    if state != "absent":
+        return state
+    if original_of(name):
+        return "absent"  # it would call another module than it says
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(command_text(name))
+    os.chmod(path, 0o777 & ~current_umask())
+    return "installed"
+
+
+def current_umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def remove_command(name: str, path: str) -> str:
+    state = look_for_command(path)
+    if state != "present":
+        return state
+    os.unlink(path)
+    return "removed"
+
+
+# ---- what was done ----
+
 WORDS = {
     "installed": "{name}: installed, {path}",
     "removed": "{name}: removed, {path}",
@@ -114,6 +190,25 @@ def describe(name: str, state: str) -> dict[str, str]:
     original = original_of(name) if state == "original" else ""
     path = shim_of(name) if state in ("installed", "removed", "present") else ""
     return {"name": name, "state": state, "path": path, "original": original}
+
+
+def describe_command(path: str, state: str) -> dict[str, str]:
+    original = path if state == "original" else ""
+    shown = path if state in ("installed", "removed", "present") else ""
+    return {"name": f"bin/{os.path.basename(path)}", "state": state, "path": shown, "original": original}
+
+
+def do(what: str, name: str) -> list[dict[str, str]]:
+    """`what`: install, remove or look. The module first: commands follow it."""
+    rows = [describe(name, {"install": install, "remove": remove, "look": look}[what](name))]
+    for command in DROP_INS[name].commands:
+        path = os.path.join(command_directory(), command)
+        if what == "look":
+            state = look_for_command(path)
+        else:
+            state = (install_command if what == "install" else remove_command)(name, path)
+        rows.append(describe_command(path, state))
+    return rows
 
 
 def parse(argv: list[str]) -> tuple[set[str], list[str]]:
@@ -151,13 +246,13 @@ def main(argv: list[str]) -> int:
     if options & {"-h", "--help"}:
         answer(USAGE.format(names=", ".join(DROP_INS)))
         return 0
-    act = look if "--list" in options else remove if "--remove" in options else install
+    what = "look" if "--list" in options else "remove" if "--remove" in options else "install"
     rows, failed = [], False
     for name in names:
         try:
-            rows.append(describe(name, act(name)))
+            rows += do(what, name)
         except OSError as error:
-            complain(f"{shim_of(name)}: {error.strerror} (use an environment of your own: python -m venv)")
+            complain(f"{error.filename or shim_of(name)}: {error.strerror} (use an environment of your own: python -m venv)")
             failed = True
     show(rows, "--json" in options)
     return 1 if failed else 0

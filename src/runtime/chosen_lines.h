@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * lines: how often each line of chosen functions ran, and for how long.
+ * chosen_lines: how often each line of chosen functions ran, and for how long.
  *
  *     --lines 'solver.py:*'           these functions; patterns as --include has them
  *     @allranks.lines                 this one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/lines.h"
+#include "runtime/chosen_lines.h"
 
 #include "base/arena.h"
 #include "base/idmap.h"
