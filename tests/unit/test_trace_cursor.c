@@ -91,6 +91,28 @@ static const unsigned char every_kind[] = {
     1,
     'x',
     0, /* */
+    0x14,
+    0x0a,
+    1,
+    0,
+    0,
+    0,
+    0,
+    0, /* after 4: what a counter has counted */
+    0,
+    0,
+    3,
+    9,
+    0,
+    0,
+    0,
+    0, /* */
+    0,
+    0,
+    0,
+    1,
+    'y',
+    0, /* */
     0x01 | 1 << 2,
     0x00, /* after 4: up to f */
 };
@@ -119,7 +141,7 @@ static void start(void)
 /* As letters: what, at which time, of which node; in parentheses where it is implied. */
 static void tell(const struct ar_trace_event *e, char *to, size_t n)
 {
-    static const char letters[] = "+-mpoOF";
+    static const char letters[] = "+-mpcoOF";
 
     snprintf(to + strlen(to), n - strlen(to), e->is_implied ? "(%c%u@%u)" : "%c%u@%u ",
              letters[e->kind], e->node == AR_NO_ID ? 9 : (unsigned)e->node, (unsigned)e->at_ns);
@@ -201,8 +223,8 @@ static void test_every_kind(void)
     tap_note("%d %d %s", r.opened, r.status, r.told);
     tap_ok(strstr(r.told, "(+0@100)+1@140 ") == r.told, "what is open begins it");
     tap_ok(strstr(r.told, "+2@") && strstr(r.told, "o2@") && strstr(r.told, "O2@") &&
-               strstr(r.told, "p2@"),
-           "off, on and a parameter in g, which is named by its ref");
+               strstr(r.told, "p2@") && strstr(r.told, "c2@"),
+           "off, on, a parameter and a counter in g, which is named by its ref");
     tap_ok(strstr(r.told, "-2@") && strstr(r.told, "(-1@1000000)(-0@1000000)"),
            "what is open ends with the thread");
     r = read_bytes(every_kind, sizeof every_kind, 141, 150);
