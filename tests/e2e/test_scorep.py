@@ -642,7 +642,63 @@ def entered_by_library(sandbox: Sandbox) -> dict[str, int]:
     return counts
 
 
-# ---- killed ----
+# ---- interrupted and killed ----
+
+INTERRUPTED = """\
+import time, scorep.user
+with scorep.user.region("step"):
+    pass
+RAISE
+"""
+WAITS = "open('ready', 'w').close(); time.sleep(100)"
+
+
+def check_experiment(sandbox: Sandbox) -> None:
+    assert {"experiment/profile.cubex", "experiment/scorep.cfg", "experiment/MANIFEST.md", "experiment/traces.otf2"} <= sandbox.files()
+    assert sandbox.left_overs() == []
+    assert not (sandbox.cwd / "program.allranks").exists()
+
+
+def test_an_unhandled_interrupt_leaves_the_experiment(any_python: Sandbox):
+    program = write(any_python, INTERRUPTED.replace("RAISE", "raise KeyboardInterrupt"))
+    done = any_python.plain("-m", MODULE, program, env=settings(any_python, SCOREP_ENABLE_PROFILING="true"))
+    assert done.code == -signal.SIGINT and done.err.endswith("\nKeyboardInterrupt\n"), done
+    check_experiment(any_python)
+
+
+@pytest.mark.parametrize("words", [("-m", MODULE), ("-m", "allranks", "run", "-q", "--as", "scorep")])
+def test_sigint_leaves_the_experiment(any_python: Sandbox, words: tuple[str, ...]):
+    program = write(any_python, INTERRUPTED.replace("RAISE", WAITS))
+    running = any_python.start([any_python.stack.python, *words, program], env=settings(any_python, SCOREP_ENABLE_PROFILING="true"))
+    running.wait_until((any_python.cwd / "ready").exists, "it is ready")
+    time.sleep(0.05)
+    running.process.send_signal(signal.SIGINT)
+    done = running.wait()
+    assert done.code == -signal.SIGINT and done.err.endswith("\nKeyboardInterrupt\n"), done
+    if "run" in words:
+        (any_python.cwd / "program.allranks").unlink()
+    check_experiment(any_python)
+
+
+def test_interrupted_ranks_have_one_experiment(debian: Sandbox):
+    program = write(debian, "from mpi4py import MPI\n" + INTERRUPTED.replace("RAISE", "MPI.COMM_WORLD.Barrier(); raise KeyboardInterrupt"))
+    done = debian.run(debian.ranks(2, debian.stack.python, "-m", MODULE, program), env=settings(debian, SCOREP_ENABLE_PROFILING="true"))
+    assert done.code == 130 and done.err.count("\nKeyboardInterrupt\n") == 2, done
+    deadline = time.monotonic() + 20  # the launcher ends all ranks when one of them ends by a signal, and does not wait for what they started
+    while not (debian.cwd / "experiment/MANIFEST.md").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    check_experiment(debian)
+    assert debian.report("experiment/program.allranks").calls("user:step") == 2
+
+
+def test_what_sigterm_leaves_can_be_recovered(debian: Sandbox):
+    program = write(debian, INTERRUPTED.replace("RAISE", WAITS))
+    running = debian.start([debian.stack.python, "-m", MODULE, program], env=settings(debian))
+    running.wait_until((debian.cwd / "ready").exists, "it is ready")
+    running.process.terminate()
+    assert running.wait().code == -signal.SIGTERM
+    assert debian.allranks("recover", debian.live, "-o", "left.allranks").code == 0
+    assert debian.report("left.allranks").calls("user:step") == 1
 
 
 @needs_printer
