@@ -84,6 +84,9 @@ static uint64_t real_start_ns(const struct defining *d)
             real = d->p->processes[process].start_real_ns - (uint64_t)begin;
         }
     }
+    for (size_t i = 0; traces->n == 0 && i < d->p->n_processes; i++)
+        if (!real || d->p->processes[i].start_real_ns < real)
+            real = d->p->processes[i].start_real_ns;
     return real;
 }
 
@@ -222,8 +225,12 @@ static void define_locations(struct defining *d)
 #define OTF2_PARADIGM_PYTHON OTF2_PARADIGM_USER
 #endif
 
-static OTF2_RegionRole role_of(const struct defining *d, const struct ar_function *f)
+static OTF2_RegionRole role_of(const struct defining *d, uint32_t function)
 {
+    const struct ar_function *f = &d->p->functions[function];
+
+    if (ar_function_is_pause(d->p, function))
+        return OTF2_REGION_ROLE_ARTIFICIAL;
     switch (f->kind) {
     case AR_FUNCTION_MPI:
         return ar_otf2_role_of_mpi(ar_strtab_text(&d->p->strings, f->name));
@@ -269,7 +276,7 @@ static void define_regions(struct defining *d)
         OTF2_StringRef description = string(d, ar_function_kind_name(f->kind));
 
         note(d, d->lib->GlobalDefWriter_WriteRegion(
-                    d->defs, i, name, canonical, description, role_of(d, f), paradigm_of(f),
+                    d->defs, i, name, canonical, description, role_of(d, i), paradigm_of(f),
                     OTF2_REGION_FLAG_NONE, profile_string(d, f->file), f->first_line, 0));
     }
 }

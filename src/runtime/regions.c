@@ -521,7 +521,7 @@ static unsigned n_pauses;
 
 static void set_paused(bool pause)
 {
-    uint32_t number = number_named("(paused)");
+    uint32_t number = number_named(AR_PAUSED_NAME);
 
     if (number)
         ar_threads_pause(pause, number);

@@ -18,6 +18,7 @@ from harness import Done, Sandbox, own_copy
 
 MODULE = "allranks.compat.scorep"
 EVENT = re.compile(r"^(ENTER|LEAVE) +(\d+) +\d+  Region: \"(.*)\" <\d+>$", re.M)
+TIMED = re.compile(r"^(ENTER|LEAVE) +(\d+) +(\d+)  Region: \"(.*)\" <\d+>$", re.M)
 PRINTER = shutil.which("otf2-print")
 needs_printer = pytest.mark.skipif(not PRINTER, reason="otf2-print is missing: apt install otf2-tools")
 
@@ -260,10 +261,53 @@ def test_rewind_parameters_and_pauses(any_python: Sandbox):
     text = printed(any_python)
     found = events(text, "__main__:inner", "again", "kept")
     assert found == [*both("__main__:inner", "kept", "__main__:inner")]
-    assert re.search(r"MEASUREMENT_ON_OFF +\d+ +\d+  Mode: OFF\n(?:.*\n)*?MEASUREMENT_ON_OFF +\d+ +\d+  Mode: ON", text)
+    assert text.count("Mode: OFF\n") == text.count("Mode: ON\n") == 2  # what was taken back, and the pause
     assert re.search(r'PARAMETER_INT64 +\d+ +\d+  Parameter: "level" <\d+>, Value: -3\n', text)
     assert re.search(r'PARAMETER_UINT64 +\d+ +\d+  Parameter: "size" <\d+>, Value: 18446744073709551615\n', text)
     assert re.search(r'PARAMETER_STRING +\d+ +\d+  Parameter: "name" <\d+>, Value: "näme" <\d+>', text)
+
+
+PAUSES = """\
+import time, PLACE as place
+def inner(): time.sleep(0.01)
+def outer():
+    inner()
+    place.OFF()
+    inner()
+    place.ON()
+    inner()
+outer()
+"""
+PLACES = {"scorep.user": ("disable_recording", "enable_recording"), "allranks": ("pause", "resume")}
+SWITCH = re.compile(r"^MEASUREMENT_ON_OFF +\d+ +(\d+)  Mode: (ON|OFF)$", re.M)
+
+
+@needs_printer
+@pytest.mark.parametrize("place", PLACES)
+def test_a_pause_is_measurement_off_and_no_region(any_python: Sandbox, place: str):
+    pycubexr = pytest.importorskip("pycubexr")
+    off, on = PLACES[place]
+    program = write(any_python, PAUSES.replace("PLACE", place).replace("OFF", off).replace("ON", on))
+    run(any_python, program, SCOREP_ENABLE_PROFILING="true")
+    text = printed(any_python)
+    inner = both("__main__:inner")
+    assert events(text, "__main__:inner", "__main__:outer", "user:", "MEASUREMENT") == ["+__main__:outer", *inner, *inner, "-__main__:outer"]
+    (off_ns, _), (on_ns, _) = found = SWITCH.findall(text)
+    assert [mode for _, mode in found] == ["OFF", "ON"] and int(on_ns) - int(off_ns) >= 10_000_000
+    assert not [at for _, _, at, _ in TIMED.findall(text) if int(off_ns) < int(at) < int(on_ns)]
+    with pycubexr.CubexParser(str(any_python.cwd / "experiment/profile.cubex")) as cubex:
+        visits, seconds = (cubex.get_metric_values(cubex.get_metric_by_name(name)) for name in ("visits", "time"))
+        (paused,) = [node for node in cubex.all_cnodes() if node.region.name == "MEASUREMENT OFF"]
+        assert not [node for node in cubex.all_cnodes() if "paused" in node.region.name]
+        assert sum(visits.cnode_values(paused, convert_to_exclusive=True)) == 0
+        assert 0.01 <= sum(seconds.cnode_values(paused)) <= (int(on_ns) - int(off_ns)) / 1e9 + 0.001
+    rows = any_python.answer("dump", "experiment/program.allranks").decode()
+    assert rows.count(" off\n") == rows.count(" on\n") == 1 and "paused" not in rows
+    for form in ("chrome", "perfetto"):
+        any_python.answer("export", "experiment/program.allranks", "-f", form, "-o", f"out.{form}")
+        data = (any_python.cwd / f"out.{form}").read_bytes()
+        assert b"not recorded" in data and b"(paused)" not in data
+    assert any_python.allranks("info", "--check", "experiment/program.allranks").code == 0
 
 
 ERROR = (
