@@ -233,6 +233,17 @@ enum ar_status ar_traces_open(struct ar_traces *out, const struct ar_profile *p,
     return status;
 }
 
+enum ar_status ar_traces_open_or_none(struct ar_traces *out, const struct ar_profile *p,
+                                      struct ar_error *err)
+{
+    enum ar_status status = ar_traces_open(out, p, err);
+
+    if (status != AR_UNSUPPORTED || !is_announced(p))
+        return status;
+    *out = (struct ar_traces){.profile = p};
+    return AR_OK;
+}
+
 enum ar_status ar_traces_check_window(const struct ar_traces *traces, int64_t from_ns,
                                       struct ar_error *err)
 {

@@ -66,6 +66,9 @@ AR_MUST_CHECK enum ar_status ar_traces_open(struct ar_traces *out, const struct 
 /* Without looking at messages, whatever the clocks say. */
 AR_MUST_CHECK enum ar_status
 ar_traces_open_as_compared(struct ar_traces *out, const struct ar_profile *p, struct ar_error *err);
+/* A run that was to have a trace has one, without a thread if nothing was recorded. */
+AR_MUST_CHECK enum ar_status
+ar_traces_open_or_none(struct ar_traces *out, const struct ar_profile *p, struct ar_error *err);
 void ar_traces_close(struct ar_traces *traces);
 
 /* A window of time that begins after the end of all traces is an error. */

@@ -227,6 +227,18 @@ def test_np_dot_without_the_import_of_numpy(debian: Sandbox):
     assert all(name.startswith("numpy") for name in names) and len(names) <= 4, names  # all of it is below np.dot
 
 
+@needs_printer
+@pytest.mark.parametrize("option", ["--noinstrumenter", "--instrumenter-type=dummy"])
+def test_a_trace_without_events_is_an_archive(any_python: Sandbox, option: str):
+    assert run(any_python, option, write(any_python, "print(1)\n")).out == "1\n"
+    assert not EVENT.findall(printed(any_python))
+    assert "traces.otf2" in (any_python.cwd / "experiment/MANIFEST.md").read_text()
+    definitions = any_python.run([str(PRINTER), "-G", "experiment/traces.otf2"])
+    assert definitions.code == 0 and re.search(r"LOCATION +0 .* # Events: 0,", definitions.out)
+    done = any_python.allranks("export", "experiment/program.allranks", "-f", "otf2", "-o", "again")
+    assert done.code == 0 and done.err.startswith("allranks: warning: experiment/program.allranks: its trace has no events"), done
+
+
 # ---- what is recorded beside functions ----
 
 OTHERS = """\
