@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -587,6 +588,29 @@ def test_an_experiment_that_is_there_stays(debian: Sandbox):
     done = debian.plain("-m", MODULE, program, env=settings(debian, SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY="false"))
     assert done.code == 0 and re.fullmatch(r"scorep: .*/experiment: is there already, and is not to be overwritten; this run is in .*\n", done.err), done
     assert len(list(debian.cwd.glob("experiment-*"))) == 2
+
+
+def other_file_system(sandbox: Sandbox) -> Path:
+    place = Path("/dev/shm")
+    if not place.is_dir() or place.stat().st_dev == sandbox.cwd.stat().st_dev:
+        pytest.skip("there is no other file system")
+    return Path(tempfile.mkdtemp(prefix="allranks-test-", dir=place))
+
+
+@pytest.mark.parametrize("n_ranks", [0, 2])
+def test_a_directory_on_another_file_system_whose_parent_is_missing(debian: Sandbox, n_ranks: int):
+    place = other_file_system(debian)
+    env = settings(debian, SCOREP_EXPERIMENT_DIRECTORY=str(place / "new/experiment"), SCOREP_ENABLE_PROFILING="true")
+    program = write(debian, "from mpi4py import MPI\n" if n_ranks else "print()\n")
+    words = [debian.stack.python, "-m", MODULE, program]
+    try:
+        done = debian.run(debian.ranks(n_ranks, *words) if n_ranks else words, env=env)
+        assert (done.code, done.err) == (0, ""), done
+        found = {path.name for path in (place / "new/experiment").iterdir()}
+        assert found >= {"MANIFEST.md", "profile.cubex", "program.allranks", "scorep.cfg", "traces.otf2"} and "program.allranks" not in debian.files()
+        assert debian.allranks("info", "--check", place / "new/experiment/program.allranks").code == 0
+    finally:
+        shutil.rmtree(place)
 
 
 @needs_printer

@@ -91,7 +91,7 @@ class Experiment:
             made.append(("traces.otf2", "every event with its time, for Vampir and otf2-print; with traces.def and traces/"))
         name = run if self.keeps_run else os.path.basename(run)
         if not self.keeps_run:
-            os.rename(run, os.path.join(home, name))
+            move(run, os.path.join(home, name))
         made.append((name, "the run file: allranks report, mpi, waits, timeline …"))
         write(os.path.join(home, "MANIFEST.md"), manifest(made))
         if self.verbose:
@@ -151,6 +151,27 @@ def move_away(path: str) -> None:
             os.rename(path, other)
             return
         number += 1
+
+
+def move(path: str, target: str) -> None:
+    """Also to another file system. On failure the file is where it was."""
+    try:
+        os.rename(path, target)
+    except OSError as error:
+        import errno
+        import shutil
+
+        if error.errno != errno.EXDEV:
+            raise
+        part = target + ".part"
+        try:
+            shutil.copy2(path, part)
+            os.rename(part, target)
+        except OSError:
+            if os.path.lexists(part):
+                os.unlink(part)
+            raise
+        os.unlink(path)
 
 
 def write(path: str, text: str) -> None:
