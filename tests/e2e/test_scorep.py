@@ -590,6 +590,18 @@ def test_an_experiment_that_is_there_stays(debian: Sandbox):
     assert len(list(debian.cwd.glob("experiment-*"))) == 2
 
 
+def test_the_end_of_a_line_in_a_variable(debian: Sandbox):
+    program = write(debian, "print(1)\n")
+    name = "my\nexperi%0Ament"
+    env = {"SCOREP_METRIC_PLUGINS": "a\nb", "SCOREP_METRIC_PLUGINS_SEP": "\n", "SCOREP_EXPERIMENT_DIRECTORY": name}
+    assert run(debian, program, **env).out == "1\n"
+    cfg = (debian.cwd / name / "scorep.cfg").read_text()
+    assert "#   SCOREP_METRIC_PLUGINS=a?b\n" in cfg
+    shell = subprocess.run(["sh", "-c", f'. "{debian.cwd}/{name}/scorep.cfg"; printf "%s" "$SCOREP_EXPERIMENT_DIRECTORY"'], capture_output=True, check=True)
+    assert shell.stdout.decode() == name
+    assert {"traces.otf2", "MANIFEST.md", "program.allranks"} <= {path.name for path in (debian.cwd / name).iterdir()}
+
+
 def other_file_system(sandbox: Sandbox) -> Path:
     place = Path("/dev/shm")
     if not place.is_dir() or place.stat().st_dev == sandbox.cwd.stat().st_dev:

@@ -37,11 +37,19 @@ def command(settings: "Settings", target: str, keeps_run: bool, verbose: bool) -
 
     flags = ("keeps",) * keeps_run + ("verbose",) * verbose
     words = [f"{name}={settings.values[name]}" for name in sorted(settings.is_set)]
-    without_effect = "\n".join(settings.without_effect)
     return (
         sys.executable, "-I", "-S", os.path.abspath(__file__), command_path(), os.getcwd(), target,
-        ",".join(flags), without_effect, "\n".join(words),
+        ",".join(flags), as_lines(settings.without_effect), as_lines(words),
     )  # fmt: skip
+
+
+def as_lines(words: "list[str]") -> str:
+    """One word of a command line, from which from_lines makes the same list: a value may contain the end of a line."""
+    return "\n".join(word.replace("%", "%25").replace("\n", "%0A") for word in words)
+
+
+def from_lines(text: str) -> "list[str]":
+    return [word.replace("%0A", "\n").replace("%25", "%") for word in text.split("\n") if word]
 
 
 # ---- after it ----
@@ -196,10 +204,10 @@ def main(words: "list[str]") -> None:
     from _settings import PREFIX, Settings  # type: ignore[import-not-found]
 
     program, base, target, flags, without_effect, variables, run = words
-    environment = dict(each.split("=", 1) for each in variables.split("\n") if each)
+    environment = dict(each.split("=", 1) for each in from_lines(variables))
     settings = Settings({PREFIX + name: value for name, value in environment.items()})
     settings.find_counters()
-    settings.without_effect = without_effect.split("\n") if without_effect else []
+    settings.without_effect = from_lines(without_effect)
     Experiment(program, base, target, flags.split(","), settings).make(run)
 
 
