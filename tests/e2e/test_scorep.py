@@ -625,6 +625,28 @@ def test_a_directory_on_another_file_system_whose_parent_is_missing(debian: Sand
         shutil.rmtree(place)
 
 
+LONG = "def f(): pass\nfor i in range(200000):\n    f()\n    abs(i)\n"
+
+
+@needs_printer
+def test_a_trace_that_is_cut_says_so(debian: Sandbox):
+    program = write(debian, LONG)
+    done = debian.plain("-m", MODULE, program, env=settings(debian, SCOREP_TOTAL_MEMORY="1M"))
+    text = printed(debian)
+    at = SWITCH.findall(text)[-1]
+    n_events = sum(int(n) for n in re.findall(r'"events": (\d+)', debian.answer("info", "--json=1", "experiment/program.allranks").decode()))
+    place = f"ends early: 1 of 1 thread reached the limit of 1M per process, the first at {int(at[0]) / 1e9:.6f} s; it has {n_events:,} events"
+    assert done.code == 0 and re.fullmatch(rf"scorep: .*/experiment/traces.otf2 {re.escape(place)} \(.*\)\n", done.err), done
+    assert 100_000 < len(EVENT.findall(text)) < n_events + 10
+    for name in ("MANIFEST.md", "scorep.cfg"):
+        said = (debian.cwd / "experiment" / name).read_text()
+        assert place in said and "lacks most calls of 1 C function that proved to be short" in said and "every event" not in said
+    shutil.rmtree(debian.cwd / "experiment")
+    run(debian, program)
+    manifest = (debian.cwd / "experiment/MANIFEST.md").read_text()
+    assert "every event" in manifest and "ends early" not in manifest and "lacks most calls of 1 C function" in manifest
+
+
 @needs_printer
 def test_filters_counters_and_memory(debian: Sandbox):
     rules = "SCOREP_REGION_NAMES_BEGIN\n  EXCLUDE\n    __main__:left_*\n    user:out\nSCOREP_REGION_NAMES_END\n"

@@ -18,6 +18,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from allranks.compat.scorep._settings import Settings
 
 # ---- before the program runs ----
@@ -89,14 +91,21 @@ class Experiment:
 
     def fill(self, home: str, run: str) -> None:
         made = [("scorep.cfg", "the settings of this run; a shell can source it")]
-        self.settings.without_effect += self.uncounted(run)
+        info = self.info(run)
+        self.settings.without_effect += uncounted(info)
+        cut, untraced = self.cut(info), untraced_functions(info)
+        self.settings.notes += [f"The trace {each}" for each in (cut, untraced) if each]
         write(os.path.join(home, "scorep.cfg"), self.settings.as_cfg())
         if self.settings.wants_profile():
             name = self.settings.values["PROFILING_BASE_NAME"] + ".cubex"
             if self.export(run, "cubex", os.path.join(home, name)):
                 made.append((name, "the call tree of all ranks and threads, for Cube, pycubexr and Extra-P"))
         if self.settings.wants_trace() and self.export_trace(run, home):
-            made.append(("traces.otf2", "every event with its time, for Vampir and otf2-print; with traces.def and traces/"))
+            what = "a part of the events" if cut else "every event"
+            made.append(("traces.otf2", f"{what} with its time, for Vampir and otf2-print; with traces.def and traces/"))
+            made += [("", f"the trace {each}") for each in (cut, untraced) if each]
+            if cut:
+                say(f"{os.path.join(home, 'traces.otf2')} {cut}")
         name = run if self.keeps_run else os.path.basename(run)
         if not self.keeps_run:
             move(run, os.path.join(home, name))
@@ -105,16 +114,28 @@ class Experiment:
         if self.verbose:
             say(f"experiment directory: {home}")
 
-    def uncounted(self, run: str) -> "list[str]":
-        """Metrics that this machine does not count, and why."""
-        if not self.settings.counters:
-            return []
+    def info(self, run: str) -> "dict[str, Any]":
+        """What the run says of itself, as far as it is asked here."""
+        if not self.settings.counters and not self.settings.wants_trace():
+            return {}
         import json
         import subprocess
 
         done = subprocess.run([self.program, "info", "--json=1", run], stdout=subprocess.PIPE, check=False)
-        facts = json.loads(done.stdout).get("facts", {}) if done.returncode == 0 else {}
-        return [f"metric {each}" for each in facts.get("why not", "").split("; ") if each]
+        found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+        return found
+
+    def cut(self, info: "dict[str, Any]") -> str:
+        """Where the trace ends early, and after how many events; empty: it does not."""
+        trace = info.get("trace") or {}
+        n_threads = trace.get("full_threads", 0)
+        if not n_threads:
+            return ""
+        threads = f"{n_threads} of {count(trace['threads'], 'thread')}"
+        return (
+            f"ends early: {threads} reached the limit of {self.settings.values['TOTAL_MEMORY']} per process, the first at {trace['full_ns'] / 1e9:.6f} s; "
+            f"it has {count(trace['events'], 'event')} (SCOREP_TOTAL_MEMORY is the limit)"
+        )
 
     def export(self, run: str, form: str, target: str) -> bool:
         """What the command says of a failure is on standard error, and the run file is there in any case."""
@@ -130,6 +151,20 @@ class Experiment:
             os.rename(os.path.join(archive, name), os.path.join(home, name))
         os.rmdir(archive)
         return True
+
+
+def count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def uncounted(info: "dict[str, Any]") -> "list[str]":
+    """Metrics that this machine does not count, and why."""
+    return [f"metric {each}" for each in info.get("facts", {}).get("why not", "").split("; ") if each]
+
+
+def untraced_functions(info: "dict[str, Any]") -> str:
+    n = (info.get("trace") or {}).get("untraced_functions", 0)
+    return f"lacks most calls of {count(n, 'C function')} that proved to be short; the profile counts them" if n else ""
 
 
 def stamp() -> str:
@@ -189,7 +224,7 @@ def write(path: str, text: str) -> None:
 
 def manifest(made: "list[tuple[str, str]]") -> str:
     lines = ["# Experiment directory", "", "Written by allranks in Score-P's place.", ""]
-    lines += [f"- `{name}`: {what}" for name, what in made]
+    lines += [f"- `{name}`: {what}" if name else f"  - {what}" for name, what in made]
     return "\n".join(lines) + "\n"
 
 

@@ -102,11 +102,13 @@ class Settings:
     values: "dict[str, str]"  # of all variables, by name without SCOREP_
     is_set: "set[str]"  # those that the environment has
     without_effect: "list[str]"  # words, as the user gave them; options of the command come in front
+    notes: "list[str]"  # what else a reader of scorep.cfg is to know of the run
 
     def __init__(self, environment: "Mapping[str, str]") -> None:
         self.values = {name: default for name, _, default, _ in VARIABLES}
         self.is_set = set()
         self.without_effect = []
+        self.notes = []
         self.counters: list[str] = []
         for name, _, _, _ in VARIABLES:
             if environment.get(PREFIX + name):
@@ -186,6 +188,7 @@ class Settings:
         if self.without_effect:
             lines += ["#", "# Without effect here:"]
             lines += [f"#   {''.join(c if c.isprintable() else '?' for c in word)}" for word in self.without_effect]
+        lines += [line for note in self.notes for line in ("#", f"# {note}")]
         lines.append("")
         lines += [f"{PREFIX}{name}={shell_word(self.values[name])}" for name, _, _, used in VARIABLES if used]
         return "\n".join(lines) + "\n"
