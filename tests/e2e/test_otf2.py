@@ -206,7 +206,11 @@ def compare(archive: Archive, rows: dict[tuple[str, int], list[dict]], sandbox: 
     called: dict[int, str] = {}
     threads = {(process, name): events for (process, name), events in archive.events.items() if events}
     assert len(threads) == len(rows)
-    for (process, thread), its_rows in rows.items():
+    for (process, thread), all_rows in rows.items():
+        # The root of a trace is that of the main thread: others have one of their own below it, and in the archive that one only.
+        second = all_rows[1]
+        has_own = thread or (second["implied"] == "1" and second["depth"] == "1" and not second["file"])
+        its_rows = [row for row in all_rows if not has_own or row["node"] != "0"]
         names = [name for of, name in threads if of == process]
         name = "Master thread" if thread == 0 else names[thread]
         events = threads[process, name]

@@ -405,6 +405,12 @@ def test_threads(any_python: Sandbox, option: str):
     found = events(printed(any_python), "__main__:bar", "user:in thread")
     assert found.count("+user:in thread") == 3
     assert found.count("+__main__:bar") == (3 if option == "--user" else 0)
+    roots: dict[str, list[str]] = {}
+    for _, location, name in EVENT.findall(printed(any_python)):
+        if name.startswith(("thread:", "process:")):
+            roots.setdefault(location, []).append(name)
+    assert roots.pop("0", ["thread:main"] * 2) == ["thread:main"] * 2 and len(roots) == 3
+    assert all(len(names) == 2 and len(set(names)) == 1 and "main" not in names[0] for names in roots.values()), roots
 
 
 CHILDREN = """\
