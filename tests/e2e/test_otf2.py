@@ -458,6 +458,16 @@ def small_run(python: Sandbox) -> None:
     python.recorded("small.py", options=("--trace", "-o", "run.allranks"))
 
 
+def test_directories_above_it_are_made(python: Sandbox):
+    small_run(python)
+    for name in ("a/b/c", "d//e/", f"{python.cwd}/f/g"):
+        done = python.allranks("export", "run.allranks", "-f", "otf2", "--quiet", "-o", name)
+        assert (done.code, done.err) == (0, "") and (python.cwd / name / "traces.otf2").exists(), done
+    (python.cwd / "file").touch()
+    done = python.allranks("export", "run.allranks", "-f", "otf2", "--quiet", "-o", "file/x")
+    assert done.code == 2 and done.err.count("\n") == 1 and "file/x: cannot make the directory" in done.err, done
+
+
 def test_the_directory(python: Sandbox):
     small_run(python)
     directory = export(python, "run.allranks")

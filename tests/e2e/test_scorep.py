@@ -504,7 +504,8 @@ def test_help_and_mistakes(any_python: Sandbox):
     assert run(any_python, code=1, err="scorep: Did not find a script to run\n").out == ""
     run(any_python, "missing.py", code=1, err="scorep: Cannot run file 'missing.py' because: [Errno 2] No such file or directory: 'missing.py'\n")
     done = any_python.plain("-m", MODULE, "--instrumenter-type=x", "a.py")
-    assert done.code == 1 and done.err.endswith('RuntimeError: instrumenter_type "x" unkown\n'), done
+    said = "scorep: --instrumenter-type=x: there is no such type (expected: profile, trace, cProfile, cTrace, dummy)\n"
+    assert (done.code, done.out, done.err) == (2, "", said), done
     warned = "scorep: Warning: The option '--mpi' is deprecated and will be removed in future.\n"
     assert run(any_python, "--mpi", "--", write(any_python, "print(1)\n"), err=warned).out == "1\n"
     # A script that looks itself up finds itself.
@@ -668,7 +669,24 @@ def test_filters_counters_and_memory(debian: Sandbox):
     cfg = (debian.cwd / "experiment/scorep.cfg").read_text()
     assert "SCOREP_TOTAL_MEMORY=3G\n" in cfg and "#   metric PAPI_NO_SUCH: " in cfg
     done = debian.plain("-m", MODULE, program, env=settings(debian, SCOREP_FILTERING_FILE="missing.txt"))
-    assert done.code == 1 and done.err.startswith("scorep: ") and "missing.txt" in done.err and done.out == "", done
+    assert done.code == 1 and done.err.startswith("scorep: SCOREP_FILTERING_FILE: missing.txt") and done.out == "", done
+    done = debian.recorded(program, options=("--as", "scorep"), env=settings(debian, SCOREP_FILTERING_FILE="missing.txt"))
+    assert done.code == 2 and done.err.startswith("allranks: error: SCOREP_FILTERING_FILE: missing.txt") and done.out == "", done
+
+
+def test_names_and_formats_of_the_profile(debian: Sandbox):
+    program = write(debian, "print()\n")
+    env = {"SCOREP_ENABLE_TRACING": "no", "SCOREP_ENABLE_PROFILING": "yes", "SCOREP_PROFILING_FORMAT": "bogus", "SCOREP_PROFILING_BASE_NAME": "a/b"}
+    run(debian, program, **env)
+    assert "experiment/a/b.cubex" in debian.files() and "`a/b.cubex`" in (debian.cwd / "experiment/MANIFEST.md").read_text()
+    assert "#   SCOREP_PROFILING_FORMAT=bogus\n" in (debian.cwd / "experiment/scorep.cfg").read_text()
+
+
+def test_integers_are_those_of_64_bits(debian: Sandbox):
+    program = write(debian, "import scorep.user as u\nu.parameter_int('least', -2**63)\nu.parameter_int('most', 2**63 - 1)\n"
+                    "for n in (2**63, -2**63 - 1):\n    try:\n        u.parameter_int('n', n)\n    except OverflowError as error:\n        print(error)\n")  # fmt: skip
+    done = run(debian, program)
+    assert [line.partition(":")[0] for line in done.out.splitlines()] == [f"parameter_int('n', {n})" for n in (2**63, -(2**63) - 1)]
 
 
 def test_as_scorep_the_run_file_stays_where_it_is_asked_for(any_python: Sandbox):

@@ -98,7 +98,9 @@ class Experiment:
         write(os.path.join(home, "scorep.cfg"), self.settings.as_cfg())
         if self.settings.wants_profile():
             name = self.settings.values["PROFILING_BASE_NAME"] + ".cubex"
-            if self.export(run, "cubex", os.path.join(home, name)):
+            target = f"{home}/{name}"
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            if self.export(run, "cubex", target):
                 made.append((name, "the call tree of all ranks and threads, for Cube, pycubexr and Extra-P"))
         if self.settings.wants_trace() and self.export_trace(run, home):
             what = "a part of the events" if cut else "every event"

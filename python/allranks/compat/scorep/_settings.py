@@ -71,6 +71,7 @@ OF_RUSAGE = {
     "ru_nvcsw": "context-switches",
     "ru_nivcsw": "context-switches",
 }
+USED_FORMATS = ("default", "cube4", "cube_tuple", "none")  # of the profile
 FACTORS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 LEAST_TRACE, MOST_TRACE = 1 << 20, 1 << 38  # as --trace-limit
 
@@ -144,7 +145,7 @@ class Settings:
         self._apply_memory(values)
         self._apply_filter(values)
         self._apply_counters(values)
-        if self.values["PROFILING_FORMAT"].lower() == "tau_snapshot":
+        if self.values["PROFILING_FORMAT"].lower() not in USED_FORMATS:
             self.ignore("PROFILING_FORMAT")
 
     def _apply_memory(self, values: "dict[str, Any]") -> None:
