@@ -95,7 +95,8 @@ static void fill(struct ar_trace_cursor *c, struct ar_trace_event *out,
 
 static bool is_pause(const struct ar_trace_cursor *c, uint32_t node)
 {
-    return c->pause != AR_NO_ID && c->trace->profile->nodes[node].function == c->pause;
+    return c->pause != AR_NO_ID && node != AR_NO_ID &&
+           c->trace->profile->nodes[node].function == c->pause;
 }
 
 /* One step of the way to the goal; false: it is reached. A pause is no call: it begins and ends like a time in which the trace is off. */
@@ -298,7 +299,7 @@ static void put_parameter(struct ar_trace_cursor *c, const struct ar_trace_item 
     struct ar_trace_parameter parameter;
     struct ar_trace_event *event;
 
-    if (!ar_trace_parameter_get(&parameter, item))
+    if (is_pause(c, c->node) || !ar_trace_parameter_get(&parameter, item))
         return;
     event = put_ahead(c, parameter.type == AR_TRACE_COUNTER ? AR_EVENT_COUNTER : AR_EVENT_PARAMETER,
                       at_ns);
