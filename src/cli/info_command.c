@@ -126,7 +126,12 @@ static void print_losses(const struct ar_profile *p)
     for (int loss = 0; loss < AR_N_LOSSES; loss++) {
         uint64_t n = ar_profile_lost(p, AR_NO_ID, (enum ar_live_loss)loss);
 
-        print_loss(n, loss_texts[loss], &any);
+        print_loss(
+            n,
+            loss == AR_LOST_NODES && *ar_profile_fact_text(p, "too deep")
+                ? "calls without room of their own, and all that they called (see `too deep`)"
+                : loss_texts[loss],
+            &any);
         n_others -= n;
     }
     print_loss(n_others, "of a kind this version does not know", &any);

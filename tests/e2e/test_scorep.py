@@ -224,7 +224,8 @@ def test_np_dot_without_the_import_of_numpy(debian: Sandbox):
                     "with scorep.instrumenter.enable():\n    c = np.dot(a,b)\nprint(c)\n", "run.py")  # fmt: skip
     assert run(debian, "--noinstrumenter", program).out == "[[ 7 10]\n [15 22]]\n"
     names = {name for _, _, name in EVENT.findall(printed(debian))} - {"thread:main"}
-    assert any(re.fullmatch(r"numpy[\w.]*:dot", name) for name in names), names
+    major = debian.plain("-c", "import numpy; print(numpy.__version__)").out.partition(".")[0]
+    assert f"numpy.{'core' if int(major) < 2 else '_core'}._multiarray_umath:dot" in names and "numpy:dot" not in names, names
     assert all(name.startswith("numpy") for name in names) and len(names) <= 4, names  # all of it is below np.dot
 
 
@@ -652,6 +653,28 @@ def test_a_trace_that_is_cut_says_so(debian: Sandbox):
     run(debian, program)
     manifest = (debian.cwd / "experiment/MANIFEST.md").read_text()
     assert "every event" in manifest and "ends early" not in manifest and "lacks most calls of 1 C function" in manifest
+
+
+DEEP = """\
+import sys
+sys.setrecursionlimit(100000)
+def f(n):
+    return f(n - 1) if n else 0
+f(20000)
+"""
+
+
+def test_recursion_too_deep_to_be_recorded_is_said(any_python: Sandbox):
+    if any_python.stack.python_version != "3.11":
+        pytest.skip("3.11 alone lets a program get as deep while our evaluator takes C stack")
+    program = write(any_python, DEEP)
+    run(any_python, program, SCOREP_ENABLE_TRACING="no")
+    info = any_python.answer("info", "experiment/program.allranks").decode()
+    assert any_python.report("experiment/program.allranks").calls("f") < 20001
+    assert re.search(r"^too deep +calls beyond half of the C stack were not recorded", info, re.M)
+    assert "and all that they called (see `too deep`)" in info
+    for name in ("scorep.cfg", "MANIFEST.md"):
+        assert "how many is not known" in (any_python.cwd / "experiment" / name).read_text()
 
 
 @needs_printer

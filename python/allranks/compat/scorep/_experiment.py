@@ -95,6 +95,8 @@ class Experiment:
         self.settings.without_effect += uncounted(info)
         cut, untraced = self.cut(info), untraced_functions(info)
         self.settings.notes += [f"The trace {each}" for each in (cut, untraced) if each]
+        too_deep = info.get("facts", {}).get("too deep", "")
+        self.settings.notes += [f"Recursion: {too_deep}"] if too_deep else []
         write(os.path.join(home, "scorep.cfg"), self.settings.as_cfg())
         if self.settings.wants_profile():
             name = self.settings.values["PROFILING_BASE_NAME"] + ".cubex"
@@ -112,14 +114,13 @@ class Experiment:
         if not self.keeps_run:
             move(run, os.path.join(home, name))
         made.append((name, "the run file: allranks report, mpi, waits, timeline …"))
+        made += [("", too_deep)] if too_deep else []
         write(os.path.join(home, "MANIFEST.md"), manifest(made))
         if self.verbose:
             say(f"experiment directory: {home}")
 
     def info(self, run: str) -> "dict[str, Any]":
         """What the run says of itself, as far as it is asked here."""
-        if not self.settings.counters and not self.settings.wants_trace():
-            return {}
         import json
         import subprocess
 
