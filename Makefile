@@ -151,7 +151,7 @@ $(VENV)/pyvenv.cfg:
 	@echo "build: $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.pip-%: tools/requirements-%.txt tools/constraints.txt tools/requirements-numpy.txt $(VENV)/pyvenv.cfg
+$(VENV)/.pip-%: tools/requirements-%.txt tools/constraints.txt tools/requirements-numpy.txt tools/requirements-traces.txt $(VENV)/pyvenv.cfg
 	@echo "build: $(VENV), packages for $*"
 	@$(PIP) install -q -r $<
 	@touch $@

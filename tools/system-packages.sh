@@ -84,6 +84,8 @@ need_test() {
     want_if_there python3-mpi4py python3-petsc4py python3-h5py python3-h5py-mpi python3-cffi slurm-wlm munge
     # What reads the archives that allranks writes.
     want_if_there otf2-tools python3-otf2
+    # In which Perfetto runs.
+    have node || want_if_there nodejs
     want gfortran gfortran
     # The network of two hosts, which are namespaces.
     [ -x /usr/sbin/ip ] || want ip iproute2

@@ -1039,6 +1039,7 @@ def end_in_failure(options: Options) -> None:
         return  # with -i a prompt follows
     if not (isinstance(kind, type) and issubclass(kind, KeyboardInterrupt)):
         sys.exit(1)
+    _runtime.expect_sigint()
     # The interpreter then ends by the signal itself, which shells and launchers look for. For scripts
     # and code it has noted so already, for modules it has to see the exception.
     if options.kind in ("module", "package"):

@@ -175,7 +175,7 @@ const char *ar_scorep_name(const struct ar_profile *p, uint32_t function, char *
     case AR_FUNCTION_BUILTIN:
         return name_c(name, room);
     case AR_FUNCTION_REGION:
-        return name_region(name, room);
+        return ar_function_is_pause(p, function) ? "MEASUREMENT OFF" : name_region(name, room);
     case AR_FUNCTION_OPERATION:
         return name_operation(name, room);
     case AR_FUNCTION_MPI:

@@ -189,7 +189,7 @@ static inline void pass(struct painting *g, uint32_t item, uint64_t to)
 
 static void pass_known(struct painting *g, uint32_t item, uint64_t to)
 {
-    if (item == AR_NO_ID)
+    if (item == AR_NO_ID || g->trace->classes[item] == AR_CLASS_NONE)
         skip(g, to);
     else
         pass(g, item, to);

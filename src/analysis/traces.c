@@ -233,6 +233,55 @@ enum ar_status ar_traces_open(struct ar_traces *out, const struct ar_profile *p,
     return status;
 }
 
+enum ar_status ar_traces_open_or_none(struct ar_traces *out, const struct ar_profile *p,
+                                      struct ar_error *err)
+{
+    enum ar_status status = ar_traces_open(out, p, err);
+
+    if (status != AR_UNSUPPORTED || !is_announced(p))
+        return status;
+    *out = (struct ar_traces){.profile = p};
+    return AR_OK;
+}
+
+/* That is the last event of a trace: its last chunk has it. */
+static enum ar_status find_full(const struct ar_traces *traces, size_t i,
+                                struct ar_traces_full *out, struct ar_error *err)
+{
+    const struct ar_trace *trace = &traces->items[i];
+    struct ar_trace_cursor c;
+    struct ar_trace_event event;
+    enum ar_status status;
+
+    if (!trace->n_chunks)
+        return AR_OK;
+    ar_trace_seek(&c, trace, trace->chunks[trace->n_chunks - 1].start_ns, UINT64_MAX);
+    while (ar_trace_next(&c, &event)) {
+        int64_t ns = ar_traces_ns(traces, i, event.at_ns);
+
+        if (event.kind != AR_EVENT_FULL)
+            continue;
+        if (!out->n_threads++ || ns < out->first_ns)
+            out->first_ns = ns;
+    }
+    status = c.status;
+    if (status < 0)
+        *err = c.err;
+    ar_trace_end(&c);
+    return status;
+}
+
+enum ar_status ar_traces_find_full(const struct ar_traces *traces, struct ar_traces_full *out,
+                                   struct ar_error *err)
+{
+    enum ar_status status = AR_OK;
+
+    *out = (struct ar_traces_full){0};
+    for (size_t i = 0; i < traces->n && status == AR_OK; i++)
+        status = find_full(traces, i, out, err);
+    return status;
+}
+
 enum ar_status ar_traces_check_window(const struct ar_traces *traces, int64_t from_ns,
                                       struct ar_error *err)
 {

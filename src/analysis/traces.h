@@ -66,7 +66,19 @@ AR_MUST_CHECK enum ar_status ar_traces_open(struct ar_traces *out, const struct 
 /* Without looking at messages, whatever the clocks say. */
 AR_MUST_CHECK enum ar_status
 ar_traces_open_as_compared(struct ar_traces *out, const struct ar_profile *p, struct ar_error *err);
+/* A run that was to have a trace has one, without a thread if nothing was recorded. */
+AR_MUST_CHECK enum ar_status
+ar_traces_open_or_none(struct ar_traces *out, const struct ar_profile *p, struct ar_error *err);
 void ar_traces_close(struct ar_traces *traces);
+
+/* Threads whose trace reached its limit, and when the first of them did. */
+struct ar_traces_full {
+    size_t n_threads;
+    int64_t first_ns;
+};
+
+AR_MUST_CHECK enum ar_status ar_traces_find_full(const struct ar_traces *traces,
+                                                 struct ar_traces_full *out, struct ar_error *err);
 
 /* A window of time that begins after the end of all traces is an error. */
 AR_MUST_CHECK enum ar_status ar_traces_check_window(const struct ar_traces *traces, int64_t from_ns,

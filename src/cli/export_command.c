@@ -223,12 +223,13 @@ static void tell(uint64_t n_done, uint64_t n_all)
 
 /* Formats of traces show times that may have been moved; of a window without any there is nothing to write. */
 static enum ar_status look_at_traces(const struct request *request, const struct ar_profile *p,
-                                     struct ar_error *err)
+                                     bool *has_any, struct ar_error *err)
 {
     struct ar_traces traces;
     enum ar_status status;
 
-    if (ar_traces_open(&traces, p, NULL) < 0)
+    *has_any = ar_traces_open(&traces, p, err) == AR_OK;
+    if (!*has_any)
         return AR_OK; /* what the format says of it */
     if (!request->quiet)
         ar_note_clocks(request->run, &traces);
@@ -241,15 +242,20 @@ static enum ar_status look_at_traces(const struct request *request, const struct
 static int save(const struct request *request, struct ar_profile *p)
 {
     const char *path = request->output ? request->output : request->name;
-    struct ar_error err;
+    struct ar_error err, why;
     enum ar_status status;
+    bool has_any;
 
     if (strcmp(path, "-") == 0)
         return ar_complain("-o -: %s is not written to standard output", request->exporter->name);
-    status = look_at_traces(request, p, &err);
+    status = look_at_traces(request, p, &has_any, &why);
     if (status == AR_OK)
         status = request->exporter->save(p, &request->choice, path, tell, &err);
+    else
+        err = why;
     ar_progress(NULL);
+    if (status == AR_OK && !has_any && !request->quiet)
+        ar_note("allranks: warning: %s: %s\n", request->run, why.text);
     return status < 0 ? ar_complain("%s: %s", request->run, err.text) : AR_EXIT_OK;
 }
 
@@ -278,8 +284,9 @@ static int stream(const struct request *request, struct ar_profile *p)
     struct ar_sink sink = {.take = ar_output_file_write, .to = &file};
     struct ar_error err;
     const char *path = request->output ? request->output : request->name;
+    bool has_any;
 
-    if (look_at_traces(request, p, &err) < 0)
+    if (look_at_traces(request, p, &has_any, &err) < 0)
         return ar_complain("%s: %s", request->run, err.text);
     if (ar_output_file_open(&file, path, &err) < 0)
         return ar_complain("%s", err.text);

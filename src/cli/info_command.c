@@ -126,7 +126,12 @@ static void print_losses(const struct ar_profile *p)
     for (int loss = 0; loss < AR_N_LOSSES; loss++) {
         uint64_t n = ar_profile_lost(p, AR_NO_ID, (enum ar_live_loss)loss);
 
-        print_loss(n, loss_texts[loss], &any);
+        print_loss(
+            n,
+            loss == AR_LOST_NODES && *ar_profile_fact_text(p, "too deep")
+                ? "calls without room of their own, and all that they called (see `too deep`)"
+                : loss_texts[loss],
+            &any);
         n_others -= n;
     }
     print_loss(n_others, "of a kind this version does not know", &any);
@@ -256,6 +261,19 @@ static void print_correction(const struct ar_traces *traces)
     ar_print(" and %s\n", ar_show_items(c->n_collectives, "collective call", "collective calls"));
 }
 
+static void print_full(const struct ar_traces *traces)
+{
+    struct ar_traces_full full;
+    struct ar_error err;
+
+    if (ar_traces_find_full(traces, &full, &err) < 0) {
+        ar_print("%-10s %s\n", "trace", err.text);
+    } else if (full.n_threads) {
+        ar_print("%-10s %s", "trace ends", ar_show_items(full.n_threads, "thread", "threads"));
+        ar_print(" reached the limit, the first at %s\n", ar_show_duration((double)full.first_ns));
+    }
+}
+
 /* How much of the order of events is known. */
 static void print_traces(const struct ar_profile *p)
 {
@@ -274,6 +292,7 @@ static void print_traces(const struct ar_profile *p)
     ar_print(", %s", ar_show_bytes(traces.n_bytes));
     ar_print(", from %s", ar_show_duration((double)traces.start_ns));
     ar_print(" to %s\n", ar_show_duration((double)traces.end_ns));
+    print_full(&traces);
     print_correction(&traces);
     ar_traces_close(&traces);
 }
@@ -357,6 +376,47 @@ static void put_process(struct ar_json *j, const struct ar_profile *p, uint32_t 
     ar_json_close(j, '}');
 }
 
+/* Of functions in C that proved to be short not every call is timed, and those that are not are in no trace. */
+static size_t count_untraced(const struct ar_profile *p, const struct ar_totals *t)
+{
+    size_t n = 0;
+    bool *is_counted = calloc(p->n_functions + 1, sizeof *is_counted);
+
+    for (uint32_t i = 0; is_counted && i < p->n_nodes; i++) {
+        uint32_t function = p->nodes[i].function;
+
+        if (t->time[i].doubt.marks & AR_MARK_ESTIMATED &&
+            p->functions[function].kind == AR_FUNCTION_BUILTIN && !is_counted[function]) {
+            is_counted[function] = true;
+            n++;
+        }
+    }
+    free(is_counted);
+    return n;
+}
+
+static void put_trace(struct ar_json *j, const struct ar_profile *p, const struct ar_totals *t)
+{
+    struct ar_traces traces;
+    struct ar_traces_full full;
+    struct ar_error err;
+
+    if (ar_traces_open(&traces, p, &err) < 0) {
+        ar_json_null(j, "trace");
+        return;
+    }
+    if (ar_traces_find_full(&traces, &full, &err) < 0)
+        full = (struct ar_traces_full){0};
+    ar_json_open(j, "trace", '{');
+    ar_json_integer(j, "threads", traces.n);
+    ar_json_integer(j, "events", traces.n_events);
+    ar_json_integer(j, "full_threads", full.n_threads);
+    ar_json_integer(j, "full_ns", (uint64_t)(full.first_ns > 0 ? full.first_ns : 0));
+    ar_json_integer(j, "untraced_functions", count_untraced(p, t));
+    ar_json_close(j, '}');
+    ar_traces_close(&traces);
+}
+
 static int print_json_1(const struct ar_profile *p, const struct ar_totals *t, size_t n_partial)
 {
     struct ar_bytes bytes = {0};
@@ -373,6 +433,7 @@ static int print_json_1(const struct ar_profile *p, const struct ar_totals *t, s
     ar_json_integer(&j, "communicators", p->n_comms);
     ar_json_overhead(&j, t);
     ar_json_integer(&j, "partial_functions", n_partial);
+    put_trace(&j, p, t);
     ar_json_open(&j, "processes", '[');
     for (uint32_t i = 0; i < p->n_processes; i++)
         put_process(&j, p, i);

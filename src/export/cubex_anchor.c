@@ -95,8 +95,12 @@ static const char *role_of_mpi(const char *name)
     return function && collective[function->sync] ? collective[function->sync] : "other collective";
 }
 
-static struct kind kind_of(const struct ar_profile *p, const struct ar_function *f)
+static struct kind kind_of(const struct ar_profile *p, uint32_t function)
 {
+    const struct ar_function *f = &p->functions[function];
+
+    if (ar_function_is_pause(p, function))
+        return (struct kind){"user", "artificial"};
     switch (f->kind) {
     case AR_FUNCTION_MPI:
         return (struct kind){"mpi", role_of_mpi(text_of(p, f->name))};
@@ -166,7 +170,7 @@ static void put_function(const struct ar_profile *p, uint32_t function, uint32_t
                                 .mangled = name,
                                 .description = text_of(p, f->name),
                                 .line = f->first_line,
-                                .kind = kind_of(p, f)},
+                                .kind = kind_of(p, function)},
                id, out);
 }
 

@@ -332,6 +332,13 @@ static unsigned char *cell_at(const struct filling *f, unsigned char *row, uint3
     return row + (size_t)f->system->column_of[location] * VALUE_BYTES;
 }
 
+/* A pause has time, and nobody has called it. */
+static bool is_uncounted(const struct filling *f, uint32_t node)
+{
+    return f->rows->metric->metric == AR_METRIC_CALLS &&
+           ar_function_is_pause(f->p, f->p->nodes[node].function);
+}
+
 static void fill_exclusive(struct filling *f)
 {
     uint64_t none = nothing(f->rows->metric);
@@ -344,7 +351,7 @@ static void fill_exclusive(struct filling *f)
 
         struct ar_row row = ar_rows_get(&f->source, node);
 
-        for (size_t i = 0; i < row.n; i++)
+        for (size_t i = 0; i < row.n && !is_uncounted(f, node); i++)
             store(cell_at(f, row_at(f, node), row.values[i].location),
                   converted(f->rows->metric, row.values[i].value));
     }

@@ -281,7 +281,7 @@ static enum ar_status write_threads(struct ar_otf2_work *work, struct ar_otf2_wr
 {
     struct job job = {.work = work,
                       .written = written,
-                      .order = calloc(work->traces->n, sizeof *job.order),
+                      .order = calloc(work->traces->n + 1, sizeof *job.order),
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .changed = PTHREAD_COND_INITIALIZER};
 
@@ -462,7 +462,7 @@ enum ar_status ar_otf2_save(struct ar_profile *p, const struct ar_export_choice 
     enum ar_status status = ar_otf2_load(&lib, err);
 
     if (status == AR_OK)
-        status = ar_traces_open(&traces, p, err);
+        status = ar_traces_open_or_none(&traces, p, err);
     if (status < 0)
         return status;
     status = prepare(&work) < 0 ? ar_fail(err, AR_NOMEM, "out of memory")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "export/otf2_definitions.h"
 
+#include "analysis/place.h"
 #include "analysis/scorep_names.h"
 #include "export/otf2_operations.h"
 
@@ -84,6 +85,9 @@ static uint64_t real_start_ns(const struct defining *d)
             real = d->p->processes[process].start_real_ns - (uint64_t)begin;
         }
     }
+    for (size_t i = 0; traces->n == 0 && i < d->p->n_processes; i++)
+        if (!real || d->p->processes[i].start_real_ns < real)
+            real = d->p->processes[i].start_real_ns;
     return real;
 }
 
@@ -222,8 +226,12 @@ static void define_locations(struct defining *d)
 #define OTF2_PARADIGM_PYTHON OTF2_PARADIGM_USER
 #endif
 
-static OTF2_RegionRole role_of(const struct defining *d, const struct ar_function *f)
+static OTF2_RegionRole role_of(const struct defining *d, uint32_t function)
 {
+    const struct ar_function *f = &d->p->functions[function];
+
+    if (ar_function_is_pause(d->p, function))
+        return OTF2_REGION_ROLE_ARTIFICIAL;
     switch (f->kind) {
     case AR_FUNCTION_MPI:
         return ar_otf2_role_of_mpi(ar_strtab_text(&d->p->strings, f->name));
@@ -258,20 +266,44 @@ static OTF2_Paradigm paradigm_of(const struct ar_function *f)
     }
 }
 
+/*
+ * A region has no definition of its own: its place is that of the first call path in which it begins, by function. NULL: no memory.
+ */
+static struct ar_place *find_places(const struct ar_profile *p)
+{
+    struct ar_place *places = calloc(p->n_functions + 1, sizeof *places);
+
+    for (uint32_t i = 1; places && i < p->n_nodes; i++) {
+        uint32_t function = p->nodes[i].function;
+
+        if (p->functions[function].kind == AR_FUNCTION_REGION &&
+            !ar_function_is_pause(p, function) && !places[function].line)
+            places[function] = ar_place_of_call(p, i);
+    }
+    return places;
+}
+
 static void define_regions(struct defining *d)
 {
     char room[AR_NAME_BYTES];
+    struct ar_place *places = find_places(d->p);
 
+    if (!places)
+        d->status = AR_NOMEM;
     for (uint32_t i = 0; i < d->p->n_functions && !has_failed(d); i++) {
         const struct ar_function *f = &d->p->functions[i];
         OTF2_StringRef name = string(d, ar_scorep_name(d->p, i, room));
         OTF2_StringRef canonical = profile_string(d, f->name);
         OTF2_StringRef description = string(d, ar_function_kind_name(f->kind));
+        bool has_place = places[i].line;
+        OTF2_StringRef file =
+            has_place ? string(d, ar_place_file(d->p, places[i])) : profile_string(d, f->file);
 
         note(d, d->lib->GlobalDefWriter_WriteRegion(
-                    d->defs, i, name, canonical, description, role_of(d, f), paradigm_of(f),
-                    OTF2_REGION_FLAG_NONE, profile_string(d, f->file), f->first_line, 0));
+                    d->defs, i, name, canonical, description, role_of(d, i), paradigm_of(f),
+                    OTF2_REGION_FLAG_NONE, file, has_place ? places[i].line : f->first_line, 0));
     }
+    free(places);
 }
 
 /* The text before the colon is what a function belongs to, as Score-P's bindings group them; functions of MPI have none. */

@@ -107,10 +107,24 @@ static void remove_all(const char *directory)
     nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* What is above it; whether that has worked shows when it is made itself. */
+static void make_parents(const char *path)
+{
+    char part[PATH_MAX];
+
+    snprintf(part, sizeof part, "%s", path);
+    for (char *at = part; (at = strchr(at + 1, '/'));) {
+        *at = '\0';
+        mkdir(part, 0777);
+        *at = '/';
+    }
+}
+
 static enum ar_status make(struct ar_otf2_directory *d, struct ar_error *err)
 {
     struct stat st;
 
+    make_parents(d->path);
     d->is_new = mkdir(d->path, 0777) == 0;
     if (!d->is_new && errno != EEXIST)
         return ar_fail(err, AR_IO, "%s: cannot make the directory: %s", d->path, strerror(errno));

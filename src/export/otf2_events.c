@@ -21,6 +21,8 @@ struct writer {
     size_t thread;
     struct ar_otf2_written *out;
     bool has_any;
+    bool
+        has_own_root; /* the thread has a node of its own, and the root above it is that of the first process */
     struct ar_otf2_requests requests;
     struct ar_idmap ranks; /* by communicator plus 1: this process's own */
     uint32_t last_comm;
@@ -314,10 +316,20 @@ static inline uint32_t step(struct writer *w, uint32_t node)
     return function;
 }
 
+/* Of the first process's main thread, where all others are in it, too. */
+static bool is_others_root(const struct writer *w, const struct ar_trace_event *event)
+{
+    return w->has_own_root && event->node != AR_NO_ID &&
+           w->work->p->nodes[event->node].parent == AR_NO_ID &&
+           (event->kind == AR_EVENT_ENTER || event->kind == AR_EVENT_LEAVE);
+}
+
 static void write_event(struct writer *w, const struct ar_trace_event *event)
 {
     uint64_t time;
 
+    if (is_others_root(w, event))
+        return;
     if (event->kind == AR_EVENT_MESSAGE) {
         keep_act(w, event);
         return;
@@ -398,6 +410,13 @@ static enum ar_status add_members(const struct writer *w)
     return status;
 }
 
+static bool has_own_root(const struct ar_otf2_work *work, size_t thread)
+{
+    const struct ar_location *location = &work->p->locations[work->traces->items[thread].location];
+
+    return location->thread != 0 || work->p->processes[location->process].root_pid;
+}
+
 enum ar_status ar_otf2_write_events(struct ar_otf2_work *work, size_t thread, OTF2_EvtWriter *evt,
                                     struct ar_otf2_written *out, struct ar_error *err)
 {
@@ -406,6 +425,7 @@ enum ar_status ar_otf2_write_events(struct ar_otf2_work *work, size_t thread, OT
     enum ar_status status;
 
     *out = (struct ar_otf2_written){0};
+    w.has_own_root = has_own_root(work, thread);
     ar_trace_seek(&c, &work->traces->items[thread],
                   ar_traces_at(work->traces, thread, work->from_ns),
                   ar_traces_at(work->traces, thread, work->to_ns));

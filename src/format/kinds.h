@@ -25,6 +25,9 @@ enum ar_function_kind {
     AR_FUNCTION_UNASSIGNED = 11,
 };
 
+/* The region in whose nodes lies the time in which the program wanted nothing to be recorded; none that it has named. */
+#define AR_PAUSED_NAME "(paused)"
+
 /* What keeps ranks waiting: see struct ar_sync in livefile.h. */
 enum ar_sync_kind {
     AR_SYNC_NONE = 0,

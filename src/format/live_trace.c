@@ -354,6 +354,8 @@ static enum ar_status pass(struct tracing *g, uint32_t item, uint64_t from, uint
     unsigned kind = item == AR_NO_ID ? AR_CLASS_NONE : g->classes[item];
     enum ar_status status = AR_OK;
 
+    if (kind == AR_CLASS_NONE)
+        item = AR_NO_ID;
     while (from < to && status == AR_OK) {
         uint64_t n = g->bin_units - level->n_units;
 

@@ -17,6 +17,14 @@ const char *ar_function_kind_name(uint32_t kind)
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "other";
 }
 
+bool ar_function_is_pause(const struct ar_profile *p, uint32_t function)
+{
+    const struct ar_function *f = &p->functions[function];
+
+    return f->kind == AR_FUNCTION_REGION &&
+           strcmp(ar_strtab_text(&p->strings, f->name), AR_PAUSED_NAME) == 0;
+}
+
 const char *ar_process_state_name(uint32_t state)
 {
     static const char *const names[AR_N_PROCESS_STATES] = {

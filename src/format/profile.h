@@ -282,6 +282,8 @@ struct ar_profile {
 /* As JSON and data frames have them: "python", "mpi" …; "finished", "running" … */
 const char *ar_process_state_name(uint32_t state);
 const char *ar_function_kind_name(uint32_t kind);
+/* Its time is that of pauses, and its calls are how often there was one. */
+bool ar_function_is_pause(const struct ar_profile *p, uint32_t function);
 const char *ar_comm_origin_name(uint32_t origin); /* "world", "split" … */
 
 AR_MUST_CHECK enum ar_status ar_profile_init(struct ar_profile *p);

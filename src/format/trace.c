@@ -70,7 +70,7 @@ static void get_item(struct ar_trace *trace, struct ar_cursor *in, uint32_t item
     uint32_t back = ar_cursor_varint32(in);
     uint8_t class = ar_cursor_u8(in);
 
-    if (back > item || class == AR_CLASS_NONE || class >= AR_N_TRACE_CLASSES)
+    if (back > item || class >= AR_N_TRACE_CLASSES)
         in->bad = true;
     trace->classes[item] = class;
     trace->parents[item] = back && !in->bad ? item - back : AR_NO_ID;

@@ -71,7 +71,7 @@ struct ar_trace {
     double ns_per_unit;
     uint32_t *nodes;   /* of items: of the profile; AR_NO_ID: not shown */
     uint32_t *parents; /* of items: items; AR_NO_ID: a root */
-    uint8_t *classes;  /* of items: enum ar_trace_class, never AR_CLASS_NONE */
+    uint8_t *classes;  /* of items: enum ar_trace_class; AR_CLASS_NONE: a pause */
     uint32_t n_items;
     uint32_t *item_of; /* by number; AR_NO_ID: none */
     uint32_t n_numbers;
@@ -119,9 +119,9 @@ enum ar_trace_event_kind {
     AR_EVENT_MESSAGE,   /* of an MPI call, between its two ends */
     AR_EVENT_PARAMETER, /* that the program has noted */
     AR_EVENT_COUNTER,   /* what a counter has counted on this thread so far: `parameter` */
-    AR_EVENT_OFF,       /* nothing is recorded from here on; what is open stays so … */
-    AR_EVENT_ON,        /* … until here; where the thread is now follows as implied events */
-    AR_EVENT_FULL,      /* the limit was reached: all is left, and nothing follows */
+    AR_EVENT_OFF, /* nothing is recorded from here on, as the trace is off or the program paused; what is open stays so … */
+    AR_EVENT_ON,  /* … until here; where the thread is now follows as implied events */
+    AR_EVENT_FULL, /* the limit was reached: all is left, and nothing follows */
     AR_N_TRACE_EVENT_KINDS
 };
 
@@ -145,6 +145,7 @@ struct ar_trace_cursor {
     size_t n_room, chunk;
     struct ar_trace_chunk_reader reader;
     bool has_begun, has_ended, is_off, is_after_gap;
+    uint32_t pause;       /* the function of pauses; AR_NO_ID: there is none */
     uint32_t item;        /* where the trace is */
     uint64_t at_ns;       /* of the event that was told last */
     uint32_t node, depth; /* where it has led */

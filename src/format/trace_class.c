@@ -141,7 +141,7 @@ enum ar_trace_class ar_trace_class_of(const struct ar_profile *p, uint32_t node,
     case AR_FUNCTION_UNASSIGNED:
         return above == AR_CLASS_IMPORT ? AR_CLASS_IMPORT : AR_CLASS_C;
     case AR_FUNCTION_REGION:
-        return AR_CLASS_REGION;
+        return ar_function_is_pause(p, function) ? AR_CLASS_NONE : AR_CLASS_REGION;
     case AR_FUNCTION_IMPORT:
         return AR_CLASS_IMPORT;
     case AR_FUNCTION_OPERATION:

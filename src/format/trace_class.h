@@ -14,8 +14,8 @@
 #include "format/profile.h"
 
 enum ar_trace_class {
-    AR_CLASS_NONE = 0,   /* not recorded: the trace was off, or not there */
-    AR_CLASS_OTHER = 1,  /* in no function that is known: before, between and after them */
+    AR_CLASS_NONE = 0,  /* not recorded: the trace was off, or not there, or recording was paused */
+    AR_CLASS_OTHER = 1, /* in no function that is known: before, between and after them */
     AR_CLASS_PYTHON = 2, /* Python functions, and tasks of asyncio */
     AR_CLASS_C = 3,      /* C functions */
     AR_CLASS_REGION = 4, /* directly in a region that the program named */

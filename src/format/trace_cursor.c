@@ -93,13 +93,23 @@ static void fill(struct ar_trace_cursor *c, struct ar_trace_event *out,
     c->at_ns = out->at_ns;
 }
 
-/* One step of the way to the goal; false: it is reached. */
+static bool is_pause(const struct ar_trace_cursor *c, uint32_t node)
+{
+    return c->pause != AR_NO_ID && node != AR_NO_ID &&
+           c->trace->profile->nodes[node].function == c->pause;
+}
+
+/* One step of the way to the goal; false: it is reached. A pause is no call: it begins and ends like a time in which the trace is off. */
 static bool take_step(struct ar_trace_cursor *c, struct ar_trace_event *out)
 {
     if (c->node != c->turn) {
         uint32_t left = c->node;
 
         c->node = parent_node(c, left);
+        if (is_pause(c, left)) {
+            fill(c, out, AR_EVENT_ON, c->node);
+            return true;
+        }
         c->depth--;
         fill(c, out, AR_EVENT_LEAVE, left);
         return true;
@@ -108,6 +118,10 @@ static bool take_step(struct ar_trace_cursor *c, struct ar_trace_event *out)
         return false;
     c->node = c->path[--c->n_path];
     c->turn = c->node;
+    if (is_pause(c, c->node)) {
+        fill(c, out, AR_EVENT_OFF, parent_node(c, c->node));
+        return true;
+    }
     fill(c, out, AR_EVENT_ENTER, c->node);
     c->depth++;
     c->entered_ns = out->at_ns;
@@ -285,10 +299,10 @@ static void put_parameter(struct ar_trace_cursor *c, const struct ar_trace_item 
     struct ar_trace_parameter parameter;
     struct ar_trace_event *event;
 
-    if (!ar_trace_parameter_get(&parameter, item))
+    if (is_pause(c, c->node) || !ar_trace_parameter_get(&parameter, item))
         return;
-    event = put_ahead(
-        c, parameter.type == AR_TRACE_COUNTER ? AR_EVENT_COUNTER : AR_EVENT_PARAMETER, at_ns);
+    event = put_ahead(c, parameter.type == AR_TRACE_COUNTER ? AR_EVENT_COUNTER : AR_EVENT_PARAMETER,
+                      at_ns);
     if (event)
         event->parameter = parameter;
 }
@@ -394,12 +408,21 @@ static size_t chunk_at(const struct ar_trace *trace, uint64_t ns)
     return first;
 }
 
+static uint32_t find_pause(const struct ar_profile *p)
+{
+    for (uint32_t i = 0; i < p->n_functions; i++)
+        if (ar_function_is_pause(p, i))
+            return i;
+    return AR_NO_ID;
+}
+
 void ar_trace_seek(struct ar_trace_cursor *c, const struct ar_trace *trace, uint64_t from_ns,
                    uint64_t to_ns)
 {
     *c = (struct ar_trace_cursor){.trace = trace,
                                   .from_ns = from_ns,
                                   .to_ns = to_ns,
+                                  .pause = find_pause(trace->profile),
                                   .node = AR_NO_ID,
                                   .turn = AR_NO_ID,
                                   .item = AR_NO_ID};

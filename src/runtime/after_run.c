@@ -11,6 +11,8 @@
 
 static char **command; /* with room for the path, which comes last */
 static size_t n_words_of_command;
+static pid_t running; /* the command's; 0: it has not been started */
+static bool ends_by_signal;
 
 static void forget(void)
 {
@@ -33,26 +35,47 @@ bool ar_after_run_set(const char *const *words, size_t n_words)
     return command != NULL;
 }
 
-/* After vfork nothing may be changed. */
+/* After vfork nothing may be changed. Signals to the launcher's group are not for this process: it may be the end of the job. */
 static _Noreturn void become_command(void)
 {
+    setsid();
     execve(command[0], command, environ);
     _exit(127);
 }
 
-void ar_after_run(void)
+static void start_command(void)
 {
-    int status;
-
-    if (!command || !*ar_recording.written || ar_recording.identity.is_child)
+    if (!command || running || !*ar_recording.written || ar_recording.identity.is_child)
         return;
     command[n_words_of_command] = ar_recording.written;
 
     pid_t pid = vfork(); /* fork would run what others have registered for it */
 
     if (pid == 0)
-        become_command(); /* NOLINT(clang-analyzer-unix.Vfork): execve and _exit, nothing else */
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        become_command(); /* NOLINT(clang-analyzer-unix.Vfork): setsid changes no memory */
+    running = pid;
+}
+
+void ar_after_run_expect_signal(void)
+{
+    ends_by_signal = true;
+}
+
+void ar_after_run_if_signal(void)
+{
+    if (ends_by_signal)
+        start_command();
+}
+
+void ar_after_run(void)
+{
+    int status;
+
+    start_command();
+    if (!running)
+        return;
+    while (running > 0 && waitpid(running, &status, 0) < 0 && errno == EINTR)
         continue;
+    running = 0;
     forget();
 }

@@ -6,8 +6,8 @@
  *
  * On 3.11 a custom evaluator makes each Python call recurse on the C stack, which plain 3.11 does
  * not: a depth of 100,000 would crash. Where half of the stack is used up, the interpreter's own
- * evaluator is put back until the frame that did so returns; calls inside it are not recorded, and
- * are counted as lost.
+ * evaluator is put back until the frame that did so returns; calls inside it are not recorded. How many
+ * there are is not known: only the outermost is counted as lost, and a fact of the run says so.
  */
 #include "runtime/engine.h"
 
@@ -22,6 +22,16 @@ static _PyFrameEvalFunction next_evaluator;
 static bool started;
 static bool is_out; /* we have taken our evaluator out, since functions are switched off */
 
+static void say_too_deep(void)
+{
+    static bool is_said;
+
+    if (!__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
+        ar_livemap_fact("too deep",
+                        "calls beyond half of the C stack were not recorded, and how many "
+                        "is not known (a larger stack: ulimit -s)");
+}
+
 /* With whatever stood in front of us: another tool may have put itself there. */
 static __attribute__((noinline)) PyObject *evaluate_unseen(PyThreadState *ts, ar_frame *frame,
                                                            int throwing)
@@ -29,6 +39,7 @@ static __attribute__((noinline)) PyObject *evaluate_unseen(PyThreadState *ts, ar
     _PyFrameEvalFunction before = _PyInterpreterState_GetEvalFrameFunc(ts->interp);
 
     ar_livemap_lost(AR_LOST_NODES, 1);
+    say_too_deep();
     ar_tree_has_holes = true;
     _PyInterpreterState_SetEvalFrameFunc(ts->interp, next_evaluator);
 

@@ -250,6 +250,16 @@ static PyObject *after_run(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(expect_sigint_doc,
+             "expect_sigint()\n--\n\nThe interpreter will end the process by SIGINT.");
+
+static PyObject *expect_sigint(PyObject *self, PyObject *args)
+{
+    (void)self, (void)args;
+    ar_after_run_expect_signal();
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(forked_doc, "forked()\n--\n\nIn the child of a fork: go on in a file of its own.");
 
 static PyObject *forked(PyObject *self, PyObject *args)
@@ -414,6 +424,7 @@ static PyObject *run_module(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
     {"after_run", after_run, METH_VARARGS, after_run_doc},
+    {"expect_sigint", expect_sigint, METH_NOARGS, expect_sigint_doc},
     {"calibrate", calibrate, METH_VARARGS, calibrate_doc},
     {"cancel", cancel, METH_NOARGS, cancel_doc},
     {"check_counters", check_counters, METH_VARARGS, check_counters_doc},

@@ -3,6 +3,7 @@
 
 #include "format/live_profile.h"
 #include "format/profile.h"
+#include "runtime/after_run.h"
 #include "runtime/clock_offsets.h"
 #include "runtime/closing_line.h"
 #include "runtime/endings.h"
@@ -145,6 +146,7 @@ static void after_merge(struct ar_mpi_abi *abi, bool goes_on)
     if (goes_on)
         return;
     ar_own_files_remove(merged_family.n_running);
+    ar_after_run_if_signal();
     if (merged_family.n_running) /* those that ended meanwhile found no run to add themselves to */
         ar_end_family_if_last();
 }

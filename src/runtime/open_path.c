@@ -299,6 +299,49 @@ void ar_tree_resume_regions(struct ar_thread *t, const struct ar_node *node, uin
         ar_tree_seen_again(t, AR_UNSEEN_RESUMING);
 }
 
+/* ---- regions ---------------------------------------------------------------------------------- */
+
+struct ar_unseen_region {
+    uint32_t region;
+    uint32_t n_open; /* of the same number in the tree, which all began before it */
+};
+
+/* A program that never ends them does not take memory for ever. */
+#define MOST_UNSEEN_REGIONS 65536
+
+static uint32_t count_open(const struct ar_thread *t, uint32_t region)
+{
+    uint32_t n = 0;
+
+    for (const struct ar_node *node = t->current; node != t->root; node = parent_of(node))
+        n += (uint32_t)node->key == region;
+    return n;
+}
+
+void ar_tree_begin_unseen_region(struct ar_thread *t, uint32_t region)
+{
+    if (t->n_unseen_regions == MOST_UNSEEN_REGIONS ||
+        ar_grow((void **)&t->unseen_regions, &t->cap_unseen_regions, t->n_unseen_regions + 1,
+                sizeof *t->unseen_regions) < 0)
+        return;
+    t->unseen_regions[t->n_unseen_regions++] =
+        (struct ar_unseen_region){.region = region, .n_open = count_open(t, region)};
+}
+
+bool ar_tree_end_unseen_region(struct ar_thread *t, uint32_t region)
+{
+    size_t i = t->n_unseen_regions;
+
+    while (i > 0 && t->unseen_regions[i - 1].region != region)
+        i--;
+    if (i == 0 || count_open(t, region) > t->unseen_regions[i - 1].n_open)
+        return false;
+    for (; i < t->n_unseen_regions; i++)
+        t->unseen_regions[i - 1] = t->unseen_regions[i];
+    t->n_unseen_regions--;
+    return true;
+}
+
 bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now)
 {
     struct ar_node *node = ar_tree_find_open(t, region);

@@ -5,9 +5,11 @@
 #include "runtime/after_run.h"
 #include "runtime/endings.h"
 #include "runtime/family.h"
+#include "runtime/pyframe.h"
 #include "runtime/started.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,16 @@ static void our_exit(int status)
     ar_end_at_once();
     ar_after_run();
     _exit(status);
+}
+
+/* An unhandled KeyboardInterrupt: once the interpreter is gone, it ends the process by the signal, and no exit function runs. */
+static int our_kill(pid_t pid, int number)
+{
+    if (number == SIGINT && pid == getpid() && !Py_IsInitialized()) {
+        ar_end_at_once();
+        ar_after_run();
+    }
+    return kill(pid, number);
 }
 
 /* In a child of fork or vfork its parent waits for it; a process that becomes another program is no child of a recorded one. */
@@ -154,6 +166,7 @@ void *ar_process_wrapper(const char *name)
         {"execv", (void *)our_execv},
         {"execve", (void *)our_execve},
         {"fexecve", (void *)our_fexecve},
+        {"kill", (void *)our_kill},
         {"posix_spawn", (void *)our_posix_spawn},
         {"posix_spawnp", (void *)our_posix_spawnp},
         {"system", (void *)our_system},

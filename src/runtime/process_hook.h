@@ -6,6 +6,7 @@
  *
  *     _exit                 os._exit, with which multiprocessing ends its workers: no exit function
  *                           runs, but the recording is to be closed
+ *     kill                  how the interpreter ends itself after an unhandled KeyboardInterrupt
  *     execv, execve …       this process becomes another program; or, after vfork, a new one does
  *     posix_spawn, system   a new process
  *

@@ -113,31 +113,52 @@ static bool is_seen(struct ar_thread *t, uint64_t now)
     return t && !(t->n_unseen && ar_tree_is_unseen(t, now));
 }
 
+/* What the program does while we call it is not the tree's business. */
+static bool is_ours(const struct ar_thread *t)
+{
+    return t && t->n_unseen & AR_UNSEEN_OURS;
+}
+
 /* A parameter may have forked, or ended the recording: then the thread is another one, or none. */
+static void begin_region(struct region *self)
+{
+    uint32_t number = number_of_region(self);
+    struct ar_thread *t = ar_self;
+
+    if (!number || !t)
+        return;
+    if (is_seen(t, ar_ticks()))
+        ar_tree_enter(t,
+                      ar_call_place(ar_frame_innermost(PyThreadState_GET()), t->current) | number,
+                      ar_ticks());
+    else
+        ar_tree_begin_unseen_region(t, number);
+}
+
 static PyObject *region_enter(PyObject *object)
 {
-    if (is_recording() && is_seen(ar_thread_self(), ar_ticks())) {
-        uint32_t number = number_of_region((struct region *)object);
-        struct ar_thread *t = ar_self;
-        ar_frame *caller = ar_frame_innermost(PyThreadState_GET());
-
-        if (number && t)
-            ar_tree_enter(t, ar_call_place(caller, t->current) | number, ar_ticks());
-    }
+    if (is_recording() && ar_thread_self() && !is_ours(ar_self))
+        begin_region((struct region *)object);
     return Py_NewRef(object);
 }
 
-/* false: it was not open. */
+/* One that is open is closed when it ends, recorded or not. false: it was not open, and would have been seen. */
 static bool end_region(struct region *self)
 {
-    uint64_t now = is_recording() ? ar_ticks() : 0;
-
-    if (!is_recording() || !is_seen(ar_self, now))
+    if (!is_recording() || !ar_self || is_ours(ar_self))
         return true;
 
     uint32_t number = number_of_region(self);
+    struct ar_thread *t = ar_self;
+    uint64_t now = ar_ticks();
 
-    return !ar_self || !number || ar_tree_end_region(ar_self, number, now);
+    if (!t || !number || (t->n_unseen_regions && ar_tree_end_unseen_region(t, number)))
+        return true;
+    if (is_seen(t, now))
+        return ar_tree_end_region(t, number, now);
+    if (ar_tree_find_open(t, number))
+        ar_tree_end_region(t, number, now);
+    return true;
 }
 
 static PyObject *region_exit(PyObject *object)
@@ -500,7 +521,7 @@ static unsigned n_pauses;
 
 static void set_paused(bool pause)
 {
-    uint32_t number = number_named("(paused)");
+    uint32_t number = number_named(AR_PAUSED_NAME);
 
     if (number)
         ar_threads_pause(pause, number);

@@ -146,6 +146,7 @@ static void free_thread(struct ar_thread *t)
     ar_node_table_free(&t->children);
     ar_c_forget(t);
     free(t->suspended);
+    free(t->unseen_regions);
     free(t);
 }
 

@@ -94,6 +94,8 @@ struct ar_thread {
     struct ar_thread *next;
     struct ar_suspended *suspended; /* regions of tasks that wait */
     size_t n_suspended, cap_suspended;
+    struct ar_unseen_region *unseen_regions; /* begun and not recorded, the innermost last */
+    size_t n_unseen_regions, cap_unseen_regions;
     struct ar_node *resumed_in; /* see AR_UNSEEN_RETURNS */
     uint32_t n_unreturned;
     struct ar_c_known *c_known[AR_C_PAGES];
@@ -215,6 +217,12 @@ void ar_tree_pass_builtins(struct ar_thread *t, uint64_t now);
 struct ar_node *ar_tree_find_open(const struct ar_thread *t, uint32_t function);
 /* Ends the innermost region of that number, whatever is open in it. false: it is not open. */
 bool ar_tree_end_region(struct ar_thread *t, uint32_t region, uint64_t now);
+/*
+ * A region begins where nothing is recorded, and its end is none of one that is open in the tree. ar_tree_end_unseen_region: was the one
+ * of that number which began last such a region? Then it ends.
+ */
+void ar_tree_begin_unseen_region(struct ar_thread *t, uint32_t region);
+bool ar_tree_end_unseen_region(struct ar_thread *t, uint32_t region);
 /* Is its function open above it, too? */
 bool ar_tree_recurses(const struct ar_node *node);
 /* Has that task left regions open? Then they are to be opened again, each in its coroutine. */

@@ -175,6 +175,11 @@ class Expected:
             self.events.append((time, "MeasurementOnOff", "ON" if kind == "on" else "OFF"))
 
 
+def source_of(region: dict) -> tuple[str, int]:
+    """As `dump` has it, which knows of no source of a region of the program."""
+    return ("", 0) if region["role"] == "CODE" else (region["file"], region["line"])
+
+
 def found(archive: Archive, events: list[Event], called: dict[int, str]) -> list[tuple]:
     """The same of an archive; a region is called as `dump` calls the function that is the same, see same_names."""
     result = []
@@ -182,7 +187,7 @@ def found(archive: Archive, events: list[Event], called: dict[int, str]) -> list
         f = each.fields
         if each.kind in ("Enter", "Leave"):
             region = archive.regions[f["region"]]
-            result.append((each.time, each.kind, called[f["region"]], region["file"], region["line"]))
+            result.append((each.time, each.kind, called[f["region"]], *source_of(region)))
         elif each.kind.startswith("Parameter"):
             result.append((each.time, "Parameter", f["parameter"], str(f["value"] if "value" in f else f["string"])))
         else:
@@ -198,7 +203,7 @@ def same_names(archive: Archive, rows: list[dict], events: list[Event], called: 
     assert len(steps) == len(regions)
     for row, region in zip(steps, regions):
         assert called.setdefault(region, row["function"]) == row["function"], archive.regions[region]
-        assert (archive.regions[region]["file"], archive.regions[region]["line"]) == (row["file"], int(row["line"]))
+        assert source_of(archive.regions[region]) == (row["file"], int(row["line"]))
 
 
 def compare(archive: Archive, rows: dict[tuple[str, int], list[dict]], sandbox: Sandbox) -> None:
@@ -206,7 +211,11 @@ def compare(archive: Archive, rows: dict[tuple[str, int], list[dict]], sandbox: 
     called: dict[int, str] = {}
     threads = {(process, name): events for (process, name), events in archive.events.items() if events}
     assert len(threads) == len(rows)
-    for (process, thread), its_rows in rows.items():
+    for (process, thread), all_rows in rows.items():
+        # The root of a trace is that of the main thread: others have one of their own below it, and in the archive that one only.
+        second = all_rows[1]
+        has_own = thread or (second["implied"] == "1" and second["depth"] == "1" and not second["file"])
+        its_rows = [row for row in all_rows if not has_own or row["node"] != "0"]
         names = [name for of, name in threads if of == process]
         name = "Master thread" if thread == 0 else names[thread]
         events = threads[process, name]
@@ -216,7 +225,7 @@ def compare(archive: Archive, rows: dict[tuple[str, int], list[dict]], sandbox: 
         same_names(archive, its_rows, events, called)
         assert found(archive, events, called) == expected.events, (process, name)
         check_one(archive, events)
-    assert len(called) == len({(name, archive.regions[i]["file"], archive.regions[i]["line"]) for i, name in called.items()})
+    assert len(called) == len({(name, *source_of(archive.regions[i])) for i, name in called.items()})
     for location in archive.locations:
         assert location["events"] == len(archive.events[location["process"], location["name"]])
 
@@ -298,7 +307,9 @@ def test_definitions(python: Sandbox):
     lines = Path(PROGRAM).read_text().splitlines()
     step = regions["__main__:step"]
     assert (step["file"], step["line"], step["role"]) == (PROGRAM, lines.index("def step():") + 1, "FUNCTION")
-    assert regions["user:assemble(level=2)"]["role"] == "CODE"
+    begun = regions["user:assemble(level=2)"]
+    (line,) = [number for number, line in enumerate(lines, 1) if "assemble" in line and "level=2" in line]
+    assert (begun["file"], begun["line"], begun["role"]) == (PROGRAM, line, "CODE")
     resolution, _, length, began = archive.clock
     info = python.info("run.allranks")
     assert resolution == 10**9
@@ -454,6 +465,16 @@ def small_run(python: Sandbox) -> None:
     python.recorded("small.py", options=("--trace", "-o", "run.allranks"))
 
 
+def test_directories_above_it_are_made(python: Sandbox):
+    small_run(python)
+    for name in ("a/b/c", "d//e/", f"{python.cwd}/f/g"):
+        done = python.allranks("export", "run.allranks", "-f", "otf2", "--quiet", "-o", name)
+        assert (done.code, done.err) == (0, "") and (python.cwd / name / "traces.otf2").exists(), done
+    (python.cwd / "file").touch()
+    done = python.allranks("export", "run.allranks", "-f", "otf2", "--quiet", "-o", "file/x")
+    assert done.code == 2 and done.err.count("\n") == 1 and "file/x: cannot make the directory" in done.err, done
+
+
 def test_the_directory(python: Sandbox):
     small_run(python)
     directory = export(python, "run.allranks")
@@ -489,7 +510,7 @@ def test_failures_leave_nothing(python: Sandbox):
     before = python.files()
     for run, to, said in (
         ("plain.allranks", "archive", "it has no trace"),
-        ("run.allranks", "missing/archive", "No such file or directory"),
+        ("run.allranks", "file/archive", "Not a directory"),
         ("run.allranks", "file", "is no directory"),
         ("run.allranks", "-", "not written to standard output"),
     ):

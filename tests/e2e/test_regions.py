@@ -8,6 +8,7 @@ import textwrap
 import pytest
 from harness import Done, Sandbox, settled, times_unlike, workload
 from readings import Node, Report
+from trace_events import by_thread, check_sound, events_of
 
 MODES = {"default": (), "none": ("--builtins", "none"), "all": ("--builtins", "all")}
 
@@ -255,6 +256,94 @@ def test_pauses_do_nothing_in_a_program_that_is_not_recorded(any_python: Sandbox
     assert (done.code, done.out, done.err) == (0, "", ""), done
     record(any_python, workload("pauses.py"), "log.json")
     assert any_python.read_json("plain.json")["calls"] == any_python.read_json("log.json")["calls"]
+
+
+ENDS_IN_A_PAUSE = """
+    import threading
+    import allranks
+
+    def after(): pass
+
+    def one():
+        with allranks.region("across"):
+            allranks.pause()
+        allranks.resume()
+        after()
+
+    def same_name():
+        with allranks.region("twice"):
+            allranks.pause()
+            with allranks.region("twice"):
+                pass
+            late = allranks.region("twice")
+            late.__enter__()
+            allranks.resume()
+            with allranks.region("twice"):
+                pass
+            late.__exit__(None, None, None)
+            after()
+        after()
+
+    def generator():
+        with allranks.region("in generator"):
+            yield
+            yield
+
+    def by_generator():
+        steps = generator()
+        next(steps)
+        with allranks.paused():
+            steps.close()
+        after()
+
+    def in_thread(go, gone):
+        with allranks.region("in thread"):
+            go.set()
+            gone.wait()
+        with allranks.paused():
+            pass
+        after()
+
+    def other_thread():
+        go, gone = threading.Event(), threading.Event()
+        thread = threading.Thread(target=in_thread, args=(go, gone))
+        thread.start()
+        go.wait()
+        allranks.pause()
+        gone.set()
+        thread.join()
+        allranks.resume()
+        late = threading.Thread(target=after)
+        late.start()
+        late.join()
+
+    one()
+    same_name()
+    by_generator()
+    other_thread()
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_region_that_ends_in_a_pause_is_closed(any_python: Sandbox, mode: str):
+    report = record_text(any_python, ENDS_IN_A_PAUSE, "--trace", *MODES[mode])
+    calls = {name: n for name, n in calls_of(report, "region").items() if name != "(paused)"}
+    assert calls == {"across": 1, "twice": 2, "in generator": 1, "in thread": 1}
+    around = [[each.name for each in above(node) if each.kind == "region"] for node in report.named("after") for _ in range(node["calls"])]
+    assert sorted(around) == [[], [], [], [], ["twice"]]
+    assert any_python.info("run.allranks").lost == 0
+    events = events_of(any_python, "run.allranks")
+    check_sound(events)
+    open_regions: list[str] = []
+    inside = []
+    for event in (event for thread in by_thread(events).values() for event in thread):
+        if event.kind == "enter" and event.name in calls:
+            open_regions.append(event.name)
+        elif event.kind == "leave" and event.name in calls:
+            open_regions.remove(event.name)
+        elif event.kind == "enter" and event.name == "after":
+            inside.append(list(open_regions))
+    assert sorted(inside) == [[], [], [], [], ["twice"]] and not open_regions
 
 
 METHODS_OF_A_REGION = """

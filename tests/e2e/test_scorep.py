@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from harness import Done, Sandbox, own_copy
 
 MODULE = "allranks.compat.scorep"
 EVENT = re.compile(r"^(ENTER|LEAVE) +(\d+) +\d+  Region: \"(.*)\" <\d+>$", re.M)
+TIMED = re.compile(r"^(ENTER|LEAVE) +(\d+) +(\d+)  Region: \"(.*)\" <\d+>$", re.M)
 PRINTER = shutil.which("otf2-print")
 needs_printer = pytest.mark.skipif(not PRINTER, reason="otf2-print is missing: apt install otf2-tools")
 
@@ -222,8 +224,21 @@ def test_np_dot_without_the_import_of_numpy(debian: Sandbox):
                     "with scorep.instrumenter.enable():\n    c = np.dot(a,b)\nprint(c)\n", "run.py")  # fmt: skip
     assert run(debian, "--noinstrumenter", program).out == "[[ 7 10]\n [15 22]]\n"
     names = {name for _, _, name in EVENT.findall(printed(debian))} - {"thread:main"}
-    assert any(re.fullmatch(r"numpy[\w.]*:dot", name) for name in names), names
+    major = debian.plain("-c", "import numpy; print(numpy.__version__)").out.partition(".")[0]
+    assert f"numpy.{'core' if int(major) < 2 else '_core'}._multiarray_umath:dot" in names and "numpy:dot" not in names, names
     assert all(name.startswith("numpy") for name in names) and len(names) <= 4, names  # all of it is below np.dot
+
+
+@needs_printer
+@pytest.mark.parametrize("option", ["--noinstrumenter", "--instrumenter-type=dummy"])
+def test_a_trace_without_events_is_an_archive(any_python: Sandbox, option: str):
+    assert run(any_python, option, write(any_python, "print(1)\n")).out == "1\n"
+    assert not EVENT.findall(printed(any_python))
+    assert "traces.otf2" in (any_python.cwd / "experiment/MANIFEST.md").read_text()
+    definitions = any_python.run([str(PRINTER), "-G", "experiment/traces.otf2"])
+    assert definitions.code == 0 and re.search(r"LOCATION +0 .* # Events: 0,", definitions.out)
+    done = any_python.allranks("export", "experiment/program.allranks", "-f", "otf2", "-o", "again")
+    assert done.code == 0 and done.err.startswith("allranks: warning: experiment/program.allranks: its trace has no events"), done
 
 
 # ---- what is recorded beside functions ----
@@ -260,10 +275,53 @@ def test_rewind_parameters_and_pauses(any_python: Sandbox):
     text = printed(any_python)
     found = events(text, "__main__:inner", "again", "kept")
     assert found == [*both("__main__:inner", "kept", "__main__:inner")]
-    assert re.search(r"MEASUREMENT_ON_OFF +\d+ +\d+  Mode: OFF\n(?:.*\n)*?MEASUREMENT_ON_OFF +\d+ +\d+  Mode: ON", text)
+    assert text.count("Mode: OFF\n") == text.count("Mode: ON\n") == 2  # what was taken back, and the pause
     assert re.search(r'PARAMETER_INT64 +\d+ +\d+  Parameter: "level" <\d+>, Value: -3\n', text)
     assert re.search(r'PARAMETER_UINT64 +\d+ +\d+  Parameter: "size" <\d+>, Value: 18446744073709551615\n', text)
     assert re.search(r'PARAMETER_STRING +\d+ +\d+  Parameter: "name" <\d+>, Value: "näme" <\d+>', text)
+
+
+PAUSES = """\
+import time, PLACE as place
+def inner(): time.sleep(0.01)
+def outer():
+    inner()
+    place.OFF()
+    inner()
+    place.ON()
+    inner()
+outer()
+"""
+PLACES = {"scorep.user": ("disable_recording", "enable_recording"), "allranks": ("pause", "resume")}
+SWITCH = re.compile(r"^MEASUREMENT_ON_OFF +\d+ +(\d+)  Mode: (ON|OFF)$", re.M)
+
+
+@needs_printer
+@pytest.mark.parametrize("place", PLACES)
+def test_a_pause_is_measurement_off_and_no_region(any_python: Sandbox, place: str):
+    pycubexr = pytest.importorskip("pycubexr")
+    off, on = PLACES[place]
+    program = write(any_python, PAUSES.replace("PLACE", place).replace("OFF", off).replace("ON", on))
+    run(any_python, program, SCOREP_ENABLE_PROFILING="true")
+    text = printed(any_python)
+    inner = both("__main__:inner")
+    assert events(text, "__main__:inner", "__main__:outer", "user:", "MEASUREMENT") == ["+__main__:outer", *inner, *inner, "-__main__:outer"]
+    (off_ns, _), (on_ns, _) = found = SWITCH.findall(text)
+    assert [mode for _, mode in found] == ["OFF", "ON"] and int(on_ns) - int(off_ns) >= 10_000_000
+    assert not [at for _, _, at, _ in TIMED.findall(text) if int(off_ns) < int(at) < int(on_ns)]
+    with pycubexr.CubexParser(str(any_python.cwd / "experiment/profile.cubex")) as cubex:
+        visits, seconds = (cubex.get_metric_values(cubex.get_metric_by_name(name)) for name in ("visits", "time"))
+        (paused,) = [node for node in cubex.all_cnodes() if node.region.name == "MEASUREMENT OFF"]
+        assert not [node for node in cubex.all_cnodes() if "paused" in node.region.name]
+        assert sum(visits.cnode_values(paused, convert_to_exclusive=True)) == 0
+        assert 0.01 <= sum(seconds.cnode_values(paused)) <= (int(on_ns) - int(off_ns)) / 1e9 + 0.001
+    rows = any_python.answer("dump", "experiment/program.allranks").decode()
+    assert rows.count(" off\n") == rows.count(" on\n") == 1 and "paused" not in rows
+    for form in ("chrome", "perfetto"):
+        any_python.answer("export", "experiment/program.allranks", "-f", form, "-o", f"out.{form}")
+        data = (any_python.cwd / f"out.{form}").read_bytes()
+        assert b"not recorded" in data and b"(paused)" not in data
+    assert any_python.allranks("info", "--check", "experiment/program.allranks").code == 0
 
 
 ERROR = (
@@ -348,6 +406,12 @@ def test_threads(any_python: Sandbox, option: str):
     found = events(printed(any_python), "__main__:bar", "user:in thread")
     assert found.count("+user:in thread") == 3
     assert found.count("+__main__:bar") == (3 if option == "--user" else 0)
+    roots: dict[str, list[str]] = {}
+    for _, location, name in EVENT.findall(printed(any_python)):
+        if name.startswith(("thread:", "process:")):
+            roots.setdefault(location, []).append(name)
+    assert roots.pop("0", ["thread:main"] * 2) == ["thread:main"] * 2 and len(roots) == 3
+    assert all(len(names) == 2 and len(set(names)) == 1 and "main" not in names[0] for names in roots.values()), roots
 
 
 CHILDREN = """\
@@ -441,7 +505,8 @@ def test_help_and_mistakes(any_python: Sandbox):
     assert run(any_python, code=1, err="scorep: Did not find a script to run\n").out == ""
     run(any_python, "missing.py", code=1, err="scorep: Cannot run file 'missing.py' because: [Errno 2] No such file or directory: 'missing.py'\n")
     done = any_python.plain("-m", MODULE, "--instrumenter-type=x", "a.py")
-    assert done.code == 1 and done.err.endswith('RuntimeError: instrumenter_type "x" unkown\n'), done
+    said = "scorep: --instrumenter-type=x: there is no such type (expected: profile, trace, cProfile, cTrace, dummy)\n"
+    assert (done.code, done.out, done.err) == (2, "", said), done
     warned = "scorep: Warning: The option '--mpi' is deprecated and will be removed in future.\n"
     assert run(any_python, "--mpi", "--", write(any_python, "print(1)\n"), err=warned).out == "1\n"
     # A script that looks itself up finds itself.
@@ -533,6 +598,85 @@ def test_an_experiment_that_is_there_stays(debian: Sandbox):
     assert len(list(debian.cwd.glob("experiment-*"))) == 2
 
 
+def test_the_end_of_a_line_in_a_variable(debian: Sandbox):
+    program = write(debian, "print(1)\n")
+    name = "my\nexperi%0Ament"
+    env = {"SCOREP_METRIC_PLUGINS": "a\nb", "SCOREP_METRIC_PLUGINS_SEP": "\n", "SCOREP_EXPERIMENT_DIRECTORY": name}
+    assert run(debian, program, **env).out == "1\n"
+    cfg = (debian.cwd / name / "scorep.cfg").read_text()
+    assert "#   SCOREP_METRIC_PLUGINS=a?b\n" in cfg
+    shell = subprocess.run(["sh", "-c", f'. "{debian.cwd}/{name}/scorep.cfg"; printf "%s" "$SCOREP_EXPERIMENT_DIRECTORY"'], capture_output=True, check=True)
+    assert shell.stdout.decode() == name
+    assert {"traces.otf2", "MANIFEST.md", "program.allranks"} <= {path.name for path in (debian.cwd / name).iterdir()}
+
+
+def other_file_system(sandbox: Sandbox) -> Path:
+    place = Path("/dev/shm")
+    if not place.is_dir() or place.stat().st_dev == sandbox.cwd.stat().st_dev:
+        pytest.skip("there is no other file system")
+    return Path(tempfile.mkdtemp(prefix="allranks-test-", dir=place))
+
+
+@pytest.mark.parametrize("n_ranks", [0, 2])
+def test_a_directory_on_another_file_system_whose_parent_is_missing(debian: Sandbox, n_ranks: int):
+    place = other_file_system(debian)
+    env = settings(debian, SCOREP_EXPERIMENT_DIRECTORY=str(place / "new/experiment"), SCOREP_ENABLE_PROFILING="true")
+    program = write(debian, "from mpi4py import MPI\n" if n_ranks else "print()\n")
+    words = [debian.stack.python, "-m", MODULE, program]
+    try:
+        done = debian.run(debian.ranks(n_ranks, *words) if n_ranks else words, env=env)
+        assert (done.code, done.err) == (0, ""), done
+        found = {path.name for path in (place / "new/experiment").iterdir()}
+        assert found >= {"MANIFEST.md", "profile.cubex", "program.allranks", "scorep.cfg", "traces.otf2"} and "program.allranks" not in debian.files()
+        assert debian.allranks("info", "--check", place / "new/experiment/program.allranks").code == 0
+    finally:
+        shutil.rmtree(place)
+
+
+LONG = "def f(): pass\nfor i in range(200000):\n    f()\n    abs(i)\n"
+
+
+@needs_printer
+def test_a_trace_that_is_cut_says_so(debian: Sandbox):
+    program = write(debian, LONG)
+    done = debian.plain("-m", MODULE, program, env=settings(debian, SCOREP_TOTAL_MEMORY="1M"))
+    text = printed(debian)
+    at = SWITCH.findall(text)[-1]
+    n_events = sum(int(n) for n in re.findall(r'"events": (\d+)', debian.answer("info", "--json=1", "experiment/program.allranks").decode()))
+    place = f"ends early: 1 of 1 thread reached the limit of 1M per process, the first at {int(at[0]) / 1e9:.6f} s; it has {n_events:,} events"
+    assert done.code == 0 and re.fullmatch(rf"scorep: .*/experiment/traces.otf2 {re.escape(place)} \(.*\)\n", done.err), done
+    assert 100_000 < len(EVENT.findall(text)) < n_events + 10
+    for name in ("MANIFEST.md", "scorep.cfg"):
+        said = (debian.cwd / "experiment" / name).read_text()
+        assert place in said and "lacks most calls of 1 C function that proved to be short" in said and "every event" not in said
+    shutil.rmtree(debian.cwd / "experiment")
+    run(debian, program)
+    manifest = (debian.cwd / "experiment/MANIFEST.md").read_text()
+    assert "every event" in manifest and "ends early" not in manifest and "lacks most calls of 1 C function" in manifest
+
+
+DEEP = """\
+import sys
+sys.setrecursionlimit(100000)
+def f(n):
+    return f(n - 1) if n else 0
+f(20000)
+"""
+
+
+def test_recursion_too_deep_to_be_recorded_is_said(any_python: Sandbox):
+    if any_python.stack.python_version != "3.11":
+        pytest.skip("3.11 alone lets a program get as deep while our evaluator takes C stack")
+    program = write(any_python, DEEP)
+    run(any_python, program, SCOREP_ENABLE_TRACING="no")
+    info = any_python.answer("info", "experiment/program.allranks").decode()
+    assert any_python.report("experiment/program.allranks").calls("f") < 20001
+    assert re.search(r"^too deep +calls beyond half of the C stack were not recorded", info, re.M)
+    assert "and all that they called (see `too deep`)" in info
+    for name in ("scorep.cfg", "MANIFEST.md"):
+        assert "how many is not known" in (any_python.cwd / "experiment" / name).read_text()
+
+
 @needs_printer
 def test_filters_counters_and_memory(debian: Sandbox):
     rules = "SCOREP_REGION_NAMES_BEGIN\n  EXCLUDE\n    __main__:left_*\n    user:out\nSCOREP_REGION_NAMES_END\n"
@@ -548,7 +692,24 @@ def test_filters_counters_and_memory(debian: Sandbox):
     cfg = (debian.cwd / "experiment/scorep.cfg").read_text()
     assert "SCOREP_TOTAL_MEMORY=3G\n" in cfg and "#   metric PAPI_NO_SUCH: " in cfg
     done = debian.plain("-m", MODULE, program, env=settings(debian, SCOREP_FILTERING_FILE="missing.txt"))
-    assert done.code == 1 and done.err.startswith("scorep: ") and "missing.txt" in done.err and done.out == "", done
+    assert done.code == 1 and done.err.startswith("scorep: SCOREP_FILTERING_FILE: missing.txt") and done.out == "", done
+    done = debian.recorded(program, options=("--as", "scorep"), env=settings(debian, SCOREP_FILTERING_FILE="missing.txt"))
+    assert done.code == 2 and done.err.startswith("allranks: error: SCOREP_FILTERING_FILE: missing.txt") and done.out == "", done
+
+
+def test_names_and_formats_of_the_profile(debian: Sandbox):
+    program = write(debian, "print()\n")
+    env = {"SCOREP_ENABLE_TRACING": "no", "SCOREP_ENABLE_PROFILING": "yes", "SCOREP_PROFILING_FORMAT": "bogus", "SCOREP_PROFILING_BASE_NAME": "a/b"}
+    run(debian, program, **env)
+    assert "experiment/a/b.cubex" in debian.files() and "`a/b.cubex`" in (debian.cwd / "experiment/MANIFEST.md").read_text()
+    assert "#   SCOREP_PROFILING_FORMAT=bogus\n" in (debian.cwd / "experiment/scorep.cfg").read_text()
+
+
+def test_integers_are_those_of_64_bits(debian: Sandbox):
+    program = write(debian, "import scorep.user as u\nu.parameter_int('least', -2**63)\nu.parameter_int('most', 2**63 - 1)\n"
+                    "for n in (2**63, -2**63 - 1):\n    try:\n        u.parameter_int('n', n)\n    except OverflowError as error:\n        print(error)\n")  # fmt: skip
+    done = run(debian, program)
+    assert [line.partition(":")[0] for line in done.out.splitlines()] == [f"parameter_int('n', {n})" for n in (2**63, -(2**63) - 1)]
 
 
 def test_as_scorep_the_run_file_stays_where_it_is_asked_for(any_python: Sandbox):
@@ -642,7 +803,63 @@ def entered_by_library(sandbox: Sandbox) -> dict[str, int]:
     return counts
 
 
-# ---- killed ----
+# ---- interrupted and killed ----
+
+INTERRUPTED = """\
+import time, scorep.user
+with scorep.user.region("step"):
+    pass
+RAISE
+"""
+WAITS = "open('ready', 'w').close(); time.sleep(100)"
+
+
+def check_experiment(sandbox: Sandbox) -> None:
+    assert {"experiment/profile.cubex", "experiment/scorep.cfg", "experiment/MANIFEST.md", "experiment/traces.otf2"} <= sandbox.files()
+    assert sandbox.left_overs() == []
+    assert not (sandbox.cwd / "program.allranks").exists()
+
+
+def test_an_unhandled_interrupt_leaves_the_experiment(any_python: Sandbox):
+    program = write(any_python, INTERRUPTED.replace("RAISE", "raise KeyboardInterrupt"))
+    done = any_python.plain("-m", MODULE, program, env=settings(any_python, SCOREP_ENABLE_PROFILING="true"))
+    assert done.code == -signal.SIGINT and done.err.endswith("\nKeyboardInterrupt\n"), done
+    check_experiment(any_python)
+
+
+@pytest.mark.parametrize("words", [("-m", MODULE), ("-m", "allranks", "run", "-q", "--as", "scorep")])
+def test_sigint_leaves_the_experiment(any_python: Sandbox, words: tuple[str, ...]):
+    program = write(any_python, INTERRUPTED.replace("RAISE", WAITS))
+    running = any_python.start([any_python.stack.python, *words, program], env=settings(any_python, SCOREP_ENABLE_PROFILING="true"))
+    running.wait_until((any_python.cwd / "ready").exists, "it is ready")
+    time.sleep(0.05)
+    running.process.send_signal(signal.SIGINT)
+    done = running.wait()
+    assert done.code == -signal.SIGINT and done.err.endswith("\nKeyboardInterrupt\n"), done
+    if "run" in words:
+        (any_python.cwd / "program.allranks").unlink()
+    check_experiment(any_python)
+
+
+def test_interrupted_ranks_have_one_experiment(debian: Sandbox):
+    program = write(debian, "from mpi4py import MPI\n" + INTERRUPTED.replace("RAISE", "MPI.COMM_WORLD.Barrier(); raise KeyboardInterrupt"))
+    done = debian.run(debian.ranks(2, debian.stack.python, "-m", MODULE, program), env=settings(debian, SCOREP_ENABLE_PROFILING="true"))
+    assert done.code == 130 and done.err.count("\nKeyboardInterrupt\n") == 2, done
+    deadline = time.monotonic() + 20  # the launcher ends all ranks when one of them ends by a signal, and does not wait for what they started
+    while not (debian.cwd / "experiment/MANIFEST.md").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    check_experiment(debian)
+    assert debian.report("experiment/program.allranks").calls("user:step") == 2
+
+
+def test_what_sigterm_leaves_can_be_recovered(debian: Sandbox):
+    program = write(debian, INTERRUPTED.replace("RAISE", WAITS))
+    running = debian.start([debian.stack.python, "-m", MODULE, program], env=settings(debian))
+    running.wait_until((debian.cwd / "ready").exists, "it is ready")
+    running.process.terminate()
+    assert running.wait().code == -signal.SIGTERM
+    assert debian.allranks("recover", debian.live, "-o", "left.allranks").code == 0
+    assert debian.report("left.allranks").calls("user:step") == 1
 
 
 @needs_printer

@@ -12,6 +12,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import perfetto_engine
 import pytest
 from harness import Done, Sandbox, workload
 from readings import read_pstats
@@ -344,3 +345,87 @@ def test_merging_makes_no_trace_files(traced: Sandbox, ending: str):
     done = traced.allranks("merge", "t.allranks", "-o", f"x{ending}")
     assert_one_line(done, f"x{ending}: ", "allranks export RUN -f ")
     assert not (traced.cwd / f"x{ending}").exists()
+
+
+# ---- Perfetto itself ----
+
+SHOWN = """
+import threading, time
+import allranks
+def inner(n):
+    allranks.parameter("n", n)
+def worker():
+    with allranks.region("step"):
+        inner(2)
+def main():
+    inner(1)
+    with allranks.region("counted"):
+        inner(3)
+    allranks.pause()
+    allranks.parameter("n", 4)
+    time.sleep(0.002)
+    allranks.resume()
+    thread = threading.Thread(target=worker, name="the worker")
+    thread.start()
+    thread.join()
+main()
+"""
+COUNTED_MESSAGES = """
+import mpi4py.MPI as MPI
+comm = MPI.COMM_WORLD
+def exchange(n):
+    for i in range(n):
+        if comm.rank == 0:
+            comm.send(i, dest=1)
+        else:
+            comm.recv(source=0)
+exchange(7)
+"""
+FAULTS = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+
+
+def slices_of(exported_trace: Trace) -> Counter[str]:
+    return Counter(step.name for steps in exported_trace.values() for step in steps if step.kind == "begin")
+
+
+def test_perfetto_itself_shows_what_was_recorded(any_python: Sandbox):
+    (any_python.cwd / "x.py").write_text(SHOWN)
+    recorded(any_python, "x.py", "--counters", "page-faults")
+    data = exported(any_python, "perfetto")
+    faults, slices, times, counters, threads, off = perfetto_engine.ask(
+        any_python, data, FAULTS, "select name, count(*) from slice where dur > 0 or category not in ('parameter') group by name",
+        "select min(dur), count(*) from slice where dur < 0", "select count(*) from counter",
+        "select name from thread where name = 'the worker'", "select dur from slice where name = 'not recorded'",
+    )  # fmt: skip
+    assert faults == [] and times[0][1] == 0 and threads == [("the worker",)] and len(off) == 1 and off[0][0] >= 1_000_000
+    expected = slices_of(read_perfetto(data).trace)
+    found = {name: n for name, n in slices if name in expected}
+    assert found == dict(expected) and found["inner"] == 3
+    assert counters[0][0] >= 4
+
+
+def test_perfetto_itself_draws_the_arrows(debian: Sandbox):
+    (debian.cwd / "x.py").write_text(COUNTED_MESSAGES)
+    recorded(debian, "x.py", n_ranks=2)
+    data = exported(debian, "perfetto")
+    faults, flows, processes = perfetto_engine.ask(
+        debian, data, FAULTS,
+        "select a.name, b.name, count(*), min(b.ts + b.dur >= a.ts) from flow join slice a on a.id = slice_out join slice b on b.id = slice_in "
+        "where a.name like 'MPI_%end%' group by 1, 2", "select name from process where name like 'rank%' order by name",
+    )  # fmt: skip
+    assert faults == [] and processes == [("rank 0",), ("rank 1",)]
+    assert sum(row[2] for row in flows) == 7 and all(row[3] for row in flows), flows
+
+
+def test_perfetto_itself_refuses_a_damaged_file(debian: Sandbox):
+    (debian.cwd / "x.py").write_text(SHOWN)
+    recorded(debian, "x.py")
+    data = exported(debian, "perfetto")
+    (whole,) = perfetto_engine.ask(debian, data, "select count(*) from slice")
+    middle = len(data) // 2
+    for damaged in (data[:middle], bytes(byte ^ 0xFF if i % 50 == 49 else byte for i, byte in enumerate(data))):
+        try:
+            (found, faults) = perfetto_engine.ask(debian, damaged, "select count(*) from slice", FAULTS)
+        except AssertionError:
+            continue
+        assert found != whole or faults

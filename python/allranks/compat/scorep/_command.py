@@ -60,9 +60,9 @@ def say(text: str) -> None:
         print(f"scorep: {text}", file=sys.stderr, flush=True)
 
 
-def fail(text: str) -> "NoReturn":
+def fail(text: str, status: int = 1) -> "NoReturn":
     say(text)
-    sys.exit(1)
+    sys.exit(status)
 
 
 def parse_option(request: Request, word: str) -> None:
@@ -114,6 +114,7 @@ def prepare(options: "Options", request: "Request | None" = None) -> None:
 
     settings = Settings(os.environ)
     settings.apply(options.values)
+    check_filter(settings)
     if settings.counters:
         count_everywhere(options.values)
     if request:
@@ -127,6 +128,19 @@ def prepare(options: "Options", request: "Request | None" = None) -> None:
         options.values["output"] = output_beside(os.path.dirname(target) if target else os.getcwd(), request.words[0])
     if verbose:
         show(settings)
+
+
+def check_filter(settings: "Settings") -> None:
+    """Before the launcher reads it: what is wrong is said of the variable, and not of an option that nobody has given."""
+    if "FILTERING_FILE" not in settings.is_set:
+        return
+    from allranks._filter_file import FilterError, read_rules
+    from allranks._launch import UsageError
+
+    try:
+        read_rules(settings.values["FILTERING_FILE"])
+    except FilterError as error:
+        raise UsageError(f"SCOREP_FILTERING_FILE: {error}") from None
 
 
 def count_everywhere(values: "dict[str, Any]") -> None:
@@ -171,9 +185,10 @@ def main() -> None:
         sys.exit(0)
     if not request.words:
         fail("Did not find a script to run")
-    from allranks.compat.scorep.instrumenter import get_instrumenter
+    from allranks.compat.scorep.instrumenter import TYPES
 
-    get_instrumenter(True, request.instrumenter_type)
+    if request.instrumenter_type not in TYPES:
+        fail(f"--instrumenter-type={request.instrumenter_type}: there is no such type (expected: {', '.join(TYPES)})", 2)
     check_script(request.words[0])
     options = _launch.Options()
     _launch.set_from_environment(options.values)
@@ -181,8 +196,8 @@ def main() -> None:
     options.values["as"] = ("scorep",)
     options.values["quiet"] = True
     options.values["functions-later"] = request.functions_later or request.instrumenter_type == "dummy"
-    prepare(options, request)
     try:
+        prepare(options, request)
         _launch.check_values(options.values)
     except _launch.UsageError as error:
         fail(str(error))

@@ -18,6 +18,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from allranks.compat.scorep._settings import Settings
 
 # ---- before the program runs ----
@@ -37,11 +39,19 @@ def command(settings: "Settings", target: str, keeps_run: bool, verbose: bool) -
 
     flags = ("keeps",) * keeps_run + ("verbose",) * verbose
     words = [f"{name}={settings.values[name]}" for name in sorted(settings.is_set)]
-    without_effect = "\n".join(settings.without_effect)
     return (
         sys.executable, "-I", "-S", os.path.abspath(__file__), command_path(), os.getcwd(), target,
-        ",".join(flags), without_effect, "\n".join(words),
+        ",".join(flags), as_lines(settings.without_effect), as_lines(words),
     )  # fmt: skip
+
+
+def as_lines(words: "list[str]") -> str:
+    """One word of a command line, from which from_lines makes the same list: a value may contain the end of a line."""
+    return "\n".join(word.replace("%", "%25").replace("\n", "%0A") for word in words)
+
+
+def from_lines(text: str) -> "list[str]":
+    return [word.replace("%0A", "\n").replace("%25", "%") for word in text.split("\n") if word]
 
 
 # ---- after it ----
@@ -81,32 +91,54 @@ class Experiment:
 
     def fill(self, home: str, run: str) -> None:
         made = [("scorep.cfg", "the settings of this run; a shell can source it")]
-        self.settings.without_effect += self.uncounted(run)
+        info = self.info(run)
+        self.settings.without_effect += uncounted(info)
+        cut, untraced = self.cut(info), untraced_functions(info)
+        self.settings.notes += [f"The trace {each}" for each in (cut, untraced) if each]
+        too_deep = info.get("facts", {}).get("too deep", "")
+        self.settings.notes += [f"Recursion: {too_deep}"] if too_deep else []
         write(os.path.join(home, "scorep.cfg"), self.settings.as_cfg())
         if self.settings.wants_profile():
             name = self.settings.values["PROFILING_BASE_NAME"] + ".cubex"
-            if self.export(run, "cubex", os.path.join(home, name)):
+            target = f"{home}/{name}"
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            if self.export(run, "cubex", target):
                 made.append((name, "the call tree of all ranks and threads, for Cube, pycubexr and Extra-P"))
         if self.settings.wants_trace() and self.export_trace(run, home):
-            made.append(("traces.otf2", "every event with its time, for Vampir and otf2-print; with traces.def and traces/"))
+            what = "a part of the events" if cut else "every event"
+            made.append(("traces.otf2", f"{what} with its time, for Vampir and otf2-print; with traces.def and traces/"))
+            made += [("", f"the trace {each}") for each in (cut, untraced) if each]
+            if cut:
+                say(f"{os.path.join(home, 'traces.otf2')} {cut}")
         name = run if self.keeps_run else os.path.basename(run)
         if not self.keeps_run:
-            os.rename(run, os.path.join(home, name))
+            move(run, os.path.join(home, name))
         made.append((name, "the run file: allranks report, mpi, waits, timeline …"))
+        made += [("", too_deep)] if too_deep else []
         write(os.path.join(home, "MANIFEST.md"), manifest(made))
         if self.verbose:
             say(f"experiment directory: {home}")
 
-    def uncounted(self, run: str) -> "list[str]":
-        """Metrics that this machine does not count, and why."""
-        if not self.settings.counters:
-            return []
+    def info(self, run: str) -> "dict[str, Any]":
+        """What the run says of itself, as far as it is asked here."""
         import json
         import subprocess
 
         done = subprocess.run([self.program, "info", "--json=1", run], stdout=subprocess.PIPE, check=False)
-        facts = json.loads(done.stdout).get("facts", {}) if done.returncode == 0 else {}
-        return [f"metric {each}" for each in facts.get("why not", "").split("; ") if each]
+        found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+        return found
+
+    def cut(self, info: "dict[str, Any]") -> str:
+        """Where the trace ends early, and after how many events; empty: it does not."""
+        trace = info.get("trace") or {}
+        n_threads = trace.get("full_threads", 0)
+        if not n_threads:
+            return ""
+        threads = f"{n_threads} of {count(trace['threads'], 'thread')}"
+        return (
+            f"ends early: {threads} reached the limit of {self.settings.values['TOTAL_MEMORY']} per process, the first at {trace['full_ns'] / 1e9:.6f} s; "
+            f"it has {count(trace['events'], 'event')} (SCOREP_TOTAL_MEMORY is the limit)"
+        )
 
     def export(self, run: str, form: str, target: str) -> bool:
         """What the command says of a failure is on standard error, and the run file is there in any case."""
@@ -122,6 +154,20 @@ class Experiment:
             os.rename(os.path.join(archive, name), os.path.join(home, name))
         os.rmdir(archive)
         return True
+
+
+def count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def uncounted(info: "dict[str, Any]") -> "list[str]":
+    """Metrics that this machine does not count, and why."""
+    return [f"metric {each}" for each in info.get("facts", {}).get("why not", "").split("; ") if each]
+
+
+def untraced_functions(info: "dict[str, Any]") -> str:
+    n = (info.get("trace") or {}).get("untraced_functions", 0)
+    return f"lacks most calls of {count(n, 'C function')} that proved to be short; the profile counts them" if n else ""
 
 
 def stamp() -> str:
@@ -153,6 +199,27 @@ def move_away(path: str) -> None:
         number += 1
 
 
+def move(path: str, target: str) -> None:
+    """Also to another file system. On failure the file is where it was."""
+    try:
+        os.rename(path, target)
+    except OSError as error:
+        import errno
+        import shutil
+
+        if error.errno != errno.EXDEV:
+            raise
+        part = target + ".part"
+        try:
+            shutil.copy2(path, part)
+            os.rename(part, target)
+        except OSError:
+            if os.path.lexists(part):
+                os.unlink(part)
+            raise
+        os.unlink(path)
+
+
 def write(path: str, text: str) -> None:
     with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
@@ -160,7 +227,7 @@ def write(path: str, text: str) -> None:
 
 def manifest(made: "list[tuple[str, str]]") -> str:
     lines = ["# Experiment directory", "", "Written by allranks in Score-P's place.", ""]
-    lines += [f"- `{name}`: {what}" for name, what in made]
+    lines += [f"- `{name}`: {what}" if name else f"  - {what}" for name, what in made]
     return "\n".join(lines) + "\n"
 
 
@@ -175,10 +242,10 @@ def main(words: "list[str]") -> None:
     from _settings import PREFIX, Settings  # type: ignore[import-not-found]
 
     program, base, target, flags, without_effect, variables, run = words
-    environment = dict(each.split("=", 1) for each in variables.split("\n") if each)
+    environment = dict(each.split("=", 1) for each in from_lines(variables))
     settings = Settings({PREFIX + name: value for name, value in environment.items()})
     settings.find_counters()
-    settings.without_effect = without_effect.split("\n") if without_effect else []
+    settings.without_effect = from_lines(without_effect)
     Experiment(program, base, target, flags.split(","), settings).make(run)
 
 

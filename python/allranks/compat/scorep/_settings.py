@@ -71,6 +71,7 @@ OF_RUSAGE = {
     "ru_nvcsw": "context-switches",
     "ru_nivcsw": "context-switches",
 }
+USED_FORMATS = ("default", "cube4", "cube_tuple", "none")  # of the profile
 FACTORS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 LEAST_TRACE, MOST_TRACE = 1 << 20, 1 << 38  # as --trace-limit
 
@@ -102,11 +103,13 @@ class Settings:
     values: "dict[str, str]"  # of all variables, by name without SCOREP_
     is_set: "set[str]"  # those that the environment has
     without_effect: "list[str]"  # words, as the user gave them; options of the command come in front
+    notes: "list[str]"  # what else a reader of scorep.cfg is to know of the run
 
     def __init__(self, environment: "Mapping[str, str]") -> None:
         self.values = {name: default for name, _, default, _ in VARIABLES}
         self.is_set = set()
         self.without_effect = []
+        self.notes = []
         self.counters: list[str] = []
         for name, _, _, _ in VARIABLES:
             if environment.get(PREFIX + name):
@@ -142,7 +145,7 @@ class Settings:
         self._apply_memory(values)
         self._apply_filter(values)
         self._apply_counters(values)
-        if self.values["PROFILING_FORMAT"].lower() == "tau_snapshot":
+        if self.values["PROFILING_FORMAT"].lower() not in USED_FORMATS:
             self.ignore("PROFILING_FORMAT")
 
     def _apply_memory(self, values: "dict[str, Any]") -> None:
@@ -186,6 +189,7 @@ class Settings:
         if self.without_effect:
             lines += ["#", "# Without effect here:"]
             lines += [f"#   {''.join(c if c.isprintable() else '?' for c in word)}" for word in self.without_effect]
+        lines += [line for note in self.notes for line in ("#", f"# {note}")]
         lines.append("")
         lines += [f"{PREFIX}{name}={shell_word(self.values[name])}" for name, _, _, used in VARIABLES if used]
         return "\n".join(lines) + "\n"

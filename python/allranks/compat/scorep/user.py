@@ -94,7 +94,10 @@ def rewind_end(name: str, value: bool) -> None:
 
 def parameter_int(name: str, val: int) -> None:
     """Notes an integer of 64 bits in the trace."""
-    _recorder.note_parameter(_text(name), val.__index__() if hasattr(val, "__index__") else _refuse(val))
+    number = val.__index__() if hasattr(val, "__index__") else _refuse(val)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise OverflowError(f"parameter_int({name!r}, {number}): beyond 64 bits with a sign (parameter_uint has none)")
+    _recorder.note_parameter(_text(name), number)
 
 
 def parameter_uint(name: str, val: int) -> None:
