@@ -89,6 +89,7 @@ static enum ar_status choose_threads(struct ar_timeline *t, bool with_threads)
     for (size_t i = 0; i < t->n_threads; i++)
         t->threads[i] = keys[i].index;
     t->n_left_out = traces->n - t->n_threads;
+    t->clocks = traces->hosts;
     free(keys);
     return AR_OK;
 }

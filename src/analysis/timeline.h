@@ -43,6 +43,7 @@ struct ar_timeline {
     double class_ns[AR_N_WINDOW_CLASSES]; /* mean over all threads that are shown */
     double error;
     uint64_t n_events, n_bins;
+    struct ar_clock_hosts clocks;
 };
 
 AR_MUST_CHECK enum ar_status ar_timeline_make(struct ar_timeline *out,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/traces.h"
 
+#include "analysis/clock_estimate.h"
 #include "analysis/trace_clock.h"
 
 #include <stdlib.h>
@@ -93,6 +94,25 @@ uint64_t ar_traces_at(const struct ar_traces *traces, size_t i, int64_t ns)
            (uint64_t)((double)(ns - from_ns) / (double)(to_ns - from_ns) * (double)span_ns);
 }
 
+const char *ar_clock_hosts_name(const struct ar_clock_hosts *hosts)
+{
+    return hosts->n_unknown     ? "not_known"
+           : hosts->n_estimated ? "estimated"
+           : hosts->is_compared ? "compared"
+                                : "one";
+}
+
+bool ar_traces_have_one_clock(const struct ar_traces *traces, size_t i, size_t k)
+{
+    const struct ar_profile *p = traces->profile;
+    uint32_t x = p->locations[traces->items[i].location].process;
+    uint32_t y = p->locations[traces->items[k].location].process;
+
+    return !traces->sources || p->processes[x].host == p->processes[y].host ||
+           (traces->sources[x].how != AR_CLOCK_UNKNOWN &&
+            traces->sources[y].how != AR_CLOCK_UNKNOWN);
+}
+
 /* The run begins with its first process. */
 static void set_clocks(struct ar_traces *traces)
 {
@@ -150,6 +170,7 @@ static enum ar_status open_all(struct ar_traces *out, struct ar_error *err)
     enum ar_status status = AR_OK;
 
     for (size_t i = 0; i < streams->n && status == AR_OK; i++) {
+    free(traces->sources);
         if (!ar_is_trace(&streams->items[i]))
             continue;
         status = ar_trace_open(&out->items[out->n], out->profile, &streams->items[i], err);
@@ -210,7 +231,9 @@ static enum ar_status correct(struct ar_traces *traces, struct ar_error *err)
 
     if (status < 0)
         return status;
-    status = ar_trace_clock_correct(traces, &m);
+    status = ar_clock_estimate(traces, &m);
+    if (status == AR_OK)
+        status = ar_trace_clock_correct(traces, &m);
     ar_trace_matches_free(&m);
     if (status < 0)
         return ar_fail(err, status, "out of memory");

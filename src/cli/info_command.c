@@ -239,20 +239,50 @@ static void print_other_data(const struct ar_other_row *rows, size_t n)
     }
 }
 
-/* Where clocks of several hosts are involved: whether messages went backward in time. */
+static void print_hosts(const struct ar_traces *traces, uint32_t n, uint32_t first)
+{
+    ar_print("%s", ar_strtab_text(&traces->profile->strings, first));
+    if (n > 1)
+        ar_print(" and %s", ar_show_items(n - 1, "other host", "other hosts"));
+}
+
+/* Each is a line of its own: they may all be true of one run. */
+static void print_sources(const struct ar_traces *traces)
+{
+    const struct ar_clock_hosts *hosts = &traces->hosts;
+
+    if (hosts->is_compared)
+        ar_print("%-10s compared when MPI began and ended, to within %s\n", "clocks",
+                 ar_show_duration((double)hosts->compared_error_ns));
+    if (hosts->n_estimated) {
+        ar_print("%-10s estimated from messages, to within %s: ", "clocks",
+                 ar_show_duration((double)hosts->estimated_error_ns));
+        print_hosts(traces, hosts->n_estimated, hosts->first_estimated);
+        ar_print("\n");
+    }
+    if (hosts->n_unknown) {
+        ar_print("%-10s not known (not compared, and no messages go both ways): ", "clocks");
+        print_hosts(traces, hosts->n_unknown, hosts->first_unknown);
+        ar_print("\n");
+    }
+}
+
+/* Where clocks of several hosts are involved: how they were found, and whether messages went backward in time. */
 static void print_correction(const struct ar_traces *traces)
 {
     const struct ar_clock_correction *c = &traces->correction;
 
     if (!c->is_done)
         return;
-    ar_print("%-10s ", "clocks");
+    print_sources(traces);
     if (c->n_messages + c->n_collectives == 0) {
-        ar_print("of several hosts: no message is received before it was sent\n");
+        if (!traces->hosts.n_unknown && c->n_checked)
+            ar_print("%-10s no message is received before it was sent\n", "clocks");
         return;
     }
     ar_print("times moved forward by up to %s", ar_show_duration((double)c->largest_ns));
     ar_print(" for %s", ar_show_items(c->n_messages, "message", "messages"));
+    ar_print("%-10s ", "clocks");
     ar_print(" and %s\n", ar_show_items(c->n_collectives, "collective call", "collective calls"));
 }
 

@@ -25,10 +25,37 @@ void ar_note_clocks(const char *path, const struct ar_traces *traces)
             "were moved forward, by %s at most on %s\n",
             path, c->n_messages, c->n_collectives, ar_show_duration((double)c->largest_ns),
             ar_show_process(traces->profile, c->process));
+/* "node1", "node1 and 3 other hosts" */
+static void note_hosts(const struct ar_traces *traces, uint32_t n, uint32_t first)
+{
+    ar_note("%s", ar_strtab_text(&traces->profile->strings, first));
+    if (n > 1)
+        ar_note(" and %s", ar_show_items(n - 1, "other host", "other hosts"));
+}
+
+static void note_sources(const char *path, const struct ar_traces *traces)
+{
+    const struct ar_clock_hosts *hosts = &traces->hosts;
+
+    if (hosts->n_estimated) {
+        ar_note("allranks: %s: the clock of ", path);
+        note_hosts(traces, hosts->n_estimated, hosts->first_estimated);
+        ar_note(" was not compared: it is estimated from messages, to within %s\n",
+                ar_show_duration((double)hosts->estimated_error_ns));
+    }
+    if (hosts->n_unknown) {
+        ar_note("allranks: %s: clock not known: ", path);
+        note_hosts(traces, hosts->n_unknown, hosts->first_unknown);
+        ar_note(" (not compared, and no messages go both ways): times there may be off by any "
+                "amount, waits for other hosts are not known\n");
+    }
+}
+
 }
 
 void ar_note_unmatched(const char *path, const struct ar_trace_matches *m)
 {
+    note_sources(path, traces);
     for (unsigned why = AR_MATCHED + 1; why < AR_N_TRACE_UNMATCHED; why++)
         if (m->n_unmatched[why])
             ar_note("allranks: %s: %" PRIu64 " ends of messages are not matched: %s\n", path,

@@ -4,7 +4,10 @@
 
 #include "analysis/trace_matches.h"
 
-/* Where messages went backward in time: how many, and how far times were moved for that. Nothing otherwise. */
+/*
+ * Where clocks of hosts were never compared: what they are taken from. Where messages went backward in time: how many, and how far
+ * times were moved for that. Nothing otherwise.
+ */
 void ar_note_clocks(const char *path, const struct ar_traces *traces);
 /* Where traces end before their threads: how many do. For what does not show that by itself. */
 void ar_note_early_ends(const char *path, const struct ar_traces *traces);

@@ -134,7 +134,9 @@ static void print_waits(const struct showing *s)
                  ar_show_duration((double)s->w.indirect_ns));
     ar_print("\n");
     if (s->w.n_sites == 0) {
-        ar_print("\nNo rank waited for another one.\n");
+        ar_print(s->m.traces->hosts.n_unknown
+                     ? "\nNo rank waited for another one on a host whose clock is known.\n"
+                     : "\nNo rank waited for another one.\n");
         return;
     }
     ar_print("\n%s%-19s  %-*s %6s %10s %5s %9s%s\n", ar_bold(), "Waits by line", (int)width, "",
