@@ -477,11 +477,6 @@ static enum ar_status go_through(struct replay *r)
 
 /* ---- all together ----------------------------------------------------------------------------- */
 
-static bool is_compared(const struct ar_profile *p, uint32_t process)
-{
-    return p->processes[process].clock_links[AR_CLOCK_AT_INIT].at_ns != 0;
-}
-
 bool ar_trace_clock_is_needed(const struct ar_traces *traces)
 {
     const struct ar_profile *p = traces->profile;
@@ -511,7 +506,7 @@ static bool open_replay(struct replay *r)
         r->process_of[i] = p->locations[r->traces->items[i].location].process;
     for (uint32_t i = 0; i < p->n_processes; i++)
         r->processes[i].is_left_alone =
-            !is_compared(p, i) && p->processes[i].host != p->processes[0].host;
+            r->traces->sources && r->traces->sources[i].how == AR_CLOCK_UNKNOWN;
     return true;
 }
 

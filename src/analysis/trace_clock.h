@@ -13,7 +13,7 @@
  * root than the begin of each; of a scan than those of lower ranks. Calls that MPI lets ranks leave earlier (windows, files, ranks
  * that may have no data: Alltoallv …) demand nothing.
  *
- * A process whose clock was never compared, on another host than rank 0's, is left alone.
+ * A process whose clock is not known (AR_CLOCK_UNKNOWN) is left alone.
  *
  * Memory: 36 bytes per end of a message while it is worked out; what remains is 16 bytes per movement.
  */

@@ -69,7 +69,8 @@ static enum ar_status add_wait(struct building *b, enum ar_wait_class class, uin
 {
     struct ar_trace_waits *w = b->w;
 
-    if (came_ns <= waiting.start_ns || came_ns > waiting.end_ns || late == waiting.thread)
+    if (came_ns <= waiting.start_ns || came_ns > waiting.end_ns || late == waiting.thread ||
+        !ar_traces_have_one_clock(b->traces, waiting.thread, late))
         return AR_OK;
     if (ar_grow((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items) < 0)
         return AR_NOMEM;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/traces.h"
 
+#include "analysis/clock_estimate.h"
 #include "analysis/trace_clock.h"
 
 #include <stdlib.h>
@@ -93,6 +94,25 @@ uint64_t ar_traces_at(const struct ar_traces *traces, size_t i, int64_t ns)
            (uint64_t)((double)(ns - from_ns) / (double)(to_ns - from_ns) * (double)span_ns);
 }
 
+const char *ar_clock_hosts_name(const struct ar_clock_hosts *hosts)
+{
+    return hosts->n_unknown     ? "not_known"
+           : hosts->n_estimated ? "estimated"
+           : hosts->is_compared ? "compared"
+                                : "one";
+}
+
+bool ar_traces_have_one_clock(const struct ar_traces *traces, size_t i, size_t k)
+{
+    const struct ar_profile *p = traces->profile;
+    uint32_t x = p->locations[traces->items[i].location].process;
+    uint32_t y = p->locations[traces->items[k].location].process;
+
+    return !traces->sources || p->processes[x].host == p->processes[y].host ||
+           (traces->sources[x].how != AR_CLOCK_UNKNOWN &&
+            traces->sources[y].how != AR_CLOCK_UNKNOWN);
+}
+
 /* The run begins with its first process. */
 static void set_clocks(struct ar_traces *traces)
 {
@@ -107,17 +127,33 @@ static void set_clocks(struct ar_traces *traces)
         traces->clocks[i].offset_ns -= zero;
 }
 
+/* Since the process began: a trace that was switched off or is full ends before its thread does. */
+static uint64_t recorded_until(const struct ar_trace *trace)
+{
+    const struct ar_trace_chunk *last;
+    double ns;
+
+    if (!trace->n_chunks)
+        return trace->end_ns;
+    last = &trace->chunks[trace->n_chunks - 1];
+    ns = (double)last->start_ns + (double)last->units * trace->ns_per_unit;
+    return last->end_item != AR_NO_ID || ns > (double)trace->end_ns ? trace->end_ns : (uint64_t)ns;
+}
+
 static void set_span(struct ar_traces *traces)
 {
     traces->start_ns = INT64_MAX;
-    traces->end_ns = 0;
+    traces->end_ns = traces->recorded_ns = 0;
     traces->n_events = traces->n_bytes = 0;
     for (size_t i = 0; i < traces->n; i++) {
         int64_t start = ar_traces_ns(traces, i, traces->items[i].start_ns);
         int64_t end = ar_traces_ns(traces, i, traces->items[i].end_ns);
 
         traces->start_ns = start < traces->start_ns ? start : traces->start_ns;
+        int64_t recorded = ar_traces_ns(traces, i, recorded_until(&traces->items[i]));
+
         traces->end_ns = end > traces->end_ns ? end : traces->end_ns;
+        traces->recorded_ns = recorded > traces->recorded_ns ? recorded : traces->recorded_ns;
         traces->n_events += traces->items[i].n_events;
         traces->n_bytes += traces->items[i].bulk ? traces->items[i].bulk->n_bytes : 0;
     }
@@ -134,6 +170,7 @@ void ar_traces_close(struct ar_traces *traces)
     free(traces->items);
     free(traces->clocks);
     free(traces->shifts);
+    free(traces->sources);
     *traces = (struct ar_traces){0};
 }
 
@@ -210,7 +247,9 @@ static enum ar_status correct(struct ar_traces *traces, struct ar_error *err)
 
     if (status < 0)
         return status;
-    status = ar_trace_clock_correct(traces, &m);
+    status = ar_clock_estimate(traces, &m);
+    if (status == AR_OK)
+        status = ar_trace_clock_correct(traces, &m);
     ar_trace_matches_free(&m);
     if (status < 0)
         return ar_fail(err, status, "out of memory");

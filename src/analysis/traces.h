@@ -2,9 +2,9 @@
 /*
  * traces: the traces of all threads of a run, on one clock.
  *
- * Times here are nanoseconds since the run began: since the first process started, by the clock of rank 0. A process whose clock was
- * never compared keeps its own. Where clocks of several hosts are involved the messages are read as well, so that none is received
- * before it was sent: see trace_clock.h. All times of events are made by ar_traces_ns.
+ * Times here are nanoseconds since the run began: since the first process started, by the clock of rank 0. Where clocks of several
+ * hosts are involved the messages are read as well: clocks that were never compared are estimated from them (clock_estimate.h), and
+ * none is received before it was sent (trace_clock.h). All times of events are made by ar_traces_ns.
  *
  *     struct ar_traces traces;
  *     struct ar_traces_cursor c;
@@ -28,6 +28,27 @@
 struct ar_trace_clock {
     int64_t offset_ns;
     double drift;
+};
+
+/* Where the clock of a process comes from. */
+enum ar_clock_how {
+    AR_CLOCK_SHARED,   /* it is that of the first process: they share a host */
+    AR_CLOCK_COMPARED, /* with that of rank 0, when MPI began and ended */
+    AR_CLOCK_ESTIMATED, /* it was never compared: from the program's messages, see clock_estimate.h */
+    AR_CLOCK_UNKNOWN,   /* messages do not say: it is placed by the time of day */
+};
+
+struct ar_clock_source {
+    uint8_t how;      /* enum ar_clock_how */
+    int64_t error_ns; /* by which it may be off */
+};
+
+/* The same by host, and the first of each kind. */
+struct ar_clock_hosts {
+    bool is_compared; /* some were */
+    uint32_t n_estimated, n_unknown;
+    uint32_t first_estimated, first_unknown; /* strings */
+    int64_t compared_error_ns, estimated_error_ns;
 };
 
 /* What was moved forward in a process: between two instants evenly, nothing before the first and after the last. */
@@ -55,9 +76,13 @@ struct ar_traces {
     struct ar_trace_clock *clocks;
     size_t n;
     struct ar_trace_shifts *shifts; /* by process; NULL: nothing is moved */
+    struct ar_clock_source
+        *sources; /* by process; NULL: one clock, or messages were not looked at */
+    struct ar_clock_hosts hosts;
     struct ar_clock_correction correction;
     int64_t zero_ns;          /* when the run began, by the clock of rank 0 */
     int64_t start_ns, end_ns; /* of all traces, since the run began */
+    int64_t recorded_ns; /* until when something is recorded: some stop before their thread ends */
     uint64_t n_events, n_bytes;
 };
 
@@ -84,6 +109,10 @@ AR_MUST_CHECK enum ar_status ar_traces_find_full(const struct ar_traces *traces,
 AR_MUST_CHECK enum ar_status ar_traces_check_window(const struct ar_traces *traces, int64_t from_ns,
                                                     struct ar_error *err);
 
+/* "one", "compared", "estimated", "not_known": the worst that some clock is. */
+const char *ar_clock_hosts_name(const struct ar_clock_hosts *hosts);
+/* Whether times of two threads can be compared: not if the clock of one of them is not known, and they have not the same one. */
+bool ar_traces_have_one_clock(const struct ar_traces *traces, size_t i, size_t k);
 /* A time of an event of thread `i`, since the run began. */
 int64_t ar_traces_ns(const struct ar_traces *traces, size_t i, uint64_t at_ns);
 /* The other way round: since its process began; 0 for times before that. */

@@ -256,7 +256,7 @@ static int save(const struct request *request, struct ar_profile *p)
     ar_progress(NULL);
     if (status == AR_OK && !has_any && !request->quiet)
         ar_note("allranks: warning: %s: %s\n", request->run, why.text);
-    return status < 0 ? ar_complain("%s: %s", request->run, err.text) : AR_EXIT_OK;
+    return status < 0 ? ar_complain_of(request->run, &err) : AR_EXIT_OK;
 }
 
 /* Large files are of use only if their readers can hold them. */
@@ -287,7 +287,7 @@ static int stream(const struct request *request, struct ar_profile *p)
     bool has_any;
 
     if (look_at_traces(request, p, &has_any, &err) < 0)
-        return ar_complain("%s: %s", request->run, err.text);
+        return ar_complain_of(request->run, &err);
     if (ar_output_file_open(&file, path, &err) < 0)
         return ar_complain("%s", err.text);
     warn_of_size(request, p);
@@ -299,7 +299,7 @@ static int stream(const struct request *request, struct ar_profile *p)
     status = ar_output_file_close(&file, status, &err);
     ar_progress(NULL);
     if (is_of_run)
-        return ar_complain("%s: %s", request->run, err.text);
+        return ar_complain_of(request->run, &err);
     return status < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
 }
 
@@ -315,7 +315,7 @@ static int write_file(struct request *request, struct ar_profile *p)
     int status;
 
     if (request->exporter->write(p, &request->choice, &bytes, &n_estimated, &err) < 0)
-        status = ar_complain("%s: %s", request->run, err.text);
+        status = ar_complain_of(request->run, &err);
     else
         status = ar_write_output(path, &bytes);
     if (status == AR_EXIT_OK && !request->quiet)

@@ -121,6 +121,7 @@ static void print_loss(uint64_t n, const char *text, bool *any)
 static void print_losses(const struct ar_profile *p)
 {
     uint64_t n_others = ar_profile_lost_in_all(p, AR_NO_ID);
+    const char *path;
     bool any = false;
 
     for (int loss = 0; loss < AR_N_LOSSES; loss++) {
@@ -135,6 +136,7 @@ static void print_losses(const struct ar_profile *p)
         n_others -= n;
     }
     print_loss(n_others, "of a kind this version does not know", &any);
+    print_loss(ar_bulks_missing(&p->bulks, &path), "bytes of traces: the file is cut off", &any);
     if (!any)
         ar_print("\nlost       nothing\n");
 }
@@ -244,18 +246,48 @@ static void print_other_data(const struct ar_other_row *rows, size_t n)
     }
 }
 
-/* Where clocks of several hosts are involved: whether messages went backward in time. */
+static void print_hosts(const struct ar_traces *traces, uint32_t n, uint32_t first)
+{
+    ar_print("%s", ar_strtab_text(&traces->profile->strings, first));
+    if (n > 1)
+        ar_print(" and %s", ar_show_items(n - 1, "other host", "other hosts"));
+}
+
+/* Each is a line of its own: they may all be true of one run. */
+static void print_sources(const struct ar_traces *traces)
+{
+    const struct ar_clock_hosts *hosts = &traces->hosts;
+
+    if (hosts->is_compared)
+        ar_print("%-10s compared when MPI began and ended, to within %s\n", "clocks",
+                 ar_show_duration((double)hosts->compared_error_ns));
+    if (hosts->n_estimated) {
+        ar_print("%-10s estimated from messages, to within %s: ", "clocks",
+                 ar_show_duration((double)hosts->estimated_error_ns));
+        print_hosts(traces, hosts->n_estimated, hosts->first_estimated);
+        ar_print("\n");
+    }
+    if (hosts->n_unknown) {
+        ar_print("%-10s not known (not compared, and no messages go both ways): ", "clocks");
+        print_hosts(traces, hosts->n_unknown, hosts->first_unknown);
+        ar_print("\n");
+    }
+}
+
+/* Where clocks of several hosts are involved: how they were found, and whether messages went backward in time. */
 static void print_correction(const struct ar_traces *traces)
 {
     const struct ar_clock_correction *c = &traces->correction;
 
+    print_sources(traces);
     if (!c->is_done)
         return;
-    ar_print("%-10s ", "clocks");
     if (c->n_messages + c->n_collectives == 0) {
-        ar_print("of several hosts: no message is received before it was sent\n");
+        if (!traces->hosts.n_unknown && c->n_checked)
+            ar_print("%-10s no message is received before it was sent\n", "clocks");
         return;
     }
+    ar_print("%-10s ", "clocks");
     ar_print("times moved forward by up to %s", ar_show_duration((double)c->largest_ns));
     ar_print(" for %s", ar_show_items(c->n_messages, "message", "messages"));
     ar_print(" and %s\n", ar_show_items(c->n_collectives, "collective call", "collective calls"));
@@ -291,7 +323,7 @@ static void print_traces(const struct ar_profile *p)
     ar_print(", %s", ar_show_items(traces.n_events, "event", "events"));
     ar_print(", %s", ar_show_bytes(traces.n_bytes));
     ar_print(", from %s", ar_show_duration((double)traces.start_ns));
-    ar_print(" to %s\n", ar_show_duration((double)traces.end_ns));
+    ar_print(" to %s\n", ar_show_duration((double)traces.recorded_ns));
     print_full(&traces);
     print_correction(&traces);
     ar_traces_close(&traces);

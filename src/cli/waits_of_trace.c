@@ -134,7 +134,9 @@ static void print_waits(const struct showing *s)
                  ar_show_duration((double)s->w.indirect_ns));
     ar_print("\n");
     if (s->w.n_sites == 0) {
-        ar_print("\nNo rank waited for another one.\n");
+        ar_print(s->m.traces->hosts.n_unknown
+                     ? "\nNo rank waited for another one on a host whose clock is known.\n"
+                     : "\nNo rank waited for another one.\n");
         return;
     }
     ar_print("\n%s%-19s  %-*s %6s %10s %5s %9s%s\n", ar_bold(), "Waits by line", (int)width, "",
@@ -258,8 +260,8 @@ int ar_show_trace_waits(struct ar_run *run, const struct ar_trace_waits_shown *h
     if (!s.p)
         return ar_complain("out of memory");
     if (ar_traces_open(&traces, s.p, &err) < 0)
-        return ar_complain("%s: %s", how->path, err.text);
+        return ar_complain_of(how->path, &err);
     status = find(&s, &traces, &exit_status, &err);
     ar_traces_close(&traces);
-    return status < 0 ? ar_complain("%s: %s", how->path, err.text) : exit_status;
+    return status < 0 ? ar_complain_of(how->path, &err) : exit_status;
 }

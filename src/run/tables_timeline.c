@@ -25,7 +25,11 @@ static const struct ar_timeline *timeline_of(const struct ar_subject *of)
          t->error)                                                                                 \
     INTEGER(X, events_read, "", "to make the picture", t->n_events)                                \
     INTEGER(X, bins_read, "", "parts of the trace that were read instead of their events",         \
-            t->n_bins)
+            t->n_bins)                                                                             \
+    TEXT(X, clocks,                                                                                \
+         "where clocks come from: one (of one host), compared (when MPI began and ended), "        \
+         "estimated (some, from messages), not_known (some)",                                      \
+         plain_text(ar_clock_hosts_name(&t->clocks)))
 
 static const struct ar_shown_column window_columns[] = {WINDOW_COLUMNS(DESCRIBE)};
 

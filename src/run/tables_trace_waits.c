@@ -41,7 +41,22 @@ static int64_t rank_of_thread(const struct ar_trace_waits *w, uint32_t thread)
                 w->m->n_unmatched[AR_UNMATCHED_SIZE] + w->m->n_unmatched[AR_UNMATCHED_COMM])       \
     INTEGER(X, collectives, "", "collective calls of which all members are known", w->m->n_groups) \
     INTEGER(X, ends_incomplete, "", "of other collective calls", w->m->n_incomplete)               \
-    BOOLEAN(X, clocks_corrected, "clocks of several hosts: messages were looked at", c->is_done)   \
+    BOOLEAN(X, clocks_corrected,                                                                   \
+            "clocks of several hosts, all known: nothing is received before it was sent",          \
+            c->is_done && !hosts->n_unknown)                                                       \
+    TEXT(X, clocks,                                                                                \
+         "where clocks come from: one (of one host), compared (when MPI began and ended), "        \
+         "estimated (some, from messages), not_known (some)",                                      \
+         plain_text(ar_clock_hosts_name(hosts)))                                                   \
+    INTEGER(X, clocks_error, "ns", "by which a clock that is known may be off",                    \
+            hosts->estimated_error_ns > hosts->compared_error_ns ? hosts->estimated_error_ns       \
+                                                                 : hosts->compared_error_ns)       \
+    INTEGER(X, hosts_estimated, "", "whose clocks were never compared, but estimated",             \
+            hosts->n_estimated)                                                                    \
+    INTEGER(X, hosts_not_known, "",                                                                \
+            "whose clocks are not known: their waits for others are not, "                         \
+            "either",                                                                              \
+            hosts->n_unknown)                                                                      \
     INTEGER(X, moved_messages, "", "that would have been received before they were sent",          \
             c->n_messages)                                                                         \
     INTEGER(X, moved_collectives, "", "ends of collective calls that came too early",              \
@@ -55,6 +70,7 @@ static union ar_cell waiting_cell(const struct ar_subject *of, size_t column, si
     enum { WAITING_COLUMNS(NUMBER) };
     const struct ar_trace_waits *w = waits_of(of);
     const struct ar_clock_correction *c = &w->m->traces->correction;
+    const struct ar_clock_hosts *hosts = &w->m->traces->hosts;
     union ar_cell cell = {0};
 
     (void)row;
