@@ -8,7 +8,8 @@
 #define LEAST_OF_FUNCTION (1.0 / 3)
 
 /* By function: own time with what it calls in C and in MPI, of all ranks. */
-static enum ar_status find_own_ns(const struct ar_profile *p, const struct ar_totals *t, double **out)
+static enum ar_status find_own_ns(const struct ar_profile *p, const struct ar_totals *t,
+                                  double **out)
 {
     double *own_ns = calloc(p->n_functions + 1, sizeof *own_ns);
 
@@ -32,8 +33,8 @@ static bool *find_hot_functions(const struct ar_profile *p, const struct ar_tota
     double least_ns = LEAST_OF_RUN * t->mean_wall_ns * (double)p->n_roots;
 
     for (uint32_t i = 0; is_hot && i < p->n_functions; i++)
-        is_hot[i] = p->functions[i].kind == AR_FUNCTION_PYTHON && own_ns[i] > 0 &&
-                    own_ns[i] >= least_ns;
+        is_hot[i] =
+            p->functions[i].kind == AR_FUNCTION_PYTHON && own_ns[i] > 0 && own_ns[i] >= least_ns;
     return is_hot;
 }
 

@@ -28,8 +28,7 @@ struct ar_hot_lines {
     bool has_any;
 };
 
-AR_MUST_CHECK enum ar_status ar_hot_lines_build(struct ar_hot_lines *out,
-                                                const struct ar_profile *p,
-                                                const struct ar_totals *t);
+AR_MUST_CHECK enum ar_status
+ar_hot_lines_build(struct ar_hot_lines *out, const struct ar_profile *p, const struct ar_totals *t);
 void ar_hot_lines_free(struct ar_hot_lines *hot);
 bool ar_hot_line_is_known(const struct ar_hot_lines *hot, uint32_t function);

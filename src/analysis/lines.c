@@ -29,9 +29,9 @@ struct building {
     struct ar_idmap row_of; /* hash of function and lines, stepped on by one, to row plus 1 */
     struct piece *pieces;
     size_t n_pieces, cap_pieces;
-    uint32_t *holder;     /* by node: the Python node whose lines it runs; AR_NO_ID: none */
+    uint32_t *holder;      /* by node: the Python node whose lines it runs; AR_NO_ID: none */
     uint32_t *row_by_call; /* by node: the row that its time is added to; AR_NO_ID: none */
-    bool *is_counted;     /* by function: its lines were counted */
+    bool *is_counted;      /* by function: its lines were counted */
     int64_t *by_root[N_PARTS];
 };
 
@@ -305,8 +305,8 @@ static void spread(const struct building *b, struct ar_line *line, const struct 
 
     for (uint32_t root = 0; root < b->p->n_roots; root++) {
         int64_t python = b->by_root[OF_PYTHON][root], in_c = b->by_root[OF_C][root];
-        int64_t its_own = line->is_counted ? b->by_root[OF_TIME][root] - python - in_c
-                                           : b->by_root[OF_OWN][root];
+        int64_t its_own =
+            line->is_counted ? b->by_root[OF_TIME][root] - python - in_c : b->by_root[OF_OWN][root];
 
         ar_spread_add(&own, positive(its_own), root);
         ar_spread_add(&c, positive(in_c), root);

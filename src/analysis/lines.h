@@ -27,10 +27,11 @@
 
 struct ar_line {
     uint32_t function;
-    uint32_t first, last; /* the same: one line. 0: from where the function begins; to where it ends */
-    bool is_counted;      /* `hits` are known */
-    uint64_t hits;        /* of all ranks */
-    uint64_t n_calls;     /* made on that line, of all ranks */
+    uint32_t first,
+        last;         /* the same: one line. 0: from where the function begins; to where it ends */
+    bool is_counted;  /* `hits` are known */
+    uint64_t hits;    /* of all ranks */
+    uint64_t n_calls; /* made on that line, of all ranks */
     struct ar_spread time; /* with all that it calls, but the function itself */
     struct ar_spread here; /* without Python functions that it calls */
     struct ar_spread own;  /* without anything that it calls */
@@ -41,7 +42,7 @@ struct ar_line {
 struct ar_lines {
     struct ar_line *rows; /* by function, then line; a range comes behind its first line */
     size_t n;
-    uint32_t *hottest; /* their numbers, those with most `here` first */
+    uint32_t *hottest;               /* their numbers, those with most `here` first */
     bool has_counted, has_stretches; /* in the run */
 };
 

@@ -13,12 +13,14 @@
 static const char usage[] =
     "usage: allranks lines [options] RUN [FUNCTION|FILE]\n"
     "\n"
-    "Show which lines take the time: the hottest of the run or, with FUNCTION or FILE, their source,\n"
-    "line by line. Calls are known by their lines in every run. The time between two calls of a function is that\n"
+    "Show which lines take the time: the hottest of the run or, with FUNCTION or FILE, their "
+    "source,\n"
+    "line by line. Calls are known by their lines in every run. The time between two calls of a "
+    "function is that\n"
     "of the lines between them, a range if there are several; `allranks run --lines GLOB` counts\n"
     "each line of chosen functions.\n";
-static const char usage_end[] =
-    "`here` is what a line takes itself, with functions in C and MPI, without Python functions that it calls.\n";
+static const char usage_end[] = "`here` is what a line takes itself, with functions in C and MPI, "
+                                "without Python functions that it calls.\n";
 
 #define SCREEN_ROWS 24
 #define DEFAULT_ROWS SIZE_MAX
@@ -36,9 +38,10 @@ struct command {
 static int complain_nothing(const struct command *c)
 {
     if (c->what)
-        return ar_complain("%s: no lines of %s are known: it is no Python function of this run (see: "
-                           "allranks report %s)",
-                           c->path, c->what, ar_quote(c->path));
+        return ar_complain(
+            "%s: no lines of %s are known: it is no Python function of this run (see: "
+            "allranks report %s)",
+            c->path, c->what, ar_quote(c->path));
     return ar_complain("%s: no lines are known in it", c->path);
 }
 
@@ -55,7 +58,9 @@ static void print_hint(const struct command *c, size_t n, size_t n_shown)
 
 static int print_hottest(struct command *c)
 {
-    size_t n_rows = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 9 : c->n_rows ? c->n_rows : SIZE_MAX - 1;
+    size_t n_rows = c->n_rows == DEFAULT_ROWS ? SCREEN_ROWS - 9
+                    : c->n_rows               ? c->n_rows
+                                              : SIZE_MAX - 1;
     size_t n;
 
     ar_print("\n");
@@ -72,8 +77,8 @@ static int print_functions(struct command *c)
     bool has_any = false;
 
     for (size_t first = 0, last; first < lines->n; first = last) {
-        for (last = first; last < lines->n &&
-                           lines->rows[last].function == lines->rows[first].function;)
+        for (last = first;
+             last < lines->n && lines->rows[last].function == lines->rows[first].function;)
             last++;
         ar_print_function_lines(&c->screen, first, last);
         has_any = true;

@@ -261,7 +261,8 @@ static size_t widest_range(const struct annotated *a)
 /* Methods stand inside a class: what all lines have in front says nothing. */
 static size_t common_indent(const struct annotated *a)
 {
-    const char *def = a->has_source ? ar_source_line(&a->source, function_of(a->s, a->rows)->first_line) : "";
+    const char *def =
+        a->has_source ? ar_source_line(&a->source, function_of(a->s, a->rows)->first_line) : "";
 
     return strspn(def, " ");
 }

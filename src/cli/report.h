@@ -36,7 +36,7 @@ struct ar_report {
     enum ar_tree_form form; /* of all that follows */
     struct ar_profile *p;
     const struct ar_totals *t;
-    const bool *is_hot; /* by node: on the hot path */
+    const bool *is_hot;                   /* by node: on the hot path */
     const struct ar_hot_lines *hot_lines; /* NULL: they are not shown */
 
     /* what was asked for */

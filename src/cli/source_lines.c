@@ -52,9 +52,9 @@ static bool open_path(struct ar_source_lines *out, const char *path, uint64_t si
 
     *out = (struct ar_source_lines){0};
     if (is_there) {
-        out->is_newer = since_real_ns && (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-                                                 (uint64_t)st.st_mtim.tv_nsec >
-                                             since_real_ns;
+        out->is_newer = since_real_ns &&
+                        (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec >
+                            since_real_ns;
         is_there = read_file(out, fd, &st) && find_starts(out);
     }
     if (fd >= 0)

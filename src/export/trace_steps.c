@@ -204,8 +204,7 @@ static bool step_of(struct ar_steps *s, const struct ar_traces_event *e, struct 
         return false;
     case AR_EVENT_PARAMETER:
     case AR_EVENT_COUNTER:
-        fill(s, out, e,
-             e->event.kind == AR_EVENT_COUNTER ? AR_STEP_COUNTER : AR_STEP_PARAMETER);
+        fill(s, out, e, e->event.kind == AR_EVENT_COUNTER ? AR_STEP_COUNTER : AR_STEP_PARAMETER);
         out->parameter = e->event.parameter;
         return true;
     case AR_EVENT_OFF:

@@ -76,7 +76,7 @@ struct ar_evidence {
     double all_ns;    /* wall time of all ranks */
     const struct ar_waits *w;
     const struct ar_hot_lines *hot_lines; /* NULL: not known */
-    struct ar_wait_reasons *reasons; /* of the largest waits */
+    struct ar_wait_reasons *reasons;      /* of the largest waits */
     size_t n_reasons;
     struct ar_story *stories; /* that are worth a sentence, the largest first */
     size_t n_stories;

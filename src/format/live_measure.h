@@ -37,7 +37,8 @@ enum ar_row_field_unit {
     AR_ROW_FIELD_NUMBER = 0, /* the same; of a column with a role, what it refers to */
     AR_ROW_FIELD_TICKS = 1,  /* a time span, in nanoseconds */
     AR_ROW_FIELD_STAMP = 2,  /* an instant, in nanoseconds since the process started */
-    AR_ROW_FIELD_SITE = 3,   /* of a key: a place in the Python function of the row's node, as nodes have it: its line */
+    AR_ROW_FIELD_SITE =
+        3, /* of a key: a place in the Python function of the row's node, as nodes have it: its line */
     AR_N_ROW_FIELD_UNITS
 };
 

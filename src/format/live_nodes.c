@@ -60,8 +60,7 @@ static enum ar_status call_line(struct ar_known_call call, uint32_t *line)
 enum ar_status ar_reading_line(const struct ar_reading *r, uint32_t ref, uint32_t site,
                                uint32_t *line)
 {
-    uint32_t python =
-        ref < r->live->n_bytes / AR_LIVE_REF_BYTES ? r->nodes[ref].python : 0;
+    uint32_t python = ref < r->live->n_bytes / AR_LIVE_REF_BYTES ? r->nodes[ref].python : 0;
     struct ar_known_call call = {.caller = python ? r->functions[python].known : NULL,
                                  .site = site};
 

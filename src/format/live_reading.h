@@ -92,7 +92,8 @@ static inline uint64_t ar_reading_since_start(const struct ar_reading *r, uint64
 
 static inline bool ar_reading_is_ours(const struct ar_reading *r, uint32_t ref)
 {
-    return ref < r->live->n_bytes / AR_LIVE_REF_BYTES && ar_mapped_id(&r->nodes[ref]) == AR_NODE_OURS;
+    return ref < r->live->n_bytes / AR_LIVE_REF_BYTES &&
+           ar_mapped_id(&r->nodes[ref]) == AR_NODE_OURS;
 }
 
 /* What a ref became; AR_NO_ID: no node, or one that is not shown. */

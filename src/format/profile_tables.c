@@ -110,13 +110,20 @@ static const struct ar_column loss_columns[] = {
 };
 
 static const struct ar_column stretch_columns[] = {
-    KEY("node", NODE, | AR_COLUMN_STEPS), KEY("location", LOCATION), KEY("from_line", NUMBER),
-    KEY("to_line", NUMBER),               SUM("time", "ns"),         SUM("variance", "us2"),
+    KEY("node", NODE, | AR_COLUMN_STEPS),
+    KEY("location", LOCATION),
+    KEY("from_line", NUMBER),
+    KEY("to_line", NUMBER),
+    SUM("time", "ns"),
+    SUM("variance", "us2"),
 };
 
 static const struct ar_column line_columns[] = {
-    KEY("node", NODE, | AR_COLUMN_STEPS), KEY("location", LOCATION), KEY("line", NUMBER),
-    SUM("hits", "1"),                     SUM("time", "ns"),
+    KEY("node", NODE, | AR_COLUMN_STEPS),
+    KEY("location", LOCATION),
+    KEY("line", NUMBER),
+    SUM("hits", "1"),
+    SUM("time", "ns"),
 };
 
 /* Before version 7 requests had no time exposed: as if every call completed one. */

@@ -578,9 +578,9 @@ const struct ar_findings *ar_run_findings(struct ar_run *run)
     const struct ar_mpi *m = ar_run_mpi(run);
 
     if (m && !run->has_findings)
-        run->has_findings = ar_findings_find(&run->findings, ar_run_profile(run, AR_FORM_FOLDED), m,
-                                             ar_run_waits(run), ar_run_hot_lines(run),
-                                             run->choice.path) == AR_OK;
+        run->has_findings =
+            ar_findings_find(&run->findings, ar_run_profile(run, AR_FORM_FOLDED), m,
+                             ar_run_waits(run), ar_run_hot_lines(run), run->choice.path) == AR_OK;
     return m && run->has_findings ? &run->findings : NULL;
 }
 

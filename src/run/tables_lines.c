@@ -53,7 +53,8 @@ static const uint32_t *order(const struct ar_subject *of, size_t *n)
 const struct ar_shown_table ar_shown_table_lines = {
     .name = "lines",
     .key = "function_id, line, last_line",
-    .help = "lines of Python functions; what is hot comes first. Those of which nothing is known are not there",
+    .help = "lines of Python functions; what is hot comes first. Those of which nothing is known "
+            "are not there",
     .columns = columns,
     .n_columns = N_COLUMNS(columns),
     .prepare = prepare,

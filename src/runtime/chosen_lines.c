@@ -37,14 +37,14 @@ static const struct ar_measure measure = {
 
 /* A chosen function on one thread. */
 struct lined_function {
-    uint32_t innermost; /* its innermost open call, plus 1; 0: none */
+    uint32_t innermost;          /* its innermost open call, plus 1; 0: none */
     const struct ar_node *owner; /* of `path`, which was used last; NULL: none yet */
     struct ar_lined_path *path;
 };
 
 struct ar_lined {
-    uint32_t n_forks; /* rows are of the file since then */
-    uint32_t latest, latest_number; /* function that was asked for last, and its number */
+    uint32_t n_forks;                 /* rows are of the file since then */
+    uint32_t latest, latest_number;   /* function that was asked for last, and its number */
     struct lined_function *functions; /* by number */
     size_t n_functions, cap_functions;
     struct ar_idmap path_of; /* by ref of the node: its number plus 1 */
@@ -103,8 +103,8 @@ static struct lined_function *find_function(struct ar_lined *l, uint32_t functio
     if (function != l->latest) {
         uint32_t found = ar_idmap_get(&lines.number_of, function, 0);
 
-        if (!found || ar_grow((void **)&l->functions, &l->cap_functions, found,
-                              sizeof *l->functions) < 0)
+        if (!found ||
+            ar_grow((void **)&l->functions, &l->cap_functions, found, sizeof *l->functions) < 0)
             return NULL;
         while (l->n_functions < found)
             l->functions[l->n_functions++] = (struct lined_function){0};

@@ -29,7 +29,7 @@
 struct ar_lined_path {
     uint64_t **rows; /* words in the live file, by line; NULL: not yet */
     uint32_t first_line, n_rows;
-    uint64_t *left_in; /* the row in which a generator was left last */
+    uint64_t *left_in;        /* the row in which a generator was left last */
     const PyCodeObject *code; /* whose events the last call had; NULL: none yet */
 };
 
@@ -40,9 +40,10 @@ struct ar_lined_call {
     uint64_t *row; /* of the line that it is in; NULL: of none yet */
     uint64_t since_ticks;
     struct ar_node *node;
-    struct ar_node *owner; /* of its rows: in recursion the outermost, else each depth had its own */
-    uint32_t number;       /* of its function, among those that were chosen */
-    uint32_t outer;        /* the call of the same function around it, plus 1; 0: none */
+    struct ar_node
+        *owner;      /* of its rows: in recursion the outermost, else each depth had its own */
+    uint32_t number; /* of its function, among those that were chosen */
+    uint32_t outer;  /* the call of the same function around it, plus 1; 0: none */
 };
 
 /* Words of a row; the first has the node and the line. */
@@ -73,9 +74,8 @@ static inline void ar_lines_come_to(struct ar_thread *t, PyCodeObject *code, uin
     struct ar_lined_call *call = t->line_call;
     uint32_t i = call ? line - call->path->first_line : 0;
 
-    if (__builtin_expect(!call || call->code != code || i >= call->path->n_rows ||
-                             !call->path->rows[i],
-                         0)) {
+    if (__builtin_expect(
+            !call || call->code != code || i >= call->path->n_rows || !call->path->rows[i], 0)) {
         ar_lines_come_slowly(t, code, line);
         return;
     }

@@ -12,10 +12,10 @@
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
 #include "runtime/line_events.h"
-#include "runtime/chosen_lines.h"
 #include "runtime/python_thread.h"
 
 static _PyFrameEvalFunction next_evaluator;

@@ -16,9 +16,9 @@
 #include "runtime/engine.h"
 
 #include "runtime/budget.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
-#include "runtime/chosen_lines.h"
 #include "runtime/monitoring.h"
 #include "runtime/python_thread.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/line_events.h"
 
-#include "runtime/functions.h"
 #include "runtime/chosen_lines.h"
+#include "runtime/functions.h"
 #include "runtime/livemap.h"
 
 static int on_event(PyObject *unused, PyFrameObject *frame, int what, PyObject *argument)
@@ -24,7 +24,8 @@ static void note_other_tool(void)
     static bool is_noted;
 
     if (!is_noted)
-        ar_livemap_fact("lines", "not counted while another tool or the program traces (sys.settrace)");
+        ar_livemap_fact("lines",
+                        "not counted while another tool or the program traces (sys.settrace)");
     is_noted = true;
 }
 

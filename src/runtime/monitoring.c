@@ -151,8 +151,8 @@ bool ar_monitoring_listen_locally(struct ar_monitoring *m, const struct ar_monit
 
 bool ar_monitoring_watch_code(const struct ar_monitoring *m, PyCodeObject *code)
 {
-    return call_and_forget(PyObject_CallFunction(found[SET_LOCAL_EVENTS], "iOl", m->tool_id, code,
-                                                 m->local_events));
+    return call_and_forget(
+        PyObject_CallFunction(found[SET_LOCAL_EVENTS], "iOl", m->tool_id, code, m->local_events));
 }
 
 bool ar_monitoring_watch(struct ar_monitoring *m)

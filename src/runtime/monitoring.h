@@ -33,9 +33,9 @@
 struct ar_monitoring {
     PyObject *name; /* the id is ours as long as the interpreter has this very object for it */
     int tool_id;
-    long event_set;   /* of what was listened to */
+    long event_set;    /* of what was listened to */
     long local_events; /* of what was listened to locally */
-    bool has_owner; /* one of the callbacks keeps something alive */
+    bool has_owner;    /* one of the callbacks keeps something alive */
 };
 
 struct ar_monitoring_event {

@@ -54,7 +54,7 @@ struct ar_options {
     double trace_last_s, trace_min_s; /* 0: all of it */
     uint64_t trace_depth;             /* 0: any */
     struct ar_option_texts trace_at;  /* globs: only while these functions and regions run */
-    struct ar_option_texts lines; /* globs: functions whose lines are counted */
+    struct ar_option_texts lines;     /* globs: functions whose lines are counted */
 
     const char *own_directory; /* of the package: what is in it is not recorded */
     const char *stem;     /* of the family that has started this process; empty: the user has */

@@ -3,11 +3,11 @@
 
 #include "runtime/annotations.h"
 #include "runtime/c_source.h"
+#include "runtime/chosen_lines.h"
 #include "runtime/counters.h"
 #include "runtime/engine.h"
 #include "runtime/function_switch.h"
 #include "runtime/functions.h"
-#include "runtime/chosen_lines.h"
 #include "runtime/livemap.h"
 #include "runtime/mpi4py_methods.h"
 #include "runtime/mpi_events.h"

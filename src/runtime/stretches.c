@@ -24,8 +24,8 @@ struct ar_stretches {
     uint64_t dice;
     double period_ticks;
     uint64_t next_ticks; /* the instant of the next sample */
-    uint32_t n_samples; /* since the period doubled last */
-    uint32_t n_forks;   /* rows of the cache are of the file since then */
+    uint32_t n_samples;  /* since the period doubled last */
+    uint32_t n_forks;    /* rows of the cache are of the file since then */
     struct cached cache[N_CACHED];
 };
 
@@ -118,8 +118,8 @@ static uint64_t *find_row(struct ar_thread *t, struct ar_node *node, uint32_t fr
     for (uint32_t ref = node->values_ref; ref;) {
         struct ar_values *values = ar_live_ptr(ref);
 
-        if (values->kind == stretches.measure &&
-            (uint32_t)values->words[OWNER_AND_FROM] == from && values->words[TO] == to)
+        if (values->kind == stretches.measure && (uint32_t)values->words[OWNER_AND_FROM] == from &&
+            values->words[TO] == to)
             return values->words;
         ref = values->next_ref;
     }
@@ -144,8 +144,9 @@ static void add(uint64_t *word, double n)
 /* The place of a call by `node`; 0: it is none of its calls, or its place is not known. */
 static uint32_t site_of(const struct ar_node *node, const struct ar_node *call)
 {
-    return call && call != node && call->parent_ref == ar_live_ref(node) ? (uint32_t)(call->key >> 32)
-                                                                         : 0;
+    return call && call != node && call->parent_ref == ar_live_ref(node)
+               ? (uint32_t)(call->key >> 32)
+               : 0;
 }
 
 /* The current node has come to its end, or calls `next`, after so many ticks since its event before. */

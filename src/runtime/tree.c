@@ -16,7 +16,8 @@
 bool ar_tree_has_holes;
 uint64_t ar_gap_ticks = UINT64_MAX;
 uint64_t ar_look_always;
-uint64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks, uint64_t now);
+uint64_t (*ar_tree_samples)(struct ar_thread *t, struct ar_node *next, uint64_t ticks,
+                            uint64_t now);
 void (*ar_tree_traced)(struct ar_thread *t, struct ar_node *next, uint64_t now);
 void (*ar_tree_gap)(struct ar_thread *t, uint64_t now);
 void (*ar_tree_touched_many)(struct ar_thread *t);

@@ -76,10 +76,10 @@ struct ar_thread {
     struct ar_node *passed; /* outermost function in C that was closed and has not returned yet */
     uint64_t untimed_at;    /* `latest_ticks` when a function in C was last called and not timed */
     bool has_moved;         /* open functions may be in other nodes than they were entered in */
-    uint64_t look_at;         /* when ar_tree_looked is called next; see ar_look_always */
+    uint64_t look_at;       /* when ar_tree_looked is called next; see ar_look_always */
     struct ar_node *previous; /* entered or left by the event before; NULL: by none of these */
-    struct ar_stretches *stretches; /* NULL: nothing yet */
-    struct ar_lined *lined;         /* see lines.h; NULL: nothing yet */
+    struct ar_stretches *stretches;  /* NULL: nothing yet */
+    struct ar_lined *lined;          /* see lines.h; NULL: nothing yet */
     struct ar_lined_call *line_call; /* the innermost; NULL: none, or it is not known */
     struct ar_node *root;
     char *stack_guard; /* below this address ar_stack_is_low has to be asked */

@@ -133,7 +133,7 @@ def test_a_file_that_is_cut_says_so(one_mpi: Sandbox):
         (one_mpi.cwd / "cut.allranks").write_bytes(content[: int(share * len(content))])
         cut = one_mpi.allranks("dump", "cut.allranks")
         assert cut.code == 2 and cut.out == "" and cut.err.startswith("allranks: error: cut.allranks: "), cut
-        assert "truncated" in cut.err or "the file is cut off: " in cut.err and cut.err.count("cut.allranks") == 1, cut
+        assert "truncated" in cut.err or ("the file is cut off: " in cut.err and cut.err.count("cut.allranks") == 1), cut
     for words in (["report"], ["info"], ["waits"]):  # the sections are in front of the trace
         whole = one_mpi.allranks(*words, "cut.allranks")
         assert whole.code == 0 and whole.err.count("\n") == 1, whole

@@ -125,8 +125,7 @@ static const struct ar_line *find(const struct ar_lines *lines, const char *func
 {
     for (size_t i = 0; i < lines->n; i++) {
         const struct ar_line *l = &lines->rows[i];
-        const char *name =
-            ar_strtab_text(&profile.strings, profile.functions[l->function].name);
+        const char *name = ar_strtab_text(&profile.strings, profile.functions[l->function].name);
 
         if (strcmp(name, function) == 0 && l->first == first && l->last == last)
             return l;
@@ -139,8 +138,7 @@ static void is_spread(const char *what, const struct ar_spread *s, uint64_t ns_0
 {
     uint64_t max = ns_0 > ns_1 ? ns_0 : ns_1;
 
-    if (!tap_ok(s->sum == (double)(ns_0 + ns_1) && s->max == max &&
-                    s->max_process == (ns_1 > ns_0),
+    if (!tap_ok(s->sum == (double)(ns_0 + ns_1) && s->max == max && s->max_process == (ns_1 > ns_0),
                 "%s", what))
         tap_note("sum %g max %g of %u", s->sum, (double)s->max, s->max_process);
 }
