@@ -34,6 +34,13 @@ static enum ar_status check_live(struct checked *all, const char *path, struct a
     return AR_OK;
 }
 
+static bool names_file(const struct ar_error *err, const char *path)
+{
+    size_t n = strlen(path);
+
+    return strncmp(err->text, path, n) == 0 && err->text[n] == ':';
+}
+
 static enum ar_status check_run(struct checked *all, const char *path, struct ar_error *err)
 {
     struct ar_profile p;
@@ -44,7 +51,8 @@ static enum ar_status check_run(struct checked *all, const char *path, struct ar
     if (status < 0)
         return status;
     if (ar_validate_run_traces(&p, &what) < 0)
-        status = ar_fail(err, AR_BAD, "%s: %s", path, what.text);
+        status = names_file(&what, path) ? ar_fail(err, AR_BAD, "%s", what.text)
+                                         : ar_fail(err, AR_BAD, "%s: %s", path, what.text);
     else
         all->n_runs++;
     ar_profile_free(&p);

@@ -432,7 +432,7 @@ static int dump(struct dumping *d, struct ar_run *run)
 
     d->p = ar_run_profile(run, AR_FORM_RECORDED);
     if (ar_traces_open(&d->traces, d->p, &err) < 0)
-        return ar_complain("%s: %s", d->path, err.text);
+        return ar_complain_of(d->path, &err);
     ar_note_clocks(d->path, &d->traces);
     status = ar_traces_check_window(&d->traces, d->window.from_ns, &err);
     if (status == AR_OK && !name_threads(d))
@@ -443,7 +443,7 @@ static int dump(struct dumping *d, struct ar_run *run)
         status = d->pairs ? print_pairs(d, &err) : print_events(d, &err);
     free_names(d);
     ar_traces_close(&d->traces);
-    return status < 0 ? ar_complain("%s: %s", d->path, err.text) : AR_EXIT_OK;
+    return status < 0 ? ar_complain_of(d->path, &err) : AR_EXIT_OK;
 }
 
 int ar_command_dump(int argc, char **argv)

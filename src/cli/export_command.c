@@ -249,7 +249,7 @@ static int save(const struct request *request, struct ar_profile *p)
     if (status == AR_OK)
         status = request->exporter->save(p, &request->choice, path, tell, &err);
     ar_progress(NULL);
-    return status < 0 ? ar_complain("%s: %s", request->run, err.text) : AR_EXIT_OK;
+    return status < 0 ? ar_complain_of(request->run, &err) : AR_EXIT_OK;
 }
 
 /* Large files are of use only if their readers can hold them. */
@@ -279,7 +279,7 @@ static int stream(const struct request *request, struct ar_profile *p)
     const char *path = request->output ? request->output : request->name;
 
     if (look_at_traces(request, p, &err) < 0)
-        return ar_complain("%s: %s", request->run, err.text);
+        return ar_complain_of(request->run, &err);
     if (ar_output_file_open(&file, path, &err) < 0)
         return ar_complain("%s", err.text);
     warn_of_size(request, p);
@@ -291,7 +291,7 @@ static int stream(const struct request *request, struct ar_profile *p)
     status = ar_output_file_close(&file, status, &err);
     ar_progress(NULL);
     if (is_of_run)
-        return ar_complain("%s: %s", request->run, err.text);
+        return ar_complain_of(request->run, &err);
     return status < 0 ? ar_complain("%s", err.text) : AR_EXIT_OK;
 }
 
@@ -317,7 +317,7 @@ int ar_command_export(int argc, char **argv)
         status = save(&request, ar_run_profile(run, AR_FORM_RECORDED));
     else if (request.exporter->write(ar_run_profile(run, AR_FORM_RECORDED), &request.choice, &bytes,
                                      &n_estimated, &err) < 0)
-        status = ar_complain("%s: %s", request.run, err.text);
+        status = ar_complain_of(request.run, &err);
     else
         status = ar_write_output(request.output ? request.output : request.name, &bytes);
     if (status == AR_EXIT_OK && !request.quiet)

@@ -121,6 +121,7 @@ static void print_loss(uint64_t n, const char *text, bool *any)
 static void print_losses(const struct ar_profile *p)
 {
     uint64_t n_others = ar_profile_lost_in_all(p, AR_NO_ID);
+    const char *path;
     bool any = false;
 
     for (int loss = 0; loss < AR_N_LOSSES; loss++) {
@@ -130,6 +131,7 @@ static void print_losses(const struct ar_profile *p)
         n_others -= n;
     }
     print_loss(n_others, "of a kind this version does not know", &any);
+    print_loss(ar_bulks_missing(&p->bulks, &path), "bytes of traces: the file is cut off", &any);
     if (!any)
         ar_print("\nlost       nothing\n");
 }

@@ -43,7 +43,9 @@ int ar_command_merge(int argc, char **argv)
     ar_note_newer_parts(&p, argc - optind == 1 ? argv[optind] : "what is merged",
                         "they are not in the result");
 
-    status = ar_write_run(&p, output);
+    status = ar_check_whole(&p);
+    if (status < 0)
+        status = ar_write_run(&p, output);
     ar_profile_free(&p);
     return status;
 }

@@ -42,6 +42,15 @@ int ar_complain(const char *fmt, ...)
     return AR_EXIT_BAD;
 }
 
+int ar_complain_of(const char *path, const struct ar_error *err)
+{
+    size_t n = strlen(path);
+
+    if (strncmp(err->text, path, n) == 0 && err->text[n] == ':')
+        return ar_complain("%s", err->text);
+    return ar_complain("%s: %s", path, err->text);
+}
+
 /* getopt has moved on: what it refused is the word before. */
 int ar_complain_option(int c, char **argv)
 {

@@ -17,6 +17,8 @@
 
 /* allranks: error: <text>; returns AR_EXIT_BAD, so that a failure is one line. */
 int ar_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same of an error, whose text may name the file already. */
+int ar_complain_of(const char *path, const struct ar_error *err);
 /* What getopt_long refused; `c` is what it returned, option strings begin with ':'. */
 int ar_complain_option(int c, char **argv);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/selecting.h"
 
+#include "analysis/load.h"
 #include "cli/screen.h"
 #include "open/open.h"
 
@@ -13,14 +14,35 @@ void ar_note_newer_parts(const struct ar_profile *p, const char *path, const cha
                 ar_show_items(p->n_unknown_sections, "part", "parts"), what_then);
 }
 
+int ar_check_whole(const struct ar_profile *p)
+{
+    const char *path;
+    uint64_t n_missing = ar_bulks_missing(&p->bulks, &path);
+
+    if (n_missing && ar_load_traces)
+        return ar_complain("%s: the file is cut off: %s of its trace are missing (copy it again)",
+                           path, ar_show_bytes(n_missing));
+    if (n_missing)
+        ar_note("allranks: %s: the file is cut off: %s of its trace are missing, the profile is "
+                "whole (copy it again)\n",
+                path, ar_show_bytes(n_missing));
+    return -1;
+}
+
 int ar_open_run(struct ar_run **out, const struct ar_run_choice *choice)
 {
     struct ar_error err;
+    int status;
 
     if (ar_run_open(out, choice, &err) < 0)
         return ar_complain("%s", err.text);
     ar_note_newer_parts(ar_run_profile(*out, AR_FORM_RECORDED), choice->path, "left out here");
-    return -1;
+    status = ar_check_whole(ar_run_profile(*out, AR_FORM_RECORDED));
+    if (status >= 0) {
+        ar_run_close(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 static void put(struct ar_bytes *out, const char *text)

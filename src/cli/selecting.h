@@ -50,6 +50,11 @@
 
 /* Where there are any: what becomes of parts of a file that are of no known kind. */
 void ar_note_newer_parts(const struct ar_profile *p, const char *path, const char *what_then);
+/*
+ * Where a file of the run is cut off: commands that read the trace cannot go on without it, others have the whole profile, and are
+ * told. Returns an exit status, or -1 to go on.
+ */
+int ar_check_whole(const struct ar_profile *p);
 /* Returns an exit status, or -1 to go on; complains itself. */
 int ar_open_run(struct ar_run **out, const struct ar_run_choice *choice);
 

@@ -187,7 +187,7 @@ static int draw(struct command *c, const struct ar_traces *traces)
     }
     choice = choose(c, n_lines, n_columns, is_wanted);
     if (ar_timeline_make(&t, traces, &choice, &err) < 0) {
-        status = ar_complain("%s: %s", c->path, err.text);
+        status = ar_complain_of(c->path, &err);
     } else {
         status = show(c, &t, n_columns);
         ar_timeline_free(&t);
@@ -204,7 +204,7 @@ static int timeline(struct command *c, struct ar_run *run)
 
     c->p = ar_run_profile(run, AR_FORM_RECORDED);
     if (ar_traces_open(&traces, c->p, &err) < 0)
-        return ar_complain("%s: %s", c->path, err.text);
+        return ar_complain_of(c->path, &err);
     ar_note_clocks(c->path, &traces);
     ar_note_early_ends(c->path, &traces);
     status = draw(c, &traces);

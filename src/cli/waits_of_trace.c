@@ -260,8 +260,8 @@ int ar_show_trace_waits(struct ar_run *run, const struct ar_trace_waits_shown *h
     if (!s.p)
         return ar_complain("out of memory");
     if (ar_traces_open(&traces, s.p, &err) < 0)
-        return ar_complain("%s: %s", how->path, err.text);
+        return ar_complain_of(how->path, &err);
     status = find(&s, &traces, &exit_status, &err);
     ar_traces_close(&traces);
-    return status < 0 ? ar_complain("%s: %s", how->path, err.text) : exit_status;
+    return status < 0 ? ar_complain_of(how->path, &err) : exit_status;
 }

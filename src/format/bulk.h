@@ -92,3 +92,5 @@ void ar_bulks_decode(struct ar_bulks *bulks, struct ar_cursor *in, uint64_t at, 
 
 /* From files: the reader of sources that have a path. */
 ar_bulk_read_fn ar_bulk_read_file;
+/* How many bytes lie behind the ends of their files, which have been cut off then; `path`: of the first such file. */
+uint64_t ar_bulks_missing(const struct ar_bulks *bulks, const char **path);

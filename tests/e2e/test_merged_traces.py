@@ -132,7 +132,18 @@ def test_a_file_that_is_cut_says_so(one_mpi: Sandbox):
     for share in (0.3, 0.7, 0.99):
         (one_mpi.cwd / "cut.allranks").write_bytes(content[: int(share * len(content))])
         cut = one_mpi.allranks("dump", "cut.allranks")
-        assert cut.code == 2 and "allranks: error: cut.allranks: " in cut.err, cut
+        assert cut.code == 2 and cut.out == "" and cut.err.startswith("allranks: error: cut.allranks: "), cut
+        assert "truncated" in cut.err or ("the file is cut off: " in cut.err and cut.err.count("cut.allranks") == 1), cut
+    for words in (["report"], ["info"], ["waits"]):  # the sections are in front of the trace
+        whole = one_mpi.allranks(*words, "cut.allranks")
+        assert whole.code == 0 and whole.err.count("\n") == 1, whole
+        assert "the file is cut off: " in whole.err and "the profile is whole" in whole.err, whole
+    assert "lost       nothing" not in one_mpi.allranks("info", "cut.allranks").out
+    refused = one_mpi.allranks("info", "--check", "cut.allranks")
+    assert refused.code == 2 and "cut off" in refused.err + refused.out, refused
+    (one_mpi.cwd / "cut.allranks").write_bytes(content[:-1000])
+    merged = one_mpi.allranks("merge", "cut.allranks", "-o", "all.allranks")
+    assert merged.code == 2 and "the file is cut off: " in merged.err and not (one_mpi.cwd / "all.allranks").exists(), merged
     damaged = bytearray(content)
     damaged[-2000] ^= 1
     (one_mpi.cwd / "damaged.allranks").write_bytes(damaged)
