@@ -127,17 +127,33 @@ static void set_clocks(struct ar_traces *traces)
         traces->clocks[i].offset_ns -= zero;
 }
 
+/* Since the process began: a trace that was switched off or is full ends before its thread does. */
+static uint64_t recorded_until(const struct ar_trace *trace)
+{
+    const struct ar_trace_chunk *last;
+    double ns;
+
+    if (!trace->n_chunks)
+        return trace->end_ns;
+    last = &trace->chunks[trace->n_chunks - 1];
+    ns = (double)last->start_ns + (double)last->units * trace->ns_per_unit;
+    return last->end_item != AR_NO_ID || ns > (double)trace->end_ns ? trace->end_ns : (uint64_t)ns;
+}
+
 static void set_span(struct ar_traces *traces)
 {
     traces->start_ns = INT64_MAX;
-    traces->end_ns = 0;
+    traces->end_ns = traces->recorded_ns = 0;
     traces->n_events = traces->n_bytes = 0;
     for (size_t i = 0; i < traces->n; i++) {
         int64_t start = ar_traces_ns(traces, i, traces->items[i].start_ns);
         int64_t end = ar_traces_ns(traces, i, traces->items[i].end_ns);
 
         traces->start_ns = start < traces->start_ns ? start : traces->start_ns;
+        int64_t recorded = ar_traces_ns(traces, i, recorded_until(&traces->items[i]));
+
         traces->end_ns = end > traces->end_ns ? end : traces->end_ns;
+        traces->recorded_ns = recorded > traces->recorded_ns ? recorded : traces->recorded_ns;
         traces->n_events += traces->items[i].n_events;
         traces->n_bytes += traces->items[i].bulk ? traces->items[i].bulk->n_bytes : 0;
     }
@@ -154,6 +170,7 @@ void ar_traces_close(struct ar_traces *traces)
     free(traces->items);
     free(traces->clocks);
     free(traces->shifts);
+    free(traces->sources);
     *traces = (struct ar_traces){0};
 }
 
@@ -170,7 +187,6 @@ static enum ar_status open_all(struct ar_traces *out, struct ar_error *err)
     enum ar_status status = AR_OK;
 
     for (size_t i = 0; i < streams->n && status == AR_OK; i++) {
-    free(traces->sources);
         if (!ar_is_trace(&streams->items[i]))
             continue;
         status = ar_trace_open(&out->items[out->n], out->profile, &streams->items[i], err);

@@ -82,6 +82,7 @@ struct ar_traces {
     struct ar_clock_correction correction;
     int64_t zero_ns;          /* when the run began, by the clock of rank 0 */
     int64_t start_ns, end_ns; /* of all traces, since the run began */
+    int64_t recorded_ns; /* until when something is recorded: some stop before their thread ends */
     uint64_t n_events, n_bytes;
 };
 
@@ -96,11 +97,11 @@ void ar_traces_close(struct ar_traces *traces);
 AR_MUST_CHECK enum ar_status ar_traces_check_window(const struct ar_traces *traces, int64_t from_ns,
                                                     struct ar_error *err);
 
-/* A time of an event of thread `i`, since the run began. */
 /* "one", "compared", "estimated", "not_known": the worst that some clock is. */
 const char *ar_clock_hosts_name(const struct ar_clock_hosts *hosts);
 /* Whether times of two threads can be compared: not if the clock of one of them is not known, and they have not the same one. */
 bool ar_traces_have_one_clock(const struct ar_traces *traces, size_t i, size_t k);
+/* A time of an event of thread `i`, since the run began. */
 int64_t ar_traces_ns(const struct ar_traces *traces, size_t i, uint64_t at_ns);
 /* The other way round: since its process began; 0 for times before that. */
 uint64_t ar_traces_at(const struct ar_traces *traces, size_t i, int64_t ns);

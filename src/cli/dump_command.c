@@ -21,8 +21,8 @@ static const char usage[] =
     "usage: allranks dump [options] RUN|DIR\n"
     "\n"
     "Print the events of a trace (allranks run --trace) in the order of time: when, on which\n"
-    "rank, what is entered and left, messages, parameters, counters. `+` and `-` are calls that began\n"
-    "before the trace or the window, or had not ended by its end.\n";
+    "rank, what is entered and left, messages, parameters, counters. `+` and `-` are calls\n"
+    "that began before the trace or the window, or had not ended by its end.\n";
 
 struct dumping {
     const char *path;
@@ -39,9 +39,10 @@ struct dumping {
 };
 
 static const char *const event_names[AR_N_TRACE_EVENT_KINDS] = {
-    [AR_EVENT_ENTER] = "enter",         [AR_EVENT_LEAVE] = "leave", [AR_EVENT_MESSAGE] = "message",
-    [AR_EVENT_PARAMETER] = "parameter", [AR_EVENT_COUNTER] = "counter", [AR_EVENT_OFF] = "off",
-    [AR_EVENT_ON] = "on", [AR_EVENT_FULL] = "full",
+    [AR_EVENT_ENTER] = "enter",     [AR_EVENT_LEAVE] = "leave",
+    [AR_EVENT_MESSAGE] = "message", [AR_EVENT_PARAMETER] = "parameter",
+    [AR_EVENT_COUNTER] = "counter", [AR_EVENT_OFF] = "off",
+    [AR_EVENT_ON] = "on",           [AR_EVENT_FULL] = "full",
 };
 
 static const char *event_name(const struct ar_trace_event *event)
@@ -434,6 +435,7 @@ static int dump(struct dumping *d, struct ar_run *run)
     if (ar_traces_open(&d->traces, d->p, &err) < 0)
         return ar_complain_of(d->path, &err);
     ar_note_clocks(d->path, &d->traces);
+    ar_note_short(d->path, &d->traces);
     status = ar_traces_check_window(&d->traces, d->window.from_ns, &err);
     if (status == AR_OK && !name_threads(d))
         status = ar_fail(&err, AR_NOMEM, "out of memory");

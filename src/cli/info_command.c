@@ -274,17 +274,17 @@ static void print_correction(const struct ar_traces *traces)
 {
     const struct ar_clock_correction *c = &traces->correction;
 
+    print_sources(traces);
     if (!c->is_done)
         return;
-    print_sources(traces);
     if (c->n_messages + c->n_collectives == 0) {
         if (!traces->hosts.n_unknown && c->n_checked)
             ar_print("%-10s no message is received before it was sent\n", "clocks");
         return;
     }
+    ar_print("%-10s ", "clocks");
     ar_print("times moved forward by up to %s", ar_show_duration((double)c->largest_ns));
     ar_print(" for %s", ar_show_items(c->n_messages, "message", "messages"));
-    ar_print("%-10s ", "clocks");
     ar_print(" and %s\n", ar_show_items(c->n_collectives, "collective call", "collective calls"));
 }
 
@@ -305,7 +305,7 @@ static void print_traces(const struct ar_profile *p)
     ar_print(", %s", ar_show_items(traces.n_events, "event", "events"));
     ar_print(", %s", ar_show_bytes(traces.n_bytes));
     ar_print(", from %s", ar_show_duration((double)traces.start_ns));
-    ar_print(" to %s\n", ar_show_duration((double)traces.end_ns));
+    ar_print(" to %s\n", ar_show_duration((double)traces.recorded_ns));
     print_correction(&traces);
     ar_traces_close(&traces);
 }

@@ -5,26 +5,26 @@
 
 #include <inttypes.h>
 
+void ar_note_short(const char *path, const struct ar_traces *traces)
+{
+    const char *is_short = ar_profile_fact_text(traces->profile, AR_FACT_TRACE_SHORT);
+
+    if (*is_short)
+        ar_note("allranks: %s: the trace has %s, up to its end: %s\n", path,
+                ar_show_duration((double)(traces->recorded_ns - traces->start_ns)), is_short);
+}
+
 void ar_note_early_ends(const char *path, const struct ar_traces *traces)
 {
     uint64_t n = ar_profile_lost(traces->profile, AR_NO_ID, AR_LOST_TRACE);
+
+    ar_note_short(path, traces);
 
     if (n)
         ar_note("allranks: %s: the trace ends early, or lacks a part, %s (why: allranks info %s)\n",
                 path, n == 1 ? "on one thread" : ar_show_items(n, "time", "times"), ar_quote(path));
 }
 
-void ar_note_clocks(const char *path, const struct ar_traces *traces)
-{
-    const struct ar_clock_correction *c = &traces->correction;
-
-    if (c->n_messages + c->n_collectives == 0)
-        return;
-    ar_note("allranks: %s: clocks of ranks disagree: %" PRIu64 " messages would have been received "
-            "before they were sent, and %" PRIu64 " ends of collective calls came too early; times "
-            "were moved forward, by %s at most on %s\n",
-            path, c->n_messages, c->n_collectives, ar_show_duration((double)c->largest_ns),
-            ar_show_process(traces->profile, c->process));
 /* "node1", "node1 and 3 other hosts" */
 static void note_hosts(const struct ar_traces *traces, uint32_t n, uint32_t first)
 {
@@ -51,11 +51,22 @@ static void note_sources(const char *path, const struct ar_traces *traces)
     }
 }
 
+void ar_note_clocks(const char *path, const struct ar_traces *traces)
+{
+    const struct ar_clock_correction *c = &traces->correction;
+
+    note_sources(path, traces);
+    if (c->n_messages + c->n_collectives == 0)
+        return;
+    ar_note("allranks: %s: clocks of ranks disagree: %" PRIu64 " messages would have been received "
+            "before they were sent, and %" PRIu64 " ends of collective calls came too early; times "
+            "were moved forward, by %s at most on %s\n",
+            path, c->n_messages, c->n_collectives, ar_show_duration((double)c->largest_ns),
+            ar_show_process(traces->profile, c->process));
 }
 
 void ar_note_unmatched(const char *path, const struct ar_trace_matches *m)
 {
-    note_sources(path, traces);
     for (unsigned why = AR_MATCHED + 1; why < AR_N_TRACE_UNMATCHED; why++)
         if (m->n_unmatched[why])
             ar_note("allranks: %s: %" PRIu64 " ends of messages are not matched: %s\n", path,

@@ -9,7 +9,9 @@
  * times were moved for that. Nothing otherwise.
  */
 void ar_note_clocks(const char *path, const struct ar_traces *traces);
-/* Where traces end before their threads: how many do. For what does not show that by itself. */
+/* Where --trace-last asked for more than there was room for: how much there is. Nothing otherwise. */
+void ar_note_short(const char *path, const struct ar_traces *traces);
+/* The same; and where traces end before their threads: how many do. For what does not show that by itself. */
 void ar_note_early_ends(const char *path, const struct ar_traces *traces);
 /* Ends of messages that are not matched, and why; of collective calls as well. */
 void ar_note_unmatched(const char *path, const struct ar_trace_matches *m);

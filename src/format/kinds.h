@@ -123,4 +123,9 @@ struct ar_clock_link {
     uint64_t error_ns; /* and how far off that may be */
 };
 
+/* Facts of a trace that is not whole, and the text of one of them. */
+#define AR_FACT_TRACE_FULL "trace full"
+#define AR_FACT_TRACE_SHORT "trace short"
+#define AR_TRACE_IS_SHORT "less than --trace-last fits into --trace-limit"
+
 enum ar_clock_instant { AR_CLOCK_AT_INIT, AR_CLOCK_AT_FINALIZE, AR_N_CLOCK_INSTANTS };

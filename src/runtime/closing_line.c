@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "format/profile.h"
 #include "runtime/keep.h"
+#include "runtime/livemap.h"
 #include "runtime/output.h"
 #include "runtime/recording_state.h"
 #include "runtime/rollcall.h"
@@ -144,9 +145,10 @@ void ar_closing_say_kept(const char *directory)
 
     ar_output_name(&ar_recording.identity, output);
     if (!closing.quiet && ar_closing_prints_for_nodes())
-        say("allranks: %u ranks recorded in %s, each in a live file; to merge them: allranks merge "
-            "%s -o %s",
+        say("allranks: %u ranks recorded in %s, each in a live file%s; to merge them: allranks "
+            "merge %s -o %s",
             ar_recording.identity.world_size, as_typed(directory),
+            ar_live_header()->trace_state == AR_TRACE_IS_FULL ? " (the trace ends early)" : "",
             as_word(as_typed(directory), words[0]), as_word(as_typed(output), words[1]));
 }
 
@@ -190,6 +192,21 @@ static const char *describe_processes(const struct ar_profile *p)
     return text;
 }
 
+/* What the trace of the run lacks: a clause, or "". */
+static const char *describe_trace(const struct ar_profile *p)
+{
+    static char text[160];
+    const char *full = ar_profile_fact_text(p, AR_FACT_TRACE_FULL);
+    const char *is_short = ar_profile_fact_text(p, AR_FACT_TRACE_SHORT);
+
+    text[0] = '\0';
+    if (*full)
+        snprintf(text, sizeof text, " (the trace ends early: %.100s)", full);
+    else if (*is_short)
+        snprintf(text, sizeof text, " (of the trace %.100s)", is_short);
+    return text;
+}
+
 void ar_closing_say_written(const char *path, const struct ar_profile *p)
 {
     char word[AR_PATH_BYTES];
@@ -198,12 +215,12 @@ void ar_closing_say_written(const char *path, const struct ar_profile *p)
     if (closing.quiet)
         return;
     if (!ar_output_is_per_rank() || ar_recording.identity.world_rank == AR_RANK_NONE)
-        say("allranks: %s recorded in %s; see: allranks report %s", describe_processes(p), path,
-            as_word(path, word));
+        say("allranks: %s recorded in %s%s; see: allranks report %s", describe_processes(p), path,
+            describe_trace(p), as_word(path, word));
     else if (ar_closing_prints())
-        say("allranks: rank %u recorded in %s, each rank in a file of its own; see: allranks "
+        say("allranks: rank %u recorded in %s, each rank in a file of its own%s; see: allranks "
             "report %s",
-            ar_recording.identity.world_rank, path, as_word(path, word));
+            ar_recording.identity.world_rank, path, describe_trace(p), as_word(path, word));
 }
 
 /* ---- SIGTERM --------------------------------------------------------------------------------- */

@@ -47,6 +47,7 @@ static struct {
     bool is_announced;       /* by an option: it is said of the run */
     bool is_at;              /* where regions are */
     bool is_full;
+    bool is_short; /* less than the last seconds are kept */
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A call that has recorded nothing but its beginning, which is taken back if it proves short. */
@@ -153,8 +154,12 @@ static struct ar_extent *take_oldest(struct ar_tracer *r, bool must)
 
     if (!trace.last_units || !second || oldest == r->chunk)
         return NULL;
-    if (!must && chunk_word(second, AR_TRACE_FIRST_TICKS) >> trace.shift > horizon)
-        return NULL;
+    if (chunk_word(second, AR_TRACE_FIRST_TICKS) >> trace.shift > horizon) {
+        if (!must)
+            return NULL;
+        if (!__atomic_exchange_n(&trace.is_short, true, __ATOMIC_RELAXED))
+            ar_livemap_fact(AR_FACT_TRACE_SHORT, AR_TRACE_IS_SHORT);
+    }
     r->oldest = second;
     return oldest;
 }
@@ -206,7 +211,8 @@ static void stop_for_want_of_room(struct ar_tracer *r)
     ar_livemap_lost(AR_LOST_TRACE, 1);
     ar_live_header()->trace_state = AR_TRACE_IS_FULL;
     if (!__atomic_exchange_n(&trace.is_full, true, __ATOMIC_RELAXED))
-        ar_livemap_fact("trace full", trace.why_full ? trace.why_full : "no room in the live file");
+        ar_livemap_fact(AR_FACT_TRACE_FULL,
+                        trace.why_full ? trace.why_full : "no room in the live file");
 }
 
 /* In front of `n_bytes` more; false: there is no room any more. */
@@ -867,7 +873,7 @@ static void fork_trace(enum ar_fork_step step_of_fork)
     if (step_of_fork == AR_FORK_CHILD) {
         trace.n_forks++;
         trace.n_bytes = 0;
-        trace.is_full = false;
+        trace.is_full = trace.is_short = false;
         trace.wish = 0;
         trace.stamp += trace.stamp ? 2 : 0; /* no thread has that one */
         trace.generation += 2;

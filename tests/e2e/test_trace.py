@@ -49,8 +49,16 @@ end()
 """
 
 
+def traced_span(info: str) -> tuple[float, float]:
+    """In seconds, as `allranks info` says."""
+    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+    found = re.search(r"^trace .* from ([\d.]+) (\w+) to ([\d.]+) (\w+)$", info, re.MULTILINE)
+    assert found, info
+    return float(found[1]) * units[found[2]], float(found[3]) * units[found[4]]
+
+
 def test_at_the_limit_the_trace_stops_and_the_profile_goes_on(any_python: Sandbox):
-    run_code(any_python, MANY, "--trace", "--trace-limit", "1M")
+    done = run_code(any_python, MANY, "--trace", "--trace-limit", "1M")
     events = events_of(any_python, "x.allranks")
     check_sound(events)
     assert [each.kind for each in events if each.kind not in ("enter", "leave")] == ["full"]
@@ -60,6 +68,9 @@ def test_at_the_limit_the_trace_stops_and_the_profile_goes_on(any_python: Sandbo
     text = any_python.answer("info", "x.allranks").decode()
     assert re.search(r"^trace full +the limit was reached, see --trace-limit$", text, re.MULTILINE), text
     assert re.search(r"^lost .*trace ends early", text, re.MULTILINE), text
+    (_, end) = traced_span(text)
+    (full,) = (each.ns for each in events if each.kind == "full")
+    assert end == pytest.approx(full / 1e9, rel=0.01) and "(the trace ends early: the limit was reached, see --trace-limit)" in done.err, done
     check(any_python, "x.allranks")
     plain, traced = (Path(any_python.cwd, f"{name}.allranks") for name in ("plain", "x"))
     run_code(any_python, MANY, name="plain")
@@ -109,7 +120,12 @@ while time.monotonic() < end: leaf()
 
 def test_a_flight_recorder_stays_in_its_room(any_python: Sandbox):
     """Where the last seconds do not fit either, it is the newest that are kept."""
-    run_code(any_python, MANY, "--trace", "--trace-last", "60s", "--trace-limit", "1M")
+    done = run_code(any_python, MANY, "--trace", "--trace-last", "60s", "--trace-limit", "1M")
+    assert "(of the trace less than --trace-last fits into --trace-limit)" in done.err, done
+    for words in (["dump", "-n", "1"], ["timeline"]):
+        said = any_python.allranks(*words, "x.allranks").err
+        assert re.fullmatch(r"allranks: x.allranks: the trace has [\d.]+ m?s, up to its end: less than --trace-last fits into --trace-limit\n", said), said
+    assert re.search(r"^trace short +less than --trace-last", any_python.answer("info", "x.allranks").decode(), re.MULTILINE)
     events = events_of(any_python, "x.allranks")
     check_sound(events)
     assert entered(events, "end") == 1 and 50_000 < entered(events, "leaf") < 250_000

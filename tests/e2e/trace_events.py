@@ -27,7 +27,9 @@ class Event:
 
 
 def events_of(sandbox: Sandbox, run: str | Path, *options: str) -> list[Event]:
-    text = sandbox.answer("dump", "--csv", run, *options).decode()
+    done = sandbox.allranks("dump", "--csv", run, *options)
+    assert done.code == 0, done
+    text = done.out
     return [
         Event(int(row["time_ns"]), int(row["process"]), row["rank"], int(row["thread"]), row["event"], row["implied"] == "1",
               int(row["depth"]), row["function"].rpartition(".")[2], row["file"], int(row["line"] or 0))
