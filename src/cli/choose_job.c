@@ -106,9 +106,28 @@ static int refuse_runs(const char *command, const char *path)
 
 /* ---- which one -------------------------------------------------------------------------------- */
 
+/* Where allranks run puts live files in this environment; NULL: in the usual places. */
+static const char *chosen_directory(void)
+{
+    const char *chosen = getenv("ALLRANKS_LIVE_DIR");
+
+    return chosen && *chosen ? chosen : NULL;
+}
+
+/* "on this host", or where alone jobs were looked for */
+static const char *describe_places(char *room, size_t n_room)
+{
+    const char *chosen = chosen_directory();
+
+    if (chosen)
+        snprintf(room, n_room, "in %s ($ALLRANKS_LIVE_DIR)", chosen);
+    return chosen ? room : "on this host";
+}
+
 static int choose(const struct ar_jobs *jobs, const char *command, char *path, size_t n_path)
 {
     size_t n_running = 0;
+    char places[4200];
 
     for (size_t i = 0; i < jobs->n; i++)
         if (jobs->items[i].n_running) {
@@ -121,11 +140,12 @@ static int choose(const struct ar_jobs *jobs, const char *command, char *path, s
         ar_complain("%zu jobs of yours are running (say which one):", n_running);
         list(command, jobs, true);
     } else if (jobs->n && strcmp(command, "where") == 0) {
-        ar_complain("no job of yours is running on this host (these have left their files):");
+        ar_complain("no job of yours is running %s (these have left their files):",
+                    describe_places(places, sizeof places));
         list(command, jobs, false);
     } else {
-        ar_complain("no job of yours is running on this host (name its directory: allranks %s DIR)",
-                    command);
+        ar_complain("no job of yours is running %s (name its directory: allranks %s DIR)",
+                    describe_places(places, sizeof places), command);
     }
     return AR_EXIT_BAD;
 }
@@ -153,7 +173,9 @@ int ar_choose_job(const char *command, char *path, size_t n_path)
     struct ar_jobs jobs;
     int status;
 
-    if (ar_jobs_find(&jobs) < 0)
+    const char *chosen = chosen_directory();
+
+    if ((chosen ? ar_jobs_find_in(&jobs, chosen) : ar_jobs_find(&jobs)) < 0)
         return ar_complain("out of memory");
     status = choose(&jobs, command, path, n_path);
     ar_jobs_free(&jobs);

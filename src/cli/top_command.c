@@ -28,7 +28,8 @@ static const char usage[] =
     "\n"
     "Watch a running job: its processes, and the functions in which they spend their time, since\n"
     "the last look and since the start. Only files are read, so the job is not disturbed. DIR is\n"
-    "its directory of live files; without one it is your only job that runs on this host.\n"
+    "its directory of live files; without one it is your only job that runs on this host,\n"
+    "or in $ALLRANKS_LIVE_DIR where that is set.\n"
     "\n"
     "keys: s sort, / filter, p one process, space freeze, arrows scroll, ? help, q quit\n";
 

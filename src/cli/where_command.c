@@ -30,7 +30,8 @@ static const char usage[] =
     "\n"
     "Show where every process and thread is: processes with the same stack in one line each.\n"
     "DIR is the directory of a job that runs, which is not disturbed, or was killed; RUN a run\n"
-    "file made of it. Without either it is your only job that runs on this host.\n"
+    "file made of it. Without either it is your only job that runs on this host, or in\n"
+    "$ALLRANKS_LIVE_DIR where that is set.\n"
     "\n"
     "A line is where a function made the call that is open in it. \"still\" is how long no call\n"
     "has begun or ended there.\n";

@@ -289,6 +289,26 @@ def test_a_job_in_the_default_directory_is_found(python: Sandbox):
     assert done.code == 0 or str(place) in done.err or "older ones" in done.err
 
 
+def test_the_directory_in_the_environment_is_where_jobs_are_looked_for(python: Sandbox):
+    """Beside it a job in the default directory is another one, and nobody's but its user's to switch."""
+    chosen = {"ALLRANKS_LIVE_DIR": str(python.live), **default_directory(python)}
+    running = start(python, "sleep")
+    settle(python, "sleep")
+    (live,) = python.live_files()
+    shutil.copytree(live.parent, python.cwd / f"allranks-{os.geteuid()}" / "job-of-mine")
+    for words in (("where",), ("top", "--once"), ("trace",), ("trace", "off"), ("trace", "on")):
+        done = python.allranks(*words, env=chosen)
+        assert done.code == 0 and done.err == "", done
+    assert "stop_here" in python.allranks("where", env=chosen).out
+    empty = python.cwd / "empty"
+    empty.mkdir()
+    for command in ("where", "top", "trace on"):
+        done = python.allranks(*command.split(), env={**chosen, "ALLRANKS_LIVE_DIR": str(empty)})
+        message = f"allranks: error: no job of yours is running in {empty} ($ALLRANKS_LIVE_DIR) (name its directory: allranks {command} DIR)\n"
+        assert (done.code, done.out, done.err) == (2, "", message)
+    running.kill()
+
+
 def test_a_directory_of_several_jobs_is_no_run(python: Sandbox):
     place = python.cwd / "jobs"
     write_ring(place / "first", 2)
