@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/mpi_class.h"
 #include "base/text.h"
 #include "cli/screen.h"
 #include "cli/time_axis.h"
@@ -262,44 +263,98 @@ static void print_legend(const struct ar_timeline *t, size_t n_screen_columns)
 
 /* ---- where to look next ----------------------------------------------------------------------- */
 
-static double mpi_share(const struct ar_timeline *t, size_t column)
+/* MPI functions of no class of their own count where one takes most of the cell: not MPI_Init and MPI_Finalize. */
+static double mpi_share_of(const struct ar_timeline *t, const struct ar_window_cell *cell)
 {
-    double sum = 0;
+    const struct ar_profile *p = t->traces->profile;
+    double share = (double)cell->shares[AR_CLASS_P2P] + (double)cell->shares[AR_CLASS_COLLECTIVE] +
+                   (double)cell->shares[AR_CLASS_WAIT];
 
-    for (size_t row = 0; row < t->n_rows; row++)
-        for (unsigned kind = AR_CLASS_MPI; kind <= AR_CLASS_WAIT; kind++)
-            sum += (double)ar_timeline_cell(t, row, column)->shares[kind];
-    return sum;
+    if (cell->node == AR_NO_ID ||
+        p->functions[p->nodes[cell->node].function].kind != AR_FUNCTION_MPI ||
+        ar_mpi_is_setup(p, cell->node))
+        return share;
+    return share + (double)cell->shares[AR_CLASS_MPI];
 }
 
-/* The fifth of the window in which ranks are in MPI most; where no rank is, the one in the middle. */
-static size_t find_fifth(const struct ar_timeline *t, size_t n, bool *is_mpi)
+struct column {
+    double mpi, recorded; /* sums over rows */
+};
+
+static struct column look_at(const struct ar_timeline *t, size_t i)
 {
-    size_t best = (t->n_columns - n) / 2;
+    struct column column = {0};
+
+    for (size_t row = 0; row < t->n_rows; row++) {
+        const struct ar_window_cell *cell = ar_timeline_cell(t, row, i);
+
+        column.mpi += mpi_share_of(t, cell);
+        column.recorded += 1 - (double)cell->shares[AR_CLASS_NONE];
+    }
+    return column;
+}
+
+/* From the first column on that nearly as many ranks have recorded as any, up to behind the last such one. */
+static void find_recorded(const struct ar_timeline *t, size_t *from, size_t *to)
+{
     double most = 0;
 
-    for (size_t first = 0; first + n <= t->n_columns; first++) {
-        double sum = 0;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        double recorded = look_at(t, i).recorded;
 
-        for (size_t i = first; i < first + n; i++)
-            sum += mpi_share(t, i);
+        most = recorded > most ? recorded : most;
+    }
+    for (*from = 0; *from + 1 < t->n_columns && look_at(t, *from).recorded < 0.9 * most;)
+        ++*from;
+    for (*to = t->n_columns; *to > *from + 1 && look_at(t, *to - 1).recorded < 0.9 * most;)
+        --*to;
+}
+
+/* More MPI is better; where there is none, more that is recorded. */
+static double score(const struct ar_timeline *t, size_t first, size_t n, bool *is_mpi)
+{
+    struct column sum = {0};
+
+    for (size_t i = first; i < first + n; i++) {
+        struct column column = look_at(t, i);
+
+        sum.mpi += column.mpi;
+        sum.recorded += column.recorded;
+    }
+    *is_mpi = sum.mpi > 0;
+    return sum.mpi + 1e-6 * sum.recorded;
+}
+
+/* The fifth of what is recorded in which ranks are in MPI most; where no rank is, the one in the middle. */
+static size_t find_fifth(const struct ar_timeline *t, size_t *n, bool *is_mpi)
+{
+    size_t from, to, best;
+    double most;
+
+    find_recorded(t, &from, &to);
+    *n = (to - from) / 5 ? (to - from) / 5 : 1;
+    best = from + (to - from - *n) / 2;
+    most = score(t, best, *n, is_mpi);
+    for (size_t first = from; first + *n <= to; first++) {
+        bool has_mpi;
+        double sum = score(t, first, *n, &has_mpi);
+
         if (sum > most * 1.0001) {
             most = sum;
             best = first;
+            *is_mpi = has_mpi;
         }
     }
-    *is_mpi = most > 0;
     return best;
 }
 
 static void print_zoom(const struct ar_timeline_view *view, size_t n_screen_columns)
 {
     const struct ar_timeline *t = view->t;
-    size_t n = t->n_columns / 5 ? t->n_columns / 5 : 1;
     double column_ns = (double)(t->to_ns - t->from_ns) / (double)t->n_columns;
     char from[40], to[40];
     bool is_mpi;
-    size_t first = find_fifth(t, n, &is_mpi), n_used;
+    size_t n, first = find_fifth(t, &n, &is_mpi), n_used;
     const char *why = is_mpi ? "ranks are in MPI most: " : "zoom in: ";
 
     if (column_ns < 20)

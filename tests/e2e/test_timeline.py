@@ -47,6 +47,51 @@ def text_rows(text: str) -> list[tuple[str, str]]:
     return [(found[1], found[2]) for found in rows if found and set(found[2]) <= SYMBOLS]
 
 
+def zoomed(sandbox: Sandbox, path: str, *options: str) -> dict[str, Any]:
+    """The window that the last line names."""
+    text = sandbox.allranks("timeline", path, *options).out
+    found = re.search(r"allranks timeline \S+ --from (\S+) --to (\S+)$", text)
+    assert found, text
+    done = sandbox.allranks("timeline", path, "--json", "--from", found[1], "--to", found[2])
+    assert done.code == 0, done
+    return json.loads(done.out)
+
+
+AFTER_INIT = """
+import time
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+time.sleep(1)
+if world.rank == 0:
+    time.sleep(0.1)
+world.Barrier()
+time.sleep(1)
+"""
+HALF_TRACED = """
+import time
+def leaf():
+    for _ in range(200): pass
+end = time.monotonic() + 2
+while time.monotonic() < end: leaf()
+"""
+
+
+def test_the_window_that_is_suggested_has_mpi_and_not_its_start(debian: Sandbox):
+    (debian.cwd / "after_init.py").write_text(AFTER_INIT)
+    done = debian.recorded_ranks(2, "after_init.py", options=("--trace", "-o", "run.allranks"))
+    assert done.code == 0, done
+    functions = {cell["function"] for cell in zoomed(debian, "run.allranks")["timeline_cells"]}
+    assert "MPI_Barrier" in functions and not functions & {"MPI_Init_thread", "MPI_Init", "MPI_Finalize"}, functions
+
+
+def test_the_window_that_is_suggested_is_recorded(python: Sandbox):
+    (python.cwd / "half.py").write_text(HALF_TRACED)
+    done = python.recorded("half.py", options=("--trace", "--trace-last", "300ms", "-o", "run.allranks"))
+    assert done.code == 0, done
+    (whole,), (row,) = table(python, "run.allranks")["timeline_rows"], zoomed(python, "run.allranks")["timeline_rows"]
+    assert whole["class_ns"]["not_recorded"] > 1e9 and row["class_ns"]["not_recorded"] < 0.1 * sum(row["class_ns"].values())
+
+
 # ---- shares ----
 
 
