@@ -198,3 +198,31 @@ def test_beside_waits_of_the_profile(mpi: Sandbox):
     assert len(large) >= 5
     for key in large:
         assert sums[0][key] == pytest.approx(sums[1][key], abs=SLACK_S), key
+
+
+BLAME_SLACK_S = 0.04  # of splitting a wait among functions: what they take besides their loops
+
+
+@pytest.mark.alone
+def test_profile_and_trace_blame_different_functions(mpi: Sandbox):
+    """
+    Rank 1 does `extra`, then `common`; rank 0 only `common`, and waits as long as `extra` took. Both know the wait alike. The profile charges what rank 1 had more of,
+    `extra`: without it there were no wait. The trace says what rank 1 did meanwhile: `common`, all the time.
+    """
+    run = trace(mpi, 2, "blame_differs.py")
+    noted = [mpi.read_json(f"blame-{rank}.json") for rank in range(2)]
+    wait = noted[1]["barrier"][0] - noted[0]["barrier"][0]
+    took = noted[1]["extra"][1] - noted[1]["extra"][0]
+    assert wait == pytest.approx(took, abs=BLAME_SLACK_S)
+
+    waits = [row for row in table(asked(mpi, "waits", run, "--trace", "--csv")) if row["function"] == "MPI_Barrier" and row["rank"] == "0"]
+    assert max(seconds(row, "from_ns", "until_ns") for row in waits) == pytest.approx(wait, abs=SLACK_S)
+    by_trace = {row["function"]: row["caused_ns"] / 1e9
+                for row in json.loads(asked(mpi, "waits", run, "--critical-path", "--json"))["critical_path_functions"]}  # fmt: skip
+    by_profile: dict[str, float] = defaultdict(float)
+    for row in json.loads(asked(mpi, "waits", run, "--json"))["wait_ranks"]:
+        if row["line"] == 41 and row["role"] == "cause":
+            by_profile[row["function"]] += row["waited_ns"] / 1e9
+    assert sum(by_profile.values()) == pytest.approx(wait, abs=SLACK_S)
+    assert by_profile["extra"] == pytest.approx(took, abs=BLAME_SLACK_S) and by_trace["extra"] == pytest.approx(0, abs=SLACK_S)
+    assert by_trace["common"] == pytest.approx(wait, abs=SLACK_S) and by_profile["common"] == pytest.approx(0, abs=BLAME_SLACK_S)
