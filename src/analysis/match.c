@@ -5,6 +5,7 @@
 #include "analysis/place.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,13 +72,25 @@ bool ar_wanted_file(const struct ar_wanted *wanted, const char *file)
                                    (slash && fnmatch(wanted->text, slash + 1, 0) == 0));
 }
 
+bool ar_wanted_region(const struct ar_wanted *wanted, const struct ar_profile *p, uint32_t function)
+{
+    const char *name = ar_strtab_text(&p->strings, p->functions[function].name);
+    char plain[AR_NAME_BYTES];
+
+    if (p->functions[function].kind != AR_FUNCTION_REGION)
+        return false;
+    snprintf(plain, sizeof plain, "%s", name);
+    plain[strcspn(plain, "(")] = '\0';
+    return ar_wanted_name(wanted, name) || ar_wanted_name(wanted, plain);
+}
+
 static bool name_fits(const struct ar_wanted *wanted, const struct ar_profile *p, uint32_t function)
 {
     char room[AR_NAME_BYTES];
     const char *plain = ar_plain_name(p, function, room);
 
     return ar_wanted_name(wanted, ar_strtab_text(&p->strings, p->functions[function].name)) ||
-           ar_wanted_name(wanted, plain) ||
+           ar_wanted_name(wanted, plain) || ar_wanted_region(wanted, p, function) ||
            (strncmp(plain, "MPI_", 4) == 0 && ar_wanted_name(wanted, plain + 4));
 }
 

@@ -25,6 +25,9 @@ bool ar_wanted_name(const struct ar_wanted *wanted, const char *name);
 /* `file` may have directories before what was named. */
 bool ar_wanted_place(const struct ar_wanted *wanted, const char *file, uint32_t line);
 bool ar_wanted_file(const struct ar_wanted *wanted, const char *file);
+/* Of a region, with its parameters or without: "assemble" is also "assemble(level=2)". */
+bool ar_wanted_region(const struct ar_wanted *wanted, const struct ar_profile *p,
+                      uint32_t function);
 /*
  * By any of its names: "MPI_Send", "Send", "list.append" …; by the line where it begins, or, of MPI and
  * mpi4py, is called.

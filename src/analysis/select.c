@@ -4,7 +4,6 @@
 #include "analysis/place.h"
 #include "format/rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,22 +259,12 @@ static bool is_shown(const struct selecting *w, uint32_t node)
 
 /* ---- regions ---------------------------------------------------------------------------------- */
 
-/* "assemble" is also "assemble(level=2)". */
 static bool region_fits(const struct selecting *w, uint32_t node)
 {
-    const struct ar_function *f = &w->p->functions[w->p->nodes[node].function];
-    struct ar_str name = ar_strtab_get(&w->p->strings, f->name);
-    char plain[256];
-
-    if (f->kind != AR_FUNCTION_REGION)
-        return false;
-    snprintf(plain, sizeof plain, "%.*s", (int)name.n_bytes, name.text);
-    plain[strcspn(plain, "(")] = '\0';
     for (size_t i = 0; i < w->s->regions.n; i++) {
-        struct ar_wanted wanted = {.text = w->s->regions.items[i]};
+        const struct ar_wanted wanted = {.text = w->s->regions.items[i]};
 
-        if (ar_wanted_name(&wanted, ar_strtab_text(&w->p->strings, f->name)) ||
-            ar_wanted_name(&wanted, plain))
+        if (ar_wanted_region(&wanted, w->p, w->p->nodes[node].function))
             return true;
     }
     return false;
