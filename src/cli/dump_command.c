@@ -4,6 +4,7 @@
 #include "analysis/match.h"
 #include "analysis/names.h"
 #include "cli/commands.h"
+#include "cli/mpi_text.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/selecting.h"
@@ -45,10 +46,20 @@ static const char *const event_names[AR_N_TRACE_EVENT_KINDS] = {
     [AR_EVENT_ON] = "on",           [AR_EVENT_FULL] = "full",
 };
 
-static const char *event_name(const struct ar_trace_event *event)
+/* No other rank receives it: what a call on a window moves is no message. */
+static bool is_one_sided(const struct ar_profile *p, const struct ar_trace_message *m)
 {
-    return event->kind == AR_EVENT_MESSAGE ? ar_step_message_name(event->message.kind)
-                                           : event_names[event->kind];
+    return (m->kind == AR_TRACE_SEND || m->kind == AR_TRACE_RECEIVE) && m->comm &&
+           m->comm <= p->n_comms && p->comms[m->comm - 1].origin == AR_COMM_WINDOW;
+}
+
+static const char *event_name(const struct ar_profile *p, const struct ar_trace_event *event)
+{
+    if (event->kind != AR_EVENT_MESSAGE)
+        return event_names[event->kind];
+    if (is_one_sided(p, &event->message))
+        return event->message.kind == AR_TRACE_SEND ? "put" : "get";
+    return ar_step_message_name(event->message.kind);
 }
 
 static bool has_parameter(const struct ar_trace_event *event)
@@ -72,12 +83,10 @@ static bool is_wanted(const struct dumping *d, uint32_t node)
     return d->is_wanted[node] == 2;
 }
 
+/* As allranks mpi has it: mpi4py's own are shown as what they are duplicates of. */
 static const char *comm_name(const struct ar_profile *p, uint32_t comm)
 {
-    const char *name =
-        comm && comm <= p->n_comms ? ar_strtab_text(&p->strings, p->comms[comm - 1].name) : "";
-
-    return *name ? name : "?";
+    return comm && comm <= p->n_comms ? ar_show_comm(p, ar_comm_shown(p, comm)) : "?";
 }
 
 static const struct ar_function *function_of(const struct ar_profile *p, uint32_t node)
@@ -116,7 +125,7 @@ static void print_message(const struct dumping *d, const struct ar_trace_message
     ar_print(" on %s", comm_name(d->p, m->comm));
     if (is_collective)
         ar_print(" number %" PRIu32, m->sequence);
-    else
+    else if (!is_one_sided(d->p, m))
         ar_print(" tag %" PRId32, m->tag);
     print_bytes("out", m->bytes_out);
     print_bytes("in", m->bytes_in);
@@ -155,7 +164,7 @@ static void print_text(const struct dumping *d, const struct ar_traces_event *e)
     ar_print("%5" PRId64 ".%09" PRId64 "  %-10s %*s%c%s", e->ns / 1000000000, e->ns % 1000000000,
              d->who[e->thread], indent, "",
              event->is_implied ? (event->kind == AR_EVENT_ENTER ? '+' : '-') : ' ',
-             event_name(event));
+             event_name(d->p, event));
     if (is_step && event->node != AR_NO_ID)
         print_node(d, event->node);
     else if (event->kind == AR_EVENT_MESSAGE)
@@ -202,9 +211,18 @@ static void print_csv_node(const struct dumping *d, uint32_t node)
     ar_print(",%" PRIu32 ",", f->first_line);
 }
 
+/* CSV has what was recorded, and "?" where that is nothing. */
+static const char *recorded_name(const struct ar_profile *p, uint32_t comm)
+{
+    const char *name =
+        comm && comm <= p->n_comms ? ar_strtab_text(&p->strings, p->comms[comm - 1].name) : "";
+
+    return *name ? name : "?";
+}
+
 static void print_csv_message(const struct dumping *d, const struct ar_trace_message *m)
 {
-    const char *comm = comm_name(d->p, m->comm);
+    const char *comm = recorded_name(d->p, m->comm);
 
     if (m->peer < AR_PEER_UNKNOWN)
         ar_print("%" PRIu32, m->peer);
@@ -235,8 +253,10 @@ static void print_csv(const struct dumping *d, const struct ar_traces_event *e)
     ar_print("%" PRId64 ",%" PRIu32 ",", e->ns, process->pid);
     if (process->world_rank != AR_RANK_NONE)
         ar_print("%" PRIu32, process->world_rank);
-    ar_print(",%" PRIu32 ",%s,%d,%" PRIu32 ",", l->thread, event_name(event), event->is_implied,
-             event->depth);
+    ar_print(",%" PRIu32 ",%s,%d,%" PRIu32 ",", l->thread,
+             event->kind == AR_EVENT_MESSAGE ? ar_step_message_name(event->message.kind)
+                                             : event_names[event->kind],
+             event->is_implied, event->depth);
     if (event->node != AR_NO_ID)
         print_csv_node(d, event->node);
     else
@@ -256,7 +276,7 @@ static void print_csv(const struct dumping *d, const struct ar_traces_event *e)
 
 static const char csv_pairs_head[] =
     "sent_ns,received_ns,from_process,from_rank,from_thread,from_event,to_process,to_rank,"
-    "to_thread,to_event,communicator\n";
+    "to_thread,to_event,communicator,tag,bytes\n";
 
 /* A send and its receive. */
 struct message {
@@ -264,6 +284,35 @@ struct message {
     uint32_t sent, received; /* ops */
     uint32_t from, to;       /* threads */
 };
+
+/* Of an op, what matching does not need. */
+struct content {
+    uint64_t bytes;
+    int32_t tag;
+};
+
+/* Event k of a thread is its op k. */
+static enum ar_status read_contents(const struct dumping *d, const struct ar_trace_matches *m,
+                                    struct content *contents, struct ar_error *err)
+{
+    enum ar_status status = AR_OK;
+
+    for (size_t thread = 0; thread < d->traces.n && status == AR_OK; thread++) {
+        struct ar_trace_cursor c;
+        struct ar_trace_event event;
+        size_t op = m->first[thread];
+
+        ar_trace_seek(&c, &d->traces.items[thread], 0, UINT64_MAX);
+        while (ar_trace_next(&c, &event))
+            if (event.kind == AR_EVENT_MESSAGE && op < m->first[thread + 1])
+                contents[op++] =
+                    (struct content){.bytes = event.message.bytes_out, .tag = event.message.tag};
+        if (c.status < 0)
+            status = ar_fail(err, c.status, "%s", c.err.text);
+        ar_trace_end(&c);
+    }
+    return status;
+}
 
 static int by_sending(const void *a, const void *b)
 {
@@ -308,26 +357,28 @@ static void print_csv_end(const struct dumping *d, const struct ar_trace_matches
 }
 
 static void print_pair(const struct dumping *d, const struct ar_trace_matches *m,
-                       const struct message *message)
+                       const struct message *message, const struct content *content)
 {
-    const char *comm = comm_name(d->p, m->ops[message->sent].comm);
+    const char *comm = d->csv ? recorded_name(d->p, m->ops[message->sent].comm)
+                              : comm_name(d->p, m->ops[message->sent].comm);
 
     if (d->csv) {
         ar_print("%" PRId64 ",%" PRId64 ",", message->sent_ns, message->received_ns);
         print_csv_end(d, m, message->from, message->sent);
         print_csv_end(d, m, message->to, message->received);
         print_csv_text(comm, strlen(comm));
-        ar_print("\n");
+        ar_print(",%" PRId32 ",%" PRIu64 "\n", content->tag, content->bytes);
         return;
     }
-    ar_print("%5" PRId64 ".%09" PRId64 "  %-6s -> %5" PRId64 ".%09" PRId64 "  %-6s  %s\n",
+    ar_print("%5" PRId64 ".%09" PRId64 "  %-6s -> %5" PRId64 ".%09" PRId64
+             "  %-6s  on %s tag %" PRId32 " %" PRIu64 " B\n",
              message->sent_ns / 1000000000, message->sent_ns % 1000000000, d->who[message->from],
              message->received_ns / 1000000000, message->received_ns % 1000000000,
-             d->who[message->to], comm);
+             d->who[message->to], comm, content->tag, content->bytes);
 }
 
 static void print_pairs_of(const struct dumping *d, const struct ar_trace_matches *m,
-                           struct message *messages)
+                           struct message *messages, const struct content *contents)
 {
     size_t n = 0;
 
@@ -339,7 +390,7 @@ static void print_pairs_of(const struct dumping *d, const struct ar_trace_matche
         ar_print_own(stdout, csv_pairs_head);
     for (size_t i = 0, n_shown = 0; i < n && n_shown < d->n_rows; i++)
         if (is_in_window(d, m, &messages[i])) {
-            print_pair(d, m, &messages[i]);
+            print_pair(d, m, &messages[i], &contents[messages[i].sent]);
             n_shown++;
         }
 }
@@ -349,16 +400,19 @@ static enum ar_status print_pairs(const struct dumping *d, struct ar_error *err)
     struct ar_trace_matches m;
     enum ar_status status = ar_trace_matches_build(&m, &d->traces, err);
     struct message *messages;
+    struct content *contents;
 
     if (status < 0)
         return status;
     messages = calloc(m.n_messages + 1, sizeof *messages);
-    if (messages) {
-        print_pairs_of(d, &m, messages);
+    contents = calloc(m.n_ops + 1, sizeof *contents);
+    status = messages && contents ? read_contents(d, &m, contents, err)
+                                  : ar_fail(err, AR_NOMEM, "out of memory");
+    if (status == AR_OK) {
+        print_pairs_of(d, &m, messages, contents);
         ar_note_unmatched(d->path, &m);
-    } else {
-        status = ar_fail(err, AR_NOMEM, "out of memory");
     }
+    free(contents);
     free(messages);
     ar_trace_matches_free(&m);
     return status;
@@ -463,8 +517,8 @@ int ar_command_dump(int argc, char **argv)
         {.name = "pairs",
          .kind = AR_OPTION_FLAG,
          .to = &d.pairs,
-         .help = "instead of events: messages of which both ends are known, when and from\n"
-                 "where to where; dump says how many are not known, and why"},
+         .help = "instead of events: messages of which both ends are known, when, from\n"
+                 "where to where, tag and bytes; dump says how many are not known, and why"},
         AR_CSV_OPTION(&d.csv, "as CSV, with all that is known of each event"),
         AR_ROWS_OPTION(&d.n_rows, "so many events (default and 0: all of them)"),
         AR_HELP_OPTION,
