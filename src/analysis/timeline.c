@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/timeline.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,33 @@ void ar_timeline_free(struct ar_timeline *t)
     *t = (struct ar_timeline){0};
 }
 
+/* A column is at least so many units of the trace: edges between columns are whole units. */
+#define LEAST_COLUMN_UNITS 4
+
+static double longest_unit_ns(const struct ar_traces *traces)
+{
+    double longest = 1;
+
+    for (size_t i = 0; i < traces->n; i++)
+        if (traces->items[i].ns_per_unit > longest)
+            longest = traces->items[i].ns_per_unit;
+    return longest;
+}
+
+/* A short window has fewer columns than were asked for. */
+static enum ar_status limit_columns(struct ar_timeline *t, struct ar_error *err)
+{
+    double least_ns = LEAST_COLUMN_UNITS * longest_unit_ns(t->traces);
+    double most = (double)(t->to_ns - t->from_ns) / least_ns;
+
+    if (most < 1)
+        return ar_fail(err, AR_BAD, "this window is too short: %.0f ns are the least that is drawn",
+                       ceil(least_ns));
+    if ((double)t->n_columns > most)
+        t->n_columns = (size_t)most;
+    return AR_OK;
+}
+
 /* A window without end is as long as the run. */
 static enum ar_status cut_window(struct ar_timeline *t, const struct ar_timeline_choice *choice,
                                  struct ar_error *err)
@@ -179,7 +207,10 @@ static enum ar_status cut_window(struct ar_timeline *t, const struct ar_timeline
 
     t->from_ns = choice->from_ns > 0 ? choice->from_ns : 0;
     t->to_ns = choice->to_ns < end ? choice->to_ns : end;
-    return ar_traces_check_window(t->traces, t->from_ns, err);
+
+    enum ar_status status = ar_traces_check_window(t->traces, t->from_ns, err);
+
+    return status < 0 ? status : limit_columns(t, err);
 }
 
 enum ar_status ar_timeline_make(struct ar_timeline *out, const struct ar_traces *traces,

@@ -18,8 +18,8 @@
 #include "analysis/trace_window.h"
 
 struct ar_timeline_choice {
-    int64_t from_ns, to_ns; /* cut to where the run was traced */
-    size_t n_columns;
+    int64_t from_ns, to_ns;   /* cut to where the run was traced */
+    size_t n_columns;         /* fewer where these would be shorter than some units of the trace */
     size_t most_rows;         /* 0: a row for each */
     bool with_threads;        /* other threads than the main ones, and children */
     const uint8_t *is_wanted; /* as in struct ar_window_choice */

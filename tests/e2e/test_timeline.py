@@ -200,6 +200,22 @@ def test_a_window_is_what_happens_in_it(python: Sandbox):
     assert shares["sleep"] == pytest.approx(length / 2e9, rel=0.01)
 
 
+@pytest.mark.parametrize("length_ns", [100, 1000, 20000])
+def test_a_short_window_has_columns_of_some_units(python: Sandbox, length_ns: int):
+    """Shares add up to the window, and in the middle of a recording nothing was not recorded."""
+    record(python, "")
+    middle = int(log_of(python)["compute"] * 1e9 / 2)
+    begin = next(row.ns for row in dump(python, "run.allranks") if row.name == "compute" and row.event == "enter") + middle
+    found = table(python, "run.allranks", "--from", f"{begin / 1e9:.9f}s", "--to", f"{(begin + length_ns) / 1e9:.9f}s")
+    columns, (row,) = found["timeline"]["columns"], found["timeline_rows"]
+    assert columns == min(100, length_ns // 16) or columns <= length_ns / 4
+    shares = row["class_ns"]
+    assert sum(shares.values()) == pytest.approx(length_ns, abs=8) and shares["not_recorded"] <= 8, shares
+    assert python.allranks("timeline", "run.allranks", "--from", f"{begin / 1e9:.9f}s", "--to", f"{(begin + 3) / 1e9:.9f}s").err.startswith(
+        "allranks: error: run.allranks: this window is too short: "
+    )
+
+
 def test_only_what_is_wanted(python: Sandbox):
     record(python, "")
     (row,) = table(python, "run.allranks", "--match", "compute")["timeline_rows"]
