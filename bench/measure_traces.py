@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
 
+from measure_mpi import on_two_ranks, with_mpi4py
 from rounds import (
     BENCH,
     ROOT,
+    Failed,
     Figures,
     Interpreter,
     Options,
@@ -27,6 +30,9 @@ PROGRAM = str(BENCH / "traced.py")
 REQUIREMENTS = ROOT / "tools/requirements-traces.txt"
 N_CALLS = 2_000_000
 N_CALLS_VIZTRACER = 200_000
+N_MESSAGES = 20_000
+MOST_MESSAGE_BYTES = 6.5  # of a program that does nothing but MPI
+MESSAGES = ("ping_pong", "requests")
 FORMATS = ("otf2", "perfetto")
 
 
@@ -60,6 +66,31 @@ def sizes(interpreter: Interpreter) -> Figures:
             "trace": n_bytes(interpreter.allranks("--trace", "-o", "t.allranks"), "t.allranks", directory, N_CALLS),
             "viztracer": n_bytes(viztracer(interpreter, "v.json"), "v.json", directory, N_CALLS_VIZTRACER),
         }
+
+
+def message_size(interpreter: Interpreter, way: str) -> float:
+    """What the trace adds to the file, per event of a program that does nothing but MPI: calls and messages alike."""
+    with scratch() as directory:
+        size = {}
+        for name, options in (("profile", ()), ("trace", ("--trace",))):
+            words = [*interpreter.allranks(*options, "-o", f"{name}.allranks"), str(BENCH / "traced_messages.py"), way, str(N_MESSAGES)]
+            run(on_two_ranks(with_mpi4py(interpreter, words)), directory)
+            size[name] = os.path.getsize(Path(directory) / f"{name}.allranks")
+        command = [str(Path(interpreter.python).with_name("allranks")), "info", "trace.allranks"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=directory, env=environment())
+        events = re.search(r"^trace +.*?([\d,]+) events", done.stdout, re.MULTILINE)
+        if not events:
+            raise Failed(f"info says of no trace: {done.stderr}")
+        return (size["trace"] - size["profile"]) / int(events[1].replace(",", ""))
+
+
+def message_sizes(interpreter: Interpreter) -> Figures:
+    """Where mpi4py and a launcher are here."""
+    try:
+        return {way: message_size(interpreter, way) for way in MESSAGES}
+    except (Failed, OSError) as failure:
+        note(f"messages: not measured: {failure}")
+        return {}
 
 
 def exports(interpreter: Interpreter) -> Figures:
@@ -96,11 +127,12 @@ def show(interpreter: Interpreter, best: dict[str, Figures], size: Figures, spee
 
 
 def measure(interpreter: Interpreter, options: Options) -> Outcome:
-    best, size, speed = times(interpreter, options), sizes(interpreter), exports(interpreter)
+    best, size, speed = times(interpreter, options), {**sizes(interpreter), **message_sizes(interpreter)}, exports(interpreter)
     show(interpreter, best, size, speed)
     more = max((best["trace"][way] - best["profile"][way]) / 2 for way in best["plain"])
     checks = [
         Check("a trace: ns more per event than the profile", more, 10, ".1f"),
         Check("a trace: bytes per event", size["trace"], 4),
+        *(Check(f"a trace of {way}: bytes per event", size[way], MOST_MESSAGE_BYTES) for way in MESSAGES if way in size),
     ]
     return Outcome({"ns_per_call": best, "bytes_per_event": size, "export_events_per_us": speed}, checks)

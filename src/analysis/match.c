@@ -5,6 +5,7 @@
 #include "analysis/place.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

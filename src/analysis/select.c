@@ -4,7 +4,6 @@
 #include "analysis/place.h"
 #include "format/rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

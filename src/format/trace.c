@@ -195,7 +195,7 @@ enum ar_status ar_trace_open(struct ar_trace *out, const struct ar_profile *p,
     uint8_t version = ar_cursor_u8(&in);
 
     *out = (struct ar_trace){.profile = p, .stream = stream, .location = stream->location};
-    if (version != AR_TRACE_BYTES_VERSION)
+    if (version < AR_TRACE_OLDEST_VERSION || version > AR_TRACE_BYTES_VERSION)
         return ar_fail(err, AR_UNSUPPORTED,
                        "the trace was written by a newer allranks (upgrade to read it)");
     out->bulk = ar_bulks_find(&p->bulks, ar_cursor_u64(&in));

@@ -40,7 +40,8 @@
 #define AR_N_TRACE_TABLES 2 /* nodes, communicators */
 /* Times of a trace are at most that, 36 years: whatever is made of them later fits. */
 #define AR_TRACE_MOST_NS (UINT64_C(1) << 60)
-#define AR_TRACE_BYTES_VERSION 2
+#define AR_TRACE_BYTES_VERSION 3
+#define AR_TRACE_OLDEST_VERSION 2 /* that can be read: its messages have all fields */
 
 /* The bins of a chunk that are on one level, or its marks. */
 struct ar_trace_level {

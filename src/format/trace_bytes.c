@@ -87,45 +87,96 @@ static size_t put_varint(unsigned char *to, size_t n, uint64_t value)
     return n;
 }
 
+/* Set in the kind of a message of which only those fields follow that are not as usual. */
+#define WITHOUT_USUAL 0x80
+
+enum field {
+    FIELD_COMM = 1,
+    FIELD_TAG = 2,
+    FIELD_SEQUENCE = 4,
+    FIELD_BYTES_OUT = 8,
+    FIELD_BYTES_IN = 16,
+    FIELD_REQUEST = 32,
+    FIELD_SYNC = 64,
+    FIELD_RANK = 128,
+};
+
+/* The world's number: it is made first. */
+#define USUAL_COMM 1
+
+/* In the order of bits; the usual ones are 0. */
+static void take_apart(const struct ar_trace_message *message, uint64_t values[8])
+{
+    values[0] = message->comm ^ USUAL_COMM;
+    values[1] = (uint32_t)message->tag << 1 ^ (message->tag < 0 ? UINT32_MAX : 0);
+    values[2] = message->sequence;
+    values[3] = message->bytes_out;
+    values[4] = message->bytes_in;
+    values[5] = message->request;
+    values[6] = (uint64_t)message->sync << 1 | message->may_pass;
+    values[7] = message->rank;
+}
+
 size_t ar_trace_message_put(const struct ar_trace_message *message, unsigned char *to)
 {
-    uint32_t tag = (uint32_t)message->tag << 1 ^ (message->tag < 0 ? UINT32_MAX : 0);
-    size_t n = 1;
+    uint64_t values[8];
+    size_t n = 2;
 
-    to[0] = message->kind;
-    n = put_varint(to, n, message->comm);
+    take_apart(message, values);
+    to[0] = message->kind | WITHOUT_USUAL;
+    to[1] = 0;
     n = put_varint(to, n, message->peer + 4);
-    n = put_varint(to, n, tag);
-    n = put_varint(to, n, message->sequence);
-    n = put_varint(to, n, message->bytes_out);
-    n = put_varint(to, n, message->bytes_in);
-    n = put_varint(to, n, message->request);
-    n = put_varint(to, n, (uint64_t)message->sync << 1 | message->may_pass);
-    return put_varint(to, n, message->rank);
+    for (unsigned i = 0; i < 8; i++)
+        if (values[i]) {
+            to[1] |= (unsigned char)(1u << i);
+            n = put_varint(to, n, values[i]);
+        }
+    return n;
+}
+
+static uint32_t get32(struct ar_cursor *in, unsigned fields, enum field field)
+{
+    return fields & field ? ar_cursor_varint32(in) : 0;
+}
+
+static uint64_t get64(struct ar_cursor *in, unsigned fields, enum field field)
+{
+    return fields & field ? ar_cursor_varint(in) : 0;
 }
 
 bool ar_trace_message_get(struct ar_trace_message *out, const struct ar_trace_item *item)
 {
     struct ar_cursor in;
     uint32_t tag, sync;
+    unsigned fields = 0xff;
+    bool is_short;
 
     if (item->tag != AR_TRACE_MORE || item->code != AR_TRACE_MESSAGE)
         return false;
     in = ar_cursor_over(item->payload, item->n_payload);
     out->kind = ar_cursor_u8(&in);
-    out->comm = ar_cursor_varint32(&in);
-    out->peer = ar_cursor_varint32(&in) - 4;
-    tag = ar_cursor_varint32(&in);
+    is_short = out->kind & WITHOUT_USUAL;
+    out->kind &= (uint8_t)~WITHOUT_USUAL;
+    if (!out->kind || out->kind >= AR_N_TRACE_MESSAGE_KINDS)
+        return false;
+    if (is_short) {
+        fields = ar_cursor_u8(&in);
+        out->peer = ar_cursor_varint32(&in) - 4;
+    }
+    out->comm = get32(&in, fields, FIELD_COMM) ^ (is_short ? USUAL_COMM : 0);
+    if (!is_short) /* as it was before version 3: all fields, in this order */
+        out->peer = ar_cursor_varint32(&in) - 4;
+    tag = get32(&in, fields, FIELD_TAG);
     out->tag = (int32_t)(tag >> 1 ^ (0 - (tag & 1)));
-    out->sequence = ar_cursor_varint32(&in);
-    out->bytes_out = ar_cursor_varint(&in);
-    out->bytes_in = ar_cursor_varint(&in);
-    out->request = ar_cursor_varint(&in);
-    sync = ar_cursor_varint32(&in);
+    out->sequence = get32(&in, fields, FIELD_SEQUENCE);
+    out->bytes_out = get64(&in, fields, FIELD_BYTES_OUT);
+    out->bytes_in = get64(&in, fields, FIELD_BYTES_IN);
+    out->request = get64(&in, fields, FIELD_REQUEST);
+    sync = get32(&in, fields, FIELD_SYNC);
     out->sync = (uint8_t)(sync >> 1);
     out->may_pass = sync & 1;
-    out->rank = ar_cursor_varint32(&in);
-    return !in.bad && out->kind && out->kind < AR_N_TRACE_MESSAGE_KINDS;
+    out->rank = get32(&in, fields, FIELD_RANK);
+    return !in.bad;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------- */

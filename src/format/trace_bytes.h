@@ -67,8 +67,11 @@ enum ar_trace_message_kind {
 };
 
 /*
- * Stored as: kind u8, then varints: comm, peer + 4 (mod 2^32), tag (zigzag), sequence, bytes out, bytes in, request, kind of
- * waiting × 2 + may_pass, own rank.
+ * Stored as: kind + 128 u8, which fields follow u8, then varints: peer + 4 (mod 2^32), and of these the ones whose bit is set, from the
+ * lowest: comm xor 1, tag (zigzag), sequence, bytes out, bytes in, request, kind of waiting × 2 + may_pass,
+ * own rank. All others are 0. Before version 3: kind u8, comm, peer + 4, then all the others, as they are.
+ *
+ * Nothing is left out because it is as in a message before: a reader begins anywhere in a chunk.
  */
 struct ar_trace_message {
     uint8_t kind;  /* enum ar_trace_message_kind */

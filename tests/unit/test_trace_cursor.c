@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "dice.h"
 #include "failing_alloc.h"
 #include "made_trace.h"
 #include "tap.h"
@@ -315,8 +316,85 @@ static void test_no_memory(void)
     unmake(&m);
 }
 
+static bool is_same(const struct ar_trace_message *a, const struct ar_trace_message *b)
+{
+    return a->kind == b->kind && a->sync == b->sync && a->may_pass == b->may_pass &&
+           a->comm == b->comm && a->peer == b->peer && a->rank == b->rank && a->tag == b->tag &&
+           a->sequence == b->sequence && a->bytes_out == b->bytes_out &&
+           a->bytes_in == b->bytes_in && a->request == b->request;
+}
+
+/* Small, the usual, or anything: each of them is stored in another way. */
+static uint64_t any_number(struct dice *d, uint64_t usual)
+{
+    uint32_t what = dice_below(d, 4);
+
+    return what == 0   ? usual
+           : what == 1 ? dice_below(d, 300)
+           : what == 2 ? UINT64_MAX
+                       : (uint64_t)dice_below(d, UINT32_MAX) << dice_below(d, 30);
+}
+
+static void test_messages(void)
+{
+    struct dice d = {11};
+    bool all_same = true, none_of_part = true;
+
+    for (int i = 0; i < 20000; i++) {
+        unsigned char bytes[AR_TRACE_MOST_PAYLOAD + 1] = {0};
+        struct ar_trace_message got = {0};
+        const struct ar_trace_message message = {
+            .kind = (uint8_t)(1 + dice_below(&d, AR_N_TRACE_MESSAGE_KINDS - 1)),
+            .sync = (uint8_t)dice_below(&d, AR_N_SYNC_KINDS),
+            .may_pass = dice_below(&d, 2),
+            .comm = (uint32_t)any_number(&d, 1),
+            .peer = (uint32_t)any_number(&d, UINT32_MAX),
+            .rank = (uint32_t)any_number(&d, 0),
+            .tag = (int32_t)any_number(&d, 0),
+            .sequence = (uint32_t)any_number(&d, 0),
+            .bytes_out = any_number(&d, 0),
+            .bytes_in = any_number(&d, 0),
+            .request = any_number(&d, 0)};
+        struct ar_trace_item item = {
+            .tag = AR_TRACE_MORE, .code = AR_TRACE_MESSAGE, .payload = bytes};
+
+        item.n_payload = ar_trace_message_put(&message, bytes);
+        for (size_t n = item.n_payload; n-- > 0;) {
+            struct ar_trace_item part = item;
+
+            part.n_payload = n;
+            none_of_part = none_of_part && !ar_trace_message_get(&got, &part);
+        }
+        all_same = all_same && ar_trace_message_get(&got, &item) && is_same(&message, &got);
+        item.n_payload += item.n_payload % 2; /* in a chunk */
+        all_same = all_same && ar_trace_message_get(&got, &item) && is_same(&message, &got);
+    }
+    tap_ok(all_same, "messages are read as they were written");
+    tap_ok(none_of_part, "a part of one is none");
+}
+
+static void test_size_of_messages(void)
+{
+    const struct ar_trace_message sent = {
+        .kind = AR_TRACE_SEND, .comm = 1, .peer = 1, .sequence = 1000, .bytes_out = 1024};
+    static const unsigned char before[] = {1, 1, 5, 14, 0xe8, 7, 0x80, 8, 0, 0, 0, 0};
+    const struct ar_trace_item item = {.tag = AR_TRACE_MORE,
+                                       .code = AR_TRACE_MESSAGE,
+                                       .payload = before,
+                                       .n_payload = sizeof before};
+    struct ar_trace_message expected = sent, got = {0};
+    unsigned char bytes[AR_TRACE_MOST_PAYLOAD];
+
+    expected.tag = 7;
+    tap_ok(ar_trace_message_put(&sent, bytes) == 7, "a usual message takes seven bytes");
+    tap_ok(ar_trace_message_get(&got, &item) && is_same(&expected, &got),
+           "one of the version before is read");
+}
+
 int main(void)
 {
+    test_messages();
+    test_size_of_messages();
     test_every_kind();
     test_damaged();
     test_late();
