@@ -11,7 +11,20 @@
 
 #define PLACE_COLUMNS 20
 #define NAME_COLUMNS 16
-#define WIDE_COLUMNS 110 /* from there on ranks have a column */
+#define WIDE_COLUMNS 110 /* from there on there is room for all columns */
+
+/* A function with its source. */
+struct annotated {
+    struct ar_lines_screen *s;
+    size_t n_line;   /* columns of lines and ranges */
+    size_t n_indent; /* blanks in front of every line of the source */
+    const struct ar_line *rows;
+    size_t n_rows;
+    double whole_ns; /* all lines */
+    bool is_counted;
+    struct ar_source_lines source;
+    bool has_source;
+};
 
 static const struct ar_function *function_of(const struct ar_lines_screen *s,
                                              const struct ar_line *line)
@@ -77,9 +90,25 @@ static bool has_mpi(const struct ar_lines_screen *s)
     return s->t->mpi_ns > 0;
 }
 
+static bool is_wide(const struct ar_lines_screen *s)
+{
+    return s->n_columns >= WIDE_COLUMNS;
+}
+
 static bool has_ranges(const struct ar_lines_screen *s)
 {
-    return s->p->n_roots > 1 && s->n_columns >= WIDE_COLUMNS;
+    return s->p->n_roots > 1 && is_wide(s);
+}
+
+/* Where there is no room for both ends of the range. */
+static bool has_most(const struct ar_lines_screen *s)
+{
+    return s->p->n_roots > 1 && !is_wide(s);
+}
+
+static bool has_per_hit(const struct annotated *a)
+{
+    return a->is_counted && !has_most(a->s);
 }
 
 static const char *share_of(double part, double whole)
@@ -163,18 +192,6 @@ size_t ar_print_hot_lines(struct ar_lines_screen *s, size_t n_rows)
 
 /* ---- a function with its source --------------------------------------------------------------- */
 
-struct annotated {
-    struct ar_lines_screen *s;
-    size_t n_line;   /* columns of lines and ranges */
-    size_t n_indent; /* blanks in front of every line of the source */
-    const struct ar_line *rows;
-    size_t n_rows, next;
-    double whole_ns; /* all lines */
-    bool is_counted;
-    struct ar_source_lines source;
-    bool has_source;
-};
-
 static void print_source(const struct annotated *a, uint32_t line, size_t n_used, size_t n_pad)
 {
     const char *text = a->has_source ? ar_source_line(&a->source, line) : "";
@@ -188,8 +205,8 @@ static void print_source(const struct annotated *a, uint32_t line, size_t n_used
 
 static size_t columns_used(const struct annotated *a)
 {
-    return 1 + a->n_line + 9 + 9 + (a->is_counted ? 9 : 0) + 8 + (has_mpi(a->s) ? 8 : 0) +
-           (has_ranges(a->s) ? 21 : 0) + 2;
+    return 1 + a->n_line + 9 + 9 + (has_per_hit(a) ? 9 : 0) + 8 + (is_wide(a->s) ? 8 : 0) +
+           (has_mpi(a->s) ? 8 : 0) + (has_most(a->s) ? 13 : 0) + (has_ranges(a->s) ? 21 : 0) + 2;
 }
 
 /* Of a range, or of one line. */
@@ -201,13 +218,17 @@ static void print_figures(const struct annotated *a, const struct ar_line *line)
 
     ar_print(" %8s", n ? ar_show_short_count(n, 8) : "");
     ar_print(" %8s", show_mean(s, &line->time));
-    if (a->is_counted && line->hits)
+    if (has_per_hit(a) && line->hits)
         ar_print(" %8.*f", per_hit < 1 ? 3 : per_hit < 100 ? 1 : 0, per_hit);
-    else if (a->is_counted)
+    else if (has_per_hit(a))
         ar_print(" %8s", "");
     ar_print(" %7s", share_of(line->time.mean, a->whole_ns));
+    if (is_wide(s))
+        ar_print(" %7s", share_of(line->c.mean, a->whole_ns));
     if (has_mpi(s))
         ar_print(" %7s", share_of(line->mpi.mean, a->whole_ns));
+    if (has_most(s))
+        ar_print_most(s->p, &line->time, s->unit_ns);
     if (has_ranges(s)) {
         ar_print(" ");
         ar_print_range(s->p, &line->time, s->unit_ns);
@@ -236,11 +257,15 @@ static void print_heads(const struct annotated *a)
 
     ar_print("%s %*s %8s %8s", ar_bold(), (int)a->n_line, "line", a->is_counted ? "hits" : "calls",
              s->unit_ns == 1e6 ? "ms" : "seconds");
-    if (a->is_counted)
+    if (has_per_hit(a))
         ar_print(" %8s", "us/hit");
     ar_print(" %7s", "share");
+    if (is_wide(s))
+        ar_print(" %7s", "C");
     if (has_mpi(s))
         ar_print(" %7s", "MPI");
+    if (has_most(s))
+        ar_print(" %12s", "max (rank)");
     if (has_ranges(s))
         ar_print(" %20s", "min-max (rank)");
     ar_print("%s\n", ar_plain());

@@ -203,6 +203,16 @@ void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, doubl
     ar_print(" %*s-%s", (int)(room < LEAST_COLUMNS ? room : LEAST_COLUMNS), least, most);
 }
 
+void ar_print_most(const struct ar_profile *p, const struct ar_spread *s, double unit_ns)
+{
+    char most[64] = "";
+
+    if (s->max)
+        show_extreme(&p->processes[s->max_process], s->max, unit_ns, s->max != s->min, false, most,
+                     sizeof most);
+    ar_print(" %12s", most);
+}
+
 /* Returns how many columns it takes. */
 static size_t print_part(const char *text, size_t n_bytes, bool is_shown)
 {

@@ -52,6 +52,8 @@ size_t ar_count_wrapped(const char *text, size_t n_columns, size_t indent, size_
  * by more than a tenth, and "~" stands before both if they are estimated. Nothing for a single process.
  */
 void ar_print_range(const struct ar_profile *p, const struct ar_spread *s, double unit_ns);
+/* In 13 columns only the most, with its rank: "0.400 (3)". */
+void ar_print_most(const struct ar_profile *p, const struct ar_spread *s, double unit_ns);
 
 /* A plain file, or none yet: neither a pipe nor a device, nor a link, which would be lost. */
 bool ar_is_replaceable(const char *path);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """No harm, continued: the programs in tests/awkward do the same with and without allranks, on every Python.
 
-Each program is run plainly, under `python -m allranks -q`, without the -q, and with counters that are read in every function (the
-last two on the oldest and the newest Python, unless ALLRANKS_TEST_ALL is set). Standard output, standard error, and the exit code or
+Each program is run plainly, under `python -m allranks -q`, without the -q, with the lines of every function counted, and with counters that
+are read in every function (the last three on the oldest and the newest Python, unless ALLRANKS_TEST_ALL is set). Standard output, standard error, and the exit code or
 signal have to be the same, but for the one closing line in the third case. Addresses and process numbers are masked.
 
 What a program needs is said in comments at its head, one or more of
@@ -229,13 +229,14 @@ def start(case: Case, stack: Stack, directory: Path, recorder: list[str]) -> Run
 
 
 def run_each_way(case: Case, stack: Stack, directory: Path, in_all_ways: bool) -> list[Done]:
-    """Plainly, quietly recorded, recorded, and counted: side by side, since none of them looks at a clock."""
+    """Plainly, quietly recorded, recorded, with counted lines, and counted: side by side, since none of them looks at a clock."""
     record = ["-m", "allranks", "--live-dir", str(directory / "live"), "-o", str(directory / "x.allranks")]
     record += case.program.options
     counted = [*record, "-q", "--counters", "page-faults", "--counters-at", "*", "--counters-optional"]
     ways = [[], [*record, "-q"]]
     if in_all_ways:
-        ways += [record] if case.remark == "uncounted" else [record, counted]
+        ways += [record, [*record, "-q", "--lines", "*"]]
+        ways += [] if case.remark == "uncounted" else [counted]
     running: list[Running] = []
     try:
         for i, recorder in enumerate(ways):
@@ -279,7 +280,7 @@ def test_it_behaves_the_same(case: Case, stack: Stack, in_all_ways: bool, tmp_pa
     right_code = case.code_on(stack.python_version)
     if plain.code != right_code:
         pytest.fail(f"even plainly it does not end with {right_code}:\n{plain}", pytrace=False)
-    for recorded, is_quiet in zip(others, (True, False, True)):
+    for recorded, is_quiet in zip(others, (True, False, True, True)):
         said, n_closing_lines, n_complaints = without_our_lines(case, recorded.stderr)
         compare(case, plain, recorded, said)
         if (n_closing_lines, n_complaints) not in case.our_lines(is_quiet):
