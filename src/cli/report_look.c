@@ -71,22 +71,26 @@ bool ar_has_hot_line(const struct ar_report *r, uint32_t node)
            r->t->time[node].mean >= HOT_SHARE * r->t->mean_wall_ns;
 }
 
-static const char *show_place(const struct ar_report *r, uint32_t node)
+/* "heat.py:22 >25"; where there is no room "heat.py >25". */
+static const char *show_place(const struct ar_report *r, uint32_t node, size_t n_columns)
 {
-    const char *place = ar_show_place(r->p, node);
+    const char *place = ar_show_place(r->p, node), *colon = strrchr(place, ':'), *line;
     char *text = ar_text_buffer();
+    size_t n_kept = strlen(place);
 
     if (!ar_has_hot_line(r, node))
         return place;
-    snprintf(text, AR_TEXT_BYTES, "%s >%s", place,
-             ar_show_hot_line(r->hot_lines, r->p->nodes[node].function));
+    line = ar_show_hot_line(r->hot_lines, r->p->nodes[node].function);
+    if (colon && ar_count_columns(place, n_columns) + 2 + strlen(line) > n_columns)
+        n_kept = (size_t)(colon - place);
+    snprintf(text, AR_TEXT_BYTES, "%.*s >%s", (int)n_kept, place, line);
     return text;
 }
 
 void ar_print_label(const struct ar_report *r, struct ar_label_columns c, uint32_t node,
                     size_t indent, char mark)
 {
-    ar_print_label_at(r, c, node, indent, mark, show_place(r, node));
+    ar_print_label_at(r, c, node, indent, mark, show_place(r, node, c.place));
 }
 
 /* Of a long place the end is what matters: the line. */

@@ -144,8 +144,10 @@ void ar_report_tree(const struct ar_report *r, size_t n_rows, size_t n_notes)
 
     if (n_notes == 0)
         return;
-    snprintf(heads, sizeof heads, "%s%s", rows.has_hot ? "* hot path   " : "",
-             rows.has_hot_line ? ">N hottest line   " : "");
+    snprintf(heads, sizeof heads, "%s%s%s%s", rows.has_hot ? "* hot path" : "",
+             rows.has_hot && rows.has_hot_line ? "   " : "",
+             rows.has_hot_line ? ">N hottest line" : "",
+             (rows.has_hot || rows.has_hot_line) && rows.n_cut ? "   " : "");
     ar_print_more(rows.n_cut, "more call path", "more call paths", heads);
     if (n_notes > 1)
         ar_print_marks(&rows.marks);
