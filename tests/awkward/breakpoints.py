@@ -4,6 +4,7 @@
 # stdin: where\nnext\np 'in function'\ncontinue\nwhere\nstep\nstep\ncontinue\nwhere\nnext\ncontinue\nwhere\nreturn\ncontinue\n
 # stdin: where\nnext\ncontinue\nwhere\nuntil\ncontinue\nwhere\nnext\ncontinue\nwhere\nnext\ncontinue\nwhere\nnext\ncontinue\n
 # stdin: where\nnext\ncontinue\nwhere\ncontinue\nwhere\ncontinue\ncontinue\ncontinue\ncontinue\ncontinue\ncontinue\ncontinue\n
+# unlined: 3.9
 # mask: [^ \n]*/lib/python3\.\d+/
 """Where a debugger stops that the program itself starts: pdb.set_trace, breakpoint, bdb, sys.settrace with f_trace and f_trace_opcodes."""
 

@@ -2,6 +2,7 @@
 # options: --builtins none
 # run: SCRIPT
 # run: -X dev SCRIPT
+# unlined: 3.9 3.10 3.11
 # mask: <\w+ object at\s*>
 """The garbage collector: what it sees of the program's objects, and when."""
 

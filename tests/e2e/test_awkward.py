@@ -23,6 +23,8 @@ What a program needs is said in comments at its head, one or more of
     # needs: greenlet                     a package; skipped where it is missing
     # options: --builtins none            of allranks: what it looks at is known to be noticed otherwise (docs/differences.md)
     # mask: [0-9]+ us                     a regular expression for what differs by nature, which is cut out
+    # unlined: 3.9 3.10                   on these versions not with counted lines: it sees what the interpreter does for a trace
+                                          function (docs/differences.md)
     # known_fault: 3.11 3.12: why         it is known to fail there, and must: who mends it removes the line
 
 A program has to print what it sees: one that prints nothing and ends well proves next to nothing.
@@ -67,6 +69,7 @@ class Program:
     masks: list[str] = field(default_factory=lambda: list(ALWAYS_MASKED))
     faults: dict[str, str] = field(default_factory=dict)
     options: list[str] = field(default_factory=list)
+    unlined: set[str] = field(default_factory=set)
 
     def take(self, key: str, value: str) -> None:
         if key == "run":
@@ -80,6 +83,8 @@ class Program:
             self.first_version = minor_of(value.rstrip("+"))
         elif key == "slow":
             self.slow |= set(value.split())
+        elif key == "unlined":
+            self.unlined |= set(value.split())
         elif key == "needs":
             self.needs += value.split()
         elif key == "mask":
@@ -235,7 +240,8 @@ def run_each_way(case: Case, stack: Stack, directory: Path, in_all_ways: bool) -
     counted = [*record, "-q", "--counters", "page-faults", "--counters-at", "*", "--counters-optional"]
     ways = [[], [*record, "-q"]]
     if in_all_ways:
-        ways += [record, [*record, "-q", "--lines", "*"]]
+        ways += [record]
+        ways += [] if stack.python_version in case.program.unlined else [[*record, "-q", "--lines", "*"]]
         ways += [] if case.remark == "uncounted" else [counted]
     running: list[Running] = []
     try:
