@@ -13,6 +13,9 @@
 
 /* Of a function with more lines those beyond are left out. */
 #define MOST_LINES 65536u
+/* Chosen functions, and call paths of them on a thread: a program may make a million with exec. */
+#define MOST_FUNCTIONS 131072u
+#define MOST_PATHS 131072u
 
 static const struct ar_column columns[] = {
     {.name = "node", .unit = "", .role = AR_ROLE_NODE, .flags = AR_COLUMN_KEY | AR_COLUMN_STEPS},
@@ -115,7 +118,7 @@ static struct lined_function *find_function(struct ar_lined *l, uint32_t functio
     return &l->functions[*number];
 }
 
-/* NULL: no memory. */
+/* NULL: it is one too many, or there is no memory. */
 static struct ar_lined_path *find_path(struct ar_lined *l, const struct ar_node *node,
                                        uint32_t number)
 {
@@ -124,7 +127,8 @@ static struct ar_lined_path *find_path(struct ar_lined *l, const struct ar_node 
 
     if (known)
         return l->paths[known - 1];
-    if (ar_grow((void **)&l->paths, &l->cap_paths, l->n_paths + 1, sizeof(void *)) < 0)
+    if (l->n_paths >= MOST_PATHS ||
+        ar_grow((void **)&l->paths, &l->cap_paths, l->n_paths + 1, sizeof(void *)) < 0)
         return NULL;
     path = calloc(1, sizeof *path);
     if (!path || ar_idmap_put(&l->path_of, ref, (uint32_t)l->n_paths + 1) < 0) {
@@ -288,14 +292,15 @@ static bool begin(void)
     return lines.measure;
 }
 
-/* Both tables grow before the function has a node. */
+/* Both tables grow before the function has a node. false: it is one too many, or there is no memory. */
 static bool note(PyCodeObject *code, uint32_t function)
 {
     const int generates = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
 
     if (ar_idmap_get(&lines.number_of, function, 0))
         return true;
-    if (ar_grow((void **)&lines.chosen, &lines.cap_chosen, lines.n_chosen + 1,
+    if (lines.n_chosen >= MOST_FUNCTIONS ||
+        ar_grow((void **)&lines.chosen, &lines.cap_chosen, lines.n_chosen + 1,
                 sizeof *lines.chosen) < 0 ||
         ar_idmap_put(&lines.number_of, function, (uint32_t)lines.n_chosen + 1) < 0)
         return false;
@@ -306,8 +311,12 @@ static bool note(PyCodeObject *code, uint32_t function)
 
 void ar_lines_choose(PyCodeObject *code, uint32_t function)
 {
-    if (!lines.listen || !begin() || !note(code, function))
+    if (!lines.listen || !begin())
         return;
+    if (!note(code, function)) {
+        ar_livemap_lost(AR_LOST_ROWS, 1);
+        return;
+    }
     ar_tree_mark(function, AR_MARK_LINED);
     lines.listen(code);
 }

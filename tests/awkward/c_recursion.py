@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# unlined: 3.11
 """Recursion through C functions ends at the same level, and the program goes on."""
 
 import functools

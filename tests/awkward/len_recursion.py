@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# unlined: 3.11
 """Recursion through len, which the interpreter has an instruction for, ends at the same level."""
 
 import sys

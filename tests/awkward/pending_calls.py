@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# unlined: 3.11
 """Calls that C code leaves for the interpreter to make, one of them while another is being made."""
 
 import ctypes

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# unlined: 3.11
 # options: --builtins none
 # run: SCRIPT
 # run: -m MODULE

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# unlined: 3.11
 # options: --builtins none
 # slow: 3.9 3.11 3.13
 """Far past a raised limit, in a thread with a large stack and in the main thread."""
