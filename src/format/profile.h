@@ -177,7 +177,7 @@ struct ar_loss {
     uint64_t n;
 };
 
-/* Time of a node between two of its events; see runtime/stretches.h. Lines of 0: where it is entered or left, or not known. */
+/* Time of a node between two of its events; see runtime/stretches.h. Lines of 0: where it is entered or left. */
 struct ar_line_stretch {
     uint32_t node, location, from_line, to_line;
     uint64_t ns, variance;

@@ -141,25 +141,26 @@ static void add(uint64_t *word, double n)
     __atomic_store_n(word, *word + (uint64_t)(n + 0.5), __ATOMIC_RELAXED);
 }
 
-/* The place of a call by `node`; 0: it is none of its calls, or its place is not known. */
-static uint32_t site_of(const struct ar_node *node, const struct ar_node *call)
+/* The place of a call by `node`; 0: it is none of its calls. false: the place is not known, as in recursion. */
+static bool find_site(const struct ar_node *node, const struct ar_node *call, uint32_t *site)
 {
-    return call && call != node && call->parent_ref == ar_live_ref(node)
-               ? (uint32_t)(call->key >> 32)
-               : 0;
+    bool is_call = call && call != node && call->parent_ref == ar_live_ref(node);
+
+    *site = is_call ? (uint32_t)(call->key >> 32) : 0;
+    return !is_call || *site;
 }
 
 /* The current node has come to its end, or calls `next`, after so many ticks since its event before. */
 static void record(struct ar_thread *t, struct ar_node *next, uint64_t ticks)
 {
     struct ar_node *node = t->current;
-    uint32_t from = site_of(node, t->previous), to = site_of(node, next);
+    uint32_t from, to;
     double x = (double)ticks / t->stretches->period_ticks, p = probability_of(x);
     double charge = (double)ticks / p, charge_us = charge * stretches.us_per_tick;
     uint64_t *words;
 
-    if (!(from || to) || node == t->root ||
-        node->flags & (AR_NODE_IN_C | AR_NODE_OPERATION | AR_NODE_SYNCS))
+    if (!find_site(node, t->previous, &from) || !find_site(node, next, &to) || !(from || to) ||
+        node == t->root || node->flags & (AR_NODE_IN_C | AR_NODE_OPERATION | AR_NODE_SYNCS))
         return;
     words = row_of(t, node, from, to);
     if (!words)

@@ -13,9 +13,10 @@
  * That is the length itself where a stretch is long, and about a period where it is short. The period is 50 us at first and doubles
  * after every 16,384 samples of the thread, so that a long run has no more rows than a short one needs. The variance is recorded, so that
  * readers can state the error. Rows of the table `stretches` in the live file have node, line of the event before (0: the
- * function was entered, or it is not known), line of the event after (0: it was left, or it is not known), time and variance.
+ * function was entered), line of the event after (0: it was left), time and variance.
  *
- * A stretch from the entry of a function to its end is left out: it says nothing that self time does not say.
+ * A stretch from the entry of a function to its end is left out: it says nothing that self time does not say. So is one at a call whose
+ * line is not known, as in recursion (tree.h).
  *
  * Cost: a store per event in the tree (`previous`), and some 0.1 us per sample.
  * Threads: a thread's samples are its own. Forks: the child has its own rows.

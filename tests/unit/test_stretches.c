@@ -105,6 +105,19 @@ static void test_no_calls(void)
     tap_ok(!node->values_ref, "a function that calls nothing has no stretches");
 }
 
+/* As in recursion. */
+static void test_unknown_lines(void)
+{
+    struct ar_node *node = ar_tree_enter(t, own_file_function("unknown_lines"), now);
+
+    pass(10000);
+    call(0);
+    pass(10000);
+    call(5);
+    ar_tree_leave(t, node, now);
+    tap_ok(!node->values_ref, "time before and after a call whose line is not known has none");
+}
+
 /* Its first event begins a stretch at its entry, its last one ends it at its end. */
 static void test_ends(void)
 {
@@ -129,6 +142,7 @@ int main(void)
     leaf = own_file_function("leaf");
     test_ends();
     test_no_calls();
+    test_unknown_lines();
     test_short_and_long();
     test_long_run();
     scratch_remove();
