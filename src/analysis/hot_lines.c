@@ -7,22 +7,37 @@
 #define LEAST_OF_RUN 0.02
 #define LEAST_OF_FUNCTION (1.0 / 3)
 
+/* Whether the time of a node counts for the Python function that it is below, as `here` does. */
+static bool is_its_own(uint32_t kind)
+{
+    return kind == AR_FUNCTION_PYTHON || kind == AR_FUNCTION_REGION ||
+           kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_MPI || kind == AR_FUNCTION_OPERATION;
+}
+
 /* By function: own time with what it calls in C and in MPI, of all ranks. */
 static enum ar_status find_own_ns(const struct ar_profile *p, const struct ar_totals *t,
                                   double **out)
 {
     double *own_ns = calloc(p->n_functions + 1, sizeof *own_ns);
+    uint32_t *python =
+        malloc((p->n_nodes + 1) * sizeof *python); /* the node itself, or the next one above */
+    bool is_done = own_ns && python;
 
-    *out = own_ns;
-    for (uint32_t node = 0; own_ns && node < p->n_nodes; node++) {
+    for (uint32_t node = 0; is_done && node < p->n_nodes; node++) {
         uint32_t kind = p->functions[p->nodes[node].function].kind, parent = p->nodes[node].parent;
 
-        if (kind == AR_FUNCTION_PYTHON)
-            own_ns[p->nodes[node].function] += t->self[node].sum;
-        else if (parent != AR_NO_ID && (kind == AR_FUNCTION_BUILTIN || kind == AR_FUNCTION_MPI ||
-                                        kind == AR_FUNCTION_OPERATION))
-            own_ns[p->nodes[parent].function] += t->time[node].sum;
+        python[node] = kind == AR_FUNCTION_PYTHON                ? node
+                       : parent == AR_NO_ID || !is_its_own(kind) ? AR_NO_ID
+                                                                 : python[parent];
+        if (python[node] != AR_NO_ID)
+            own_ns[p->nodes[python[node]].function] += t->self[node].sum;
     }
+    free(python);
+    if (!is_done) {
+        free(own_ns);
+        own_ns = NULL;
+    }
+    *out = own_ns;
     return own_ns ? AR_OK : AR_NOMEM;
 }
 

@@ -31,6 +31,7 @@ struct building {
     size_t n_pieces, cap_pieces;
     uint32_t *holder;      /* by node: the Python node whose lines it runs; AR_NO_ID: none */
     uint32_t *row_by_call; /* by node: the row that its time is added to; AR_NO_ID: none */
+    uint32_t *mpi_of_row;  /* by row: the MPI call that was added last */
     bool *is_counted;      /* by function: its lines were counted */
     int64_t *by_root[N_PARTS];
 };
@@ -130,31 +131,11 @@ static enum ar_status add_call(struct building *b, uint32_t node)
     return AR_OK;
 }
 
-/* A function that is open above, too: its time is not that of the line there which has led to it. */
-static enum ar_status take_recursion(struct building *b, uint32_t node)
-{
-    const struct ar_profile_node *nodes = b->p->nodes;
-    uint32_t call = node;
-
-    if (function_of(b->p, node)->kind != AR_FUNCTION_PYTHON || !is_wanted(b, nodes[node].function))
-        return AR_OK;
-    for (uint32_t at = nodes[node].parent; at != AR_NO_ID; call = at, at = nodes[at].parent) {
-        uint32_t row = b->row_by_call[call];
-
-        if (row != AR_NO_ID && b->out->rows[row].function == nodes[node].function)
-            return add_piece(b, row, (enum part)part_of(function_of(b->p, call)->kind), FROM_NODE,
-                             true, node);
-    }
-    return AR_OK;
-}
-
 /* What a function in C calls back is Python again. */
 static enum ar_status take_callback(struct building *b, uint32_t node)
 {
     const struct ar_profile_node *nodes = b->p->nodes;
 
-    if (function_of(b->p, node)->kind != AR_FUNCTION_PYTHON)
-        return AR_OK;
     for (uint32_t at = nodes[node].parent; at != AR_NO_ID; at = nodes[at].parent) {
         uint32_t row = b->row_by_call[at];
 
@@ -172,20 +153,103 @@ static enum ar_status take_callback(struct building *b, uint32_t node)
 /* For each line above that has led to it; for each once. */
 static enum ar_status add_mpi(struct building *b, uint32_t node)
 {
-    uint32_t last = AR_NO_ID;
-
-    if (function_of(b->p, node)->kind != AR_FUNCTION_MPI)
-        return AR_OK;
     for (uint32_t at = node; at != AR_NO_ID; at = b->p->nodes[at].parent) {
         uint32_t row = b->row_by_call[at];
 
-        if (row == AR_NO_ID || row == last)
+        if (row == AR_NO_ID || b->mpi_of_row[row] == node)
             continue;
-        last = row;
+        b->mpi_of_row[row] = node;
         if (add_piece(b, row, OF_MPI, FROM_NODE, false, node) < 0)
             return AR_NOMEM;
     }
     return AR_OK;
+}
+
+/* The way from the root to a node. */
+struct path {
+    uint32_t *open;   /* by function: its innermost node on the way; AR_NO_ID: none */
+    uint32_t *around; /* by node on the way: what `open` had before */
+    uint32_t *call;   /* by Python node on the way: what it calls there */
+};
+
+/*
+ * A function that is open above, too: its time is not that of the line there that has led to it. Whatever was called on that line, it is
+ * time in Python by now, see take_callback.
+ */
+static enum ar_status take_recursion(struct building *b, const struct path *path, uint32_t node)
+{
+    uint32_t outer = path->open[b->p->nodes[node].function];
+    uint32_t row = outer == AR_NO_ID ? AR_NO_ID : b->row_by_call[path->call[outer]];
+
+    return row == AR_NO_ID ? AR_OK : add_piece(b, row, OF_PYTHON, FROM_NODE, true, node);
+}
+
+static enum ar_status step_in(struct building *b, struct path *path, uint32_t node)
+{
+    const struct ar_profile_node *n = &b->p->nodes[node];
+    uint32_t kind = function_of(b->p, node)->kind;
+    uint32_t holder = n->parent == AR_NO_ID ? AR_NO_ID : b->holder[n->parent];
+    enum ar_status status = AR_OK;
+
+    if (holder != AR_NO_ID && kind != AR_FUNCTION_REGION)
+        path->call[holder] = node;
+    if (kind == AR_FUNCTION_MPI)
+        return add_mpi(b, node);
+    if (kind != AR_FUNCTION_PYTHON)
+        return AR_OK;
+    status = take_callback(b, node);
+    if (status == AR_OK && is_wanted(b, n->function))
+        status = take_recursion(b, path, node);
+    path->around[node] = path->open[n->function];
+    path->open[n->function] = node;
+    return status;
+}
+
+static void step_out(const struct building *b, struct path *path, uint32_t node)
+{
+    if (function_of(b->p, node)->kind == AR_FUNCTION_PYTHON)
+        path->open[b->p->nodes[node].function] = path->around[node];
+}
+
+/* Depth first, without recursion: trees are as deep as programs recurse. */
+static enum ar_status walk(struct building *b, struct path *path)
+{
+    enum ar_status status = b->p->n_nodes ? step_in(b, path, 0) : AR_OK;
+    uint32_t node = 0;
+
+    while (b->p->n_nodes && status == AR_OK) {
+        uint32_t next = b->t->first_child[node];
+
+        while (next == AR_NO_ID && node != 0) {
+            step_out(b, path, node);
+            next = b->t->next_sibling[node];
+            node = next == AR_NO_ID ? b->p->nodes[node].parent : node;
+        }
+        if (next == AR_NO_ID)
+            break;
+        node = next;
+        status = step_in(b, path, node);
+    }
+    return status;
+}
+
+static enum ar_status walk_paths(struct building *b)
+{
+    struct path path = {
+        .open = malloc((b->p->n_functions + 1) * sizeof *path.open),
+        .around = malloc((b->p->n_nodes + 1) * sizeof *path.around),
+        .call = malloc((b->p->n_nodes + 1) * sizeof *path.call),
+    };
+    enum ar_status status = path.open && path.around && path.call ? AR_OK : AR_NOMEM;
+
+    for (uint32_t i = 0; status == AR_OK && i < b->p->n_functions; i++)
+        path.open[i] = AR_NO_ID;
+    if (status == AR_OK)
+        status = walk(b, &path);
+    free(path.open);
+    free(path.around);
+    free(path.call);
+    return status;
 }
 
 static enum ar_status add_calls(struct building *b)
@@ -194,14 +258,12 @@ static enum ar_status add_calls(struct building *b)
 
     for (uint32_t node = 0; node < b->p->n_nodes && status == AR_OK; node++)
         status = add_call(b, node);
-    for (uint32_t node = 0; node < b->p->n_nodes && status == AR_OK; node++) {
-        status = take_recursion(b, node);
-        if (status == AR_OK)
-            status = take_callback(b, node);
-        if (status == AR_OK)
-            status = add_mpi(b, node);
-    }
-    return status;
+    if (status < 0)
+        return status;
+    b->mpi_of_row = malloc((b->out->n + 1) * sizeof *b->mpi_of_row);
+    for (size_t i = 0; b->mpi_of_row && i < b->out->n; i++)
+        b->mpi_of_row[i] = AR_NO_ID;
+    return b->mpi_of_row ? walk_paths(b) : AR_NOMEM;
 }
 
 /* ---- what was measured of lines --------------------------------------------------------------- */
@@ -235,6 +297,9 @@ static enum ar_status add_stretch(struct building *b, uint32_t i)
     b->out->has_stretches = true;
     if (!is_wanted(b, function) || b->is_counted[function])
         return AR_OK;
+    if (b->p->functions[b->p->nodes[s->node].function].kind == AR_FUNCTION_REGION &&
+        !(first && last))
+        return AR_OK; /* where a region begins or ends is no line of a call */
     if (last && first > last) {
         first = s->to_line;
         last = s->from_line;
@@ -431,6 +496,7 @@ static void free_room(struct building *b)
     free(b->holder);
     free(b->row_by_call);
     free(b->is_counted);
+    free(b->mpi_of_row);
     for (int part = 0; part < N_PARTS; part++)
         free(b->by_root[part]);
     free(b->pieces);

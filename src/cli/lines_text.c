@@ -331,22 +331,23 @@ static void print_head(const struct annotated *a)
                  file_of(s, a->rows), ar_plain());
 }
 
-/* Ranges of which only the end is known come first, as their line is 0. */
+/* Ranges of which only the end is known come first, as their line is 0. Behind the end of the source only rows are shown. */
 static void print_lines(struct annotated *a)
 {
     uint32_t first = function_of(a->s, a->rows)->first_line, last = last_line(a);
+    uint32_t n_source = a->has_source ? a->source.n : 0;
     size_t at = 0;
 
     for (; at < a->n_rows && a->rows[at].first < first; at++)
         print_row(a, &a->rows[at]);
-    for (uint32_t line = first; line <= last; line++) {
-        bool is_there = at < a->n_rows && a->rows[at].first == line && a->rows[at].last == line;
-
-        if (a->has_source && !is_there)
+    for (uint32_t line = first; line <= last && line <= n_source; line++) {
+        if (at == a->n_rows || a->rows[at].first != line || a->rows[at].last != line)
             print_bare(a, line);
         for (; at < a->n_rows && a->rows[at].first == line; at++)
             print_row(a, &a->rows[at]);
     }
+    for (; at < a->n_rows; at++)
+        print_row(a, &a->rows[at]);
 }
 
 void ar_print_function_lines(struct ar_lines_screen *s, size_t first, size_t last)

@@ -65,11 +65,10 @@ void ar_track_name(const struct ar_profile *p, uint32_t process, struct ar_bytes
     const struct ar_process *it = &p->processes[process];
     uint32_t rank = p->processes[it->root].world_rank;
 
-    if (rank == AR_RANK_NONE) {
+    if (rank == AR_RANK_NONE)
         put_command(p, it, out);
-        return;
-    }
-    put_numbered(out, "rank ", rank);
+    else
+        put_numbered(out, "rank ", rank);
     if (it->root != process)
         put_numbered(out, " child ", it->pid);
 }

@@ -60,7 +60,6 @@ struct ar_lined {
 /* What is known of a chosen function, by number. */
 struct chosen {
     uint32_t first_line;
-    bool is_generator;
 };
 
 static struct {
@@ -174,7 +173,6 @@ static bool open_call(struct ar_lined *l, struct ar_node *node, uint64_t now)
     l->calls[l->n_calls++] = (struct ar_lined_call){
         .code = path->code,
         .path = path,
-        .row = lines.chosen[number].is_generator ? path->left_in : NULL,
         .since_ticks = now,
         .node = node,
         .owner = owner,
@@ -197,7 +195,6 @@ static void end_innermost(struct ar_lined *l, uint64_t now)
     struct ar_lined_call *call = &l->calls[--l->n_calls];
 
     ar_lined_pass_time(call, now);
-    call->path->left_in = call->row;
     call->path->code = call->code;
     if (call->outer)
         l->calls[call->outer - 1].since_ticks = now;
@@ -222,11 +219,9 @@ static void leave(struct ar_thread *t, const struct ar_node *node, uint64_t now)
 /* The child's file has no rows yet. Nodes that are open are where they were. */
 static void forget_rows(struct ar_lined *l)
 {
-    for (size_t i = 0; i < l->n_paths; i++) {
+    for (size_t i = 0; i < l->n_paths; i++)
         if (l->paths[i]->n_rows)
             memset(l->paths[i]->rows, 0, l->paths[i]->n_rows * sizeof *l->paths[i]->rows);
-        l->paths[i]->left_in = NULL;
-    }
     for (size_t i = 0; i < l->n_calls; i++)
         l->calls[i].row = NULL;
     l->n_forks = lines.n_forks;
@@ -257,23 +252,41 @@ static void opens_or_closes(struct ar_thread *t, struct ar_node *node)
         leave(t, node, ar_ticks());
 }
 
-/* After a fork the innermost call is asked for anew. Code of which this call is not recorded has none. */
-void ar_lines_come_slowly(struct ar_thread *t, PyCodeObject *code, uint32_t line)
+/* After a fork it is asked for anew. NULL: this call of the code is not recorded. */
+static struct ar_lined_call *innermost_of(struct ar_thread *t, PyCodeObject *code)
 {
-    uint64_t now = ar_ticks();
     struct ar_lined_call *call;
 
     if (!t->lined || !lined_of(t))
-        return;
+        return NULL;
     set_innermost(t);
     call = t->line_call;
     if (!call || (uint32_t)call->node->key != ar_function_known(code))
-        return;
+        return NULL;
     call->code = code;
+    return call;
+}
+
+void ar_lines_come_slowly(struct ar_thread *t, PyCodeObject *code, uint32_t line)
+{
+    uint64_t now = ar_ticks();
+    struct ar_lined_call *call = innermost_of(t, code);
+
+    if (!call)
+        return;
     ar_lined_pass_time(call, now);
-    call->row = row_at(t, call, line);
+    call->row =
+        t->n_unseen & (AR_UNSEEN_CALLS | AR_UNSEEN_FUNCTIONS) ? NULL : row_at(t, call, line);
     if (call->row)
         ar_lined_add(&call->row[AR_LINED_HITS], 1);
+}
+
+void ar_lines_go_on(struct ar_thread *t, PyCodeObject *code, uint32_t line)
+{
+    struct ar_lined_call *call = innermost_of(t, code);
+
+    if (call)
+        call->row = row_at(t, call, line);
 }
 
 /* ---- which functions -------------------------------------------------------------------------- */
@@ -295,8 +308,6 @@ static bool begin(void)
 /* Both tables grow before the function has a node. false: it is one too many, or there is no memory. */
 static bool note(PyCodeObject *code, uint32_t function)
 {
-    const int generates = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-
     if (ar_idmap_get(&lines.number_of, function, 0))
         return true;
     if (lines.n_chosen >= MOST_FUNCTIONS ||
@@ -304,8 +315,7 @@ static bool note(PyCodeObject *code, uint32_t function)
                 sizeof *lines.chosen) < 0 ||
         ar_idmap_put(&lines.number_of, function, (uint32_t)lines.n_chosen + 1) < 0)
         return false;
-    lines.chosen[lines.n_chosen++] = (struct chosen){.first_line = (uint32_t)code->co_firstlineno,
-                                                     .is_generator = code->co_flags & generates};
+    lines.chosen[lines.n_chosen++] = (struct chosen){.first_line = (uint32_t)code->co_firstlineno};
     return true;
 }
 

@@ -12,7 +12,8 @@
  * stands still while the function is open once more: so the lines of a function add up to its time. Rows of the table `lines`
  * have node, line, hits and time; in recursion the node is that of the outermost call.
  *
- * A generator that is resumed goes on in the line in which its call path was left last.
+ * A generator that is resumed goes on in the line in which it was left: that is no hit. While a recording is paused, or functions are off,
+ * no lines are counted.
  *
  * Threads: a thread's lines are its own. Forks: the child has its own rows; what is open goes on there.
  * Kills: a line is counted when it begins, its time when it ends.
@@ -29,7 +30,6 @@
 struct ar_lined_path {
     uint64_t **rows; /* words in the live file, by line; NULL: not yet */
     uint32_t first_line, n_rows;
-    uint64_t *left_in;        /* the row in which a generator was left last */
     const PyCodeObject *code; /* whose events the last call had; NULL: none yet */
 };
 
@@ -53,6 +53,8 @@ extern const struct ar_source ar_source_lines;
 
 /* Are lines of that function wanted? Says so to the tree and to the interpreter. With the GIL; an exception may be set. */
 void ar_lines_choose(PyCodeObject *code, uint32_t function);
+/* The innermost call is of a generator that goes on in that line. */
+void ar_lines_go_on(struct ar_thread *t, PyCodeObject *code, uint32_t line);
 /* What does not happen nearly always. */
 void ar_lines_come_slowly(struct ar_thread *t, PyCodeObject *code, uint32_t line);
 
@@ -74,8 +76,10 @@ static inline void ar_lines_come_to(struct ar_thread *t, PyCodeObject *code, uin
     struct ar_lined_call *call = t->line_call;
     uint32_t i = call ? line - call->path->first_line : 0;
 
-    if (__builtin_expect(
-            !call || call->code != code || i >= call->path->n_rows || !call->path->rows[i], 0)) {
+    if (__builtin_expect(!call || call->code != code || i >= call->path->n_rows ||
+                             !call->path->rows[i] ||
+                             t->n_unseen & (AR_UNSEEN_CALLS | AR_UNSEEN_FUNCTIONS),
+                         0)) {
         ar_lines_come_slowly(t, code, line);
         return;
     }

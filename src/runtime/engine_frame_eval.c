@@ -135,29 +135,50 @@ static bool is_lined(const struct ar_node *node)
     return node->flags & AR_NODE_COUNTED && ar_tree_is_marked((uint32_t)node->key, AR_MARK_LINED);
 }
 
+static const struct ar_node *innermost_lined(const struct ar_thread *t)
+{
+    return t->line_call ? t->line_call->node : NULL;
+}
+
 /* Called by a function whose lines are counted: it is not traced itself. */
 static __attribute__((noinline)) PyObject *evaluate_beside_lines(PyThreadState *ts, ar_frame *frame,
                                                                  int throwing)
 {
     bool was_on = ar_line_events_off(ts);
+    const struct ar_node *caller = innermost_lined(ar_self);
     PyObject *result;
 
     ar_tree_seen_again(ar_self, AR_UNSEEN_LINES);
     result = evaluate(ts, frame, throwing);
-    if (was_on && ar_self && ar_line_events_on(ts))
+    /* With greenlets another frame may be the caller now. */
+    if (was_on && ar_self && innermost_lined(ar_self) == caller && ar_line_events_on(ts))
         ar_tree_unseen(ar_self, AR_UNSEEN_LINES);
     return result;
+}
+
+/* A generator that is resumed. */
+static void go_on(struct ar_thread *t, ar_frame *frame)
+{
+    PyCodeObject *code = ar_frame_code(frame);
+
+    ar_lines_go_on(t, code, (uint32_t)PyCode_Addr2Line(code, (int)ar_frame_units(frame) * 2));
 }
 
 static __attribute__((noinline)) PyObject *evaluate_lines(PyThreadState *ts, ar_frame *frame,
                                                           int throwing)
 {
-    if (ar_line_events_on(ts))
+    bool is_on = ar_line_events_on(ts);
+
+    if (is_on)
         ar_tree_unseen(ar_self, AR_UNSEEN_LINES);
+    if (ar_frame_has_run(frame) && ar_self->line_call &&
+        ar_self->line_call->node == ar_self->current)
+        go_on(ar_self, frame);
 
     PyObject *result = next_evaluator(ts, frame, throwing);
 
-    if (ar_line_events_off(ts) && ar_self)
+    ar_line_events_off(ts);
+    if (is_on && ar_self)
         ar_tree_seen_again(ar_self, AR_UNSEEN_LINES);
     return result;
 }

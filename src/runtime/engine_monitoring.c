@@ -236,8 +236,12 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t n_args,
 {
     (void)self, (void)n_args, (void)names;
     PyCodeObject *code = ar_monitoring_code(args);
+    PyObject *answer = code ? enter_quickly(code, false) : Py_NewRef(disable);
+    struct ar_thread *t = ar_self;
 
-    return code ? enter_quickly(code, false) : Py_NewRef(disable);
+    if (code && t && t->line_call && t->line_call->node == t->current)
+        ar_lines_go_on(t, code, (uint32_t)PyCode_Addr2Line(code, (int)PyLong_AsLong(args[1])));
+    return answer;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t n_args, PyObject *names)

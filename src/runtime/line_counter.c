@@ -11,6 +11,8 @@
 
 #if HAS_MONITORING
 #include "runtime/monitoring.h"
+#else
+#include "runtime/line_events.h"
 #endif
 
 struct counter {
@@ -196,7 +198,7 @@ static void begin_thread(void)
 
     if (before == on_event)
         return;
-    here->program = before;
+    here->program = ar_line_events_come_by(before) ? NULL : before;
     set_trace(on_event);
 }
 

@@ -57,6 +57,11 @@ bool ar_line_events_off(PyThreadState *ts)
     return true;
 }
 
+bool ar_line_events_come_by(Py_tracefunc function)
+{
+    return function == on_event;
+}
+
 void ar_line_events_listen(PyCodeObject *code)
 {
     (void)code;

@@ -20,5 +20,7 @@
 bool ar_line_events_on(PyThreadState *ts);
 /* Whether they were on. A trace function that is not ours stays. */
 bool ar_line_events_off(PyThreadState *ts);
+/* Whether it is the function by which they come. */
+bool ar_line_events_come_by(Py_tracefunc function);
 /* For ar_lines_serve: code needs no preparation. */
 void ar_line_events_listen(PyCodeObject *code);

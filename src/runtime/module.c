@@ -24,7 +24,9 @@
 #include "runtime/recording.h"
 #include "runtime/recording_state.h"
 #include "runtime/regions.h"
+
 #include "runtime/sources.h"
+#include "runtime/stretches.h"
 #include "runtime/trace_functions.h"
 #include "runtime/tracer.h"
 
@@ -169,6 +171,7 @@ static PyObject *calibrate(PyObject *self, PyObject *args)
         calibration.times_all = !ar_c_learns;
         ar_budget_calibrate(&calibration);
         ar_c_cheap_calibrate();
+        ar_stretches_calibrate();
         note_start();
         ar_thread_restart(ar_self);
         ar_trace_begin();

@@ -141,13 +141,13 @@ static void add(uint64_t *word, double n)
     __atomic_store_n(word, *word + (uint64_t)(n + 0.5), __ATOMIC_RELAXED);
 }
 
-/* The place of a call by `node`; 0: it is none of its calls. false: the place is not known, as in recursion. */
+/* The place of a call by `node`; 0: it is none of its calls. false: the place is not known, as in recursion, and after a pause. */
 static bool find_site(const struct ar_node *node, const struct ar_node *call, uint32_t *site)
 {
     bool is_call = call && call != node && call->parent_ref == ar_live_ref(node);
 
     *site = is_call ? (uint32_t)(call->key >> 32) : 0;
-    return !is_call || *site;
+    return call && (!is_call || *site);
 }
 
 /* The current node has come to its end, or calls `next`, after so many ticks since its event before. */
@@ -219,14 +219,21 @@ static uint64_t sample(struct ar_thread *t, struct ar_node *next, uint64_t ticks
 
 /* ---- the source ------------------------------------------------------------------------------- */
 
+void ar_stretches_calibrate(void)
+{
+    stretches.period_ticks = (double)ar_ticks_of_ns(PERIOD_NS);
+    stretches.us_per_tick = PERIOD_NS / 1000 / stretches.period_ticks;
+    if (ar_self && ar_self->stretches)
+        ar_self->stretches->period_ticks = stretches.period_ticks;
+}
+
 static enum ar_status start(const struct ar_options *options, struct ar_error *err)
 {
     (void)options, (void)err;
     stretches.measure = ar_measure_begin(&measure);
     if (!stretches.measure)
         return AR_OK;
-    stretches.period_ticks = (double)ar_ticks_of_ns(PERIOD_NS);
-    stretches.us_per_tick = PERIOD_NS / 1000 / stretches.period_ticks;
+    ar_stretches_calibrate();
     ar_tree_samples = sample;
     return AR_OK;
 }

@@ -26,3 +26,6 @@
 #include "runtime/sources.h"
 
 extern const struct ar_source ar_source_stretches;
+
+/* Once it is known how long a tick is; in the thread that has started the recording. */
+void ar_stretches_calibrate(void);

@@ -59,7 +59,8 @@ static void end_pause(struct ar_thread *t, uint64_t now)
     uint32_t n_begun = t->n_unseen & AR_UNSEEN_COUNT;
 
     t->n_unreturned += n_begun;
-    t->n_unseen = (t->n_unseen & AR_UNSEEN_SWITCHES) | (t->n_unreturned ? AR_UNSEEN_RETURNS : 0);
+    t->n_unseen = (t->n_unseen & (AR_UNSEEN_SWITCHES | AR_UNSEEN_LINES)) |
+                  (t->n_unreturned ? AR_UNSEEN_RETURNS : 0);
     ar_tree_end_region(t, threads.paused_function, now);
     if (n_begun)
         t->resumed_in = t->current;

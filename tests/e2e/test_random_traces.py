@@ -33,6 +33,8 @@ ALL = os.environ.get("ALLRANKS_TEST_ALL", "0") != "0"
 SEED = int(os.environ.get("ALLRANKS_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 SEEDS = (1, *(range(2, 24) if ALL else ()), pytest.param(SEED, id="any"))
 HELPERS = {"Spent", "Base", "Derived", "Door", "_note", "_c", "_save", "_child", "_run", "current_thread"}
+# As events; of a pause the trace has the same ones.
+SWITCHES = {"off": "off", "on": "on", "pause": "off", "resume": "on"}
 REGIONS = {"solve", "outer", "inner", "by_decorator"}
 # The counter of the processor and the kernel's clock: what the kernel bends its clock by, and a switch between two looks.
 DRIFT = 5e-4
@@ -106,13 +108,15 @@ def steps_of(rows: list[Row], own: tuple[str, str]) -> list[Step]:
 def expected_of(notes: list[Note]) -> list[int]:
     """Which notes are of steps that were recorded, by number: what comes while the trace is off is not, nor what changes nothing."""
     found: list[int] = []
-    is_on = True
+    is_on, is_paused = True, False
     for i, note in enumerate(notes):
-        if note.kind in ("on", "off"):
-            if is_on != (note.kind == "on"):
+        was_recorded = is_on and not is_paused
+        is_on = note.kind == "on" if note.kind in ("on", "off") else is_on
+        is_paused = note.kind == "pause" if note.kind in ("pause", "resume") else is_paused
+        if note.kind in SWITCHES:
+            if was_recorded != (is_on and not is_paused):
                 found.append(i)
-            is_on = note.kind == "on"
-        elif is_on and note.kind != "fork":
+        elif was_recorded and note.kind != "fork":
             found.append(i)
     return found
 
@@ -149,8 +153,8 @@ def bounds(notes: list[Note], i: int) -> tuple[int, int]:
             at += step
         return notes[at].ns if 0 <= at < len(notes) else (0 if step < 0 else 1 << 62)
 
-    if kind in ("+", "r-", "c-", "off", "on"):
-        return beyond(-1), notes[i].ns if kind != "on" else beyond(1)
+    if kind in ("+", "r-", "c-", *SWITCHES):
+        return beyond(-1), notes[i].ns if SWITCHES.get(kind) != "on" else beyond(1)
     return notes[i].ns, beyond(1)
 
 
@@ -184,7 +188,7 @@ def compare(rows: list[Row], notes: list[Note], own: tuple[str, str], exact: boo
         steps = [step for step in steps if step.kind[0] != "c"]
         expected = [i for i in expected if notes[i].kind[0] != "c"]
     found = [(step.kind, step.name if step.kind not in ("off", "on") else "") for step in steps]
-    noted = [(notes[i].kind, notes[i].name) for i in expected]
+    noted = [(SWITCHES.get(notes[i].kind, notes[i].kind), notes[i].name) for i in expected]
     assert not (difference := first_difference(found, noted)), difference
     return pair_up(notes, expected, steps)
 

@@ -26,14 +26,20 @@ def record(sandbox: Sandbox, *options: str) -> list[dict[str, str]]:
 
 
 def counted(rows: list[dict[str, str]], metric: str) -> dict[int, int]:
-    """By node, what the counter went on by between each of its ends; readings follow the step that they belong to."""
+    """By node, what the counter went on by between each of its ends; readings follow the step that they belong to.
+
+    A function that is decorated as a region is left together with it: the reading then follows both.
+    """
     total: dict[int, int] = defaultdict(int)
+    left: dict[tuple[str, str, int], str] = {}
     open_calls: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     step: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:
         thread = row["process"], row["thread"]
         if row["event"] in ("enter", "leave"):
             step[thread] = row
+            if row["event"] == "leave":
+                left[(*thread, int(row["node"]))] = row["time_ns"]
         elif row["event"] == "counter" and row["parameter"] == metric:
             value, node = int(row["value"]), int(step[thread]["node"])
             assert row["time_ns"] == step[thread]["time_ns"]
@@ -41,8 +47,8 @@ def counted(rows: list[dict[str, str]], metric: str) -> dict[int, int]:
                 open_calls[thread].append((node, value))
             else:
                 opened, before = open_calls[thread].pop()
-                assert opened == node
-                total[node] += value - before
+                assert left[(*thread, opened)] == row["time_ns"]
+                total[opened] += value - before
     assert not any(open_calls.values())
     return total
 
@@ -51,10 +57,12 @@ def test_between_its_ends_a_region_counts_what_the_profile_says(python: Sandbox)
     rows = record(python)
     answer = json.loads(python.answer("report", "--json", "t.allranks"))
     names = {row["id"]: row["function"] for row in answer["tree"]}
+    parents = {row["id"]: row["parent"] for row in answer["tree"]}
     for metric in ("page-faults", "context-switches"):
         expected = {row["node"]: row["value"] for row in answer["tree_metrics"] if row["metric"] == metric}
-        found = counted(rows, metric)
-        assert {node: value for node, value in found.items() if value} == {node: value for node, value in expected.items() if value}
+        found = {node: value for node, value in counted(rows, metric).items() if value}
+        around = {parents[node]: value for node, value in found.items() if names[parents[node]] == names[node]}  # a decorated function
+        assert {node: value for node, value in {**around, **found}.items() if node in expected} == {node: value for node, value in expected.items() if value}
     by_name = {names[node]: value for node, value in counted(rows, "page-faults").items()}
     for name, pages in {**test_counters.PAGES, "in the child": 70}.items():
         assert pages <= by_name[name] <= pages + test_counters.SLACK, by_name

@@ -56,8 +56,8 @@ def by_name(sandbox: Sandbox, *options: str) -> Trace:
         root = facts[process["rank_id"]]
         name = re.sub(r"^[^ ]*/", "", process["command"].replace("\n", "?"))
         if root["rank"] is not None:
-            name = f"rank {root['rank']}" + (f" child {pid}" if root is not process else "")
-        trace[name, thread] = steps
+            name = f"rank {root['rank']}"
+        trace[name + (f" child {pid}" if root is not process else ""), thread] = steps
     return numbered(dict(sorted(trace.items(), key=lambda item: (item[0][0], int(item[0][1])))))
 
 

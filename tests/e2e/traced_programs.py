@@ -35,7 +35,7 @@ STATEMENTS = (
 # Where there are no other threads: these are for all of them.
 ALONE = (
     "allranks.trace_off(); _note('off', ''); x += {f}(n - 1); _note('on', ''); allranks.trace_on()",
-    "with allranks.paused(): x += quiet({n})",
+    "with allranks.paused(): _note('pause', ''); x += quiet({n}); _note('resume', '')",
 )
 PRELUDE = '''\
 import os
