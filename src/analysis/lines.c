@@ -32,7 +32,9 @@ struct building {
     uint32_t *holder;      /* by node: the Python node whose lines it runs; AR_NO_ID: none */
     uint32_t *row_by_call; /* by node: the row that its time is added to; AR_NO_ID: none */
     uint32_t *mpi_of_row;  /* by row: the MPI call that was added last */
-    bool *is_counted;      /* by function: its lines were counted */
+    uint32_t *longest; /* by function: the row of the counted line with most time; AR_NO_ID: none */
+    double *untimed;   /* by node: what C functions took in it that were not timed at each call */
+    bool *is_counted;  /* by function: its lines were counted */
     int64_t *by_root[N_PARTS];
 };
 
@@ -83,7 +85,7 @@ static enum ar_status add_piece(struct building *b, uint32_t row, enum part part
     return AR_OK;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- what was measured of lines --------------------------------------------------------------- */
 
 /* Regions run lines of the function that they are in. */
 static void find_holders(struct building *b)
@@ -96,177 +98,6 @@ static void find_holders(struct building *b)
                                                                              : AR_NO_ID;
     }
 }
-
-/* What a call is to the line that makes it; N_PARTS: nothing. */
-static enum part part_of(uint32_t kind)
-{
-    switch (kind) {
-    case AR_FUNCTION_PYTHON:
-    case AR_FUNCTION_IMPORT:
-        return OF_PYTHON;
-    case AR_FUNCTION_BUILTIN:
-    case AR_FUNCTION_OPERATION:
-    case AR_FUNCTION_MPI:
-        return OF_C;
-    default:
-        return N_PARTS;
-    }
-}
-
-static enum ar_status add_call(struct building *b, uint32_t node)
-{
-    const struct ar_profile_node *n = &b->p->nodes[node];
-    uint32_t holder = n->parent == AR_NO_ID ? AR_NO_ID : b->holder[n->parent], row;
-    enum part part = part_of(function_of(b->p, node)->kind);
-
-    b->row_by_call[node] = AR_NO_ID;
-    if (holder == AR_NO_ID || !n->line || part == N_PARTS ||
-        !is_wanted(b, b->p->nodes[holder].function))
-        return AR_OK;
-    if (find_row(b, b->p->nodes[holder].function, n->line, n->line, &row) < 0 ||
-        add_piece(b, row, part, FROM_NODE, false, node) < 0)
-        return AR_NOMEM;
-    b->row_by_call[node] = row;
-    b->out->rows[row].n_calls += b->t->n_calls[node];
-    return AR_OK;
-}
-
-/* What a function in C calls back is Python again. */
-static enum ar_status take_callback(struct building *b, uint32_t node)
-{
-    const struct ar_profile_node *nodes = b->p->nodes;
-
-    for (uint32_t at = nodes[node].parent; at != AR_NO_ID; at = nodes[at].parent) {
-        uint32_t row = b->row_by_call[at];
-
-        if (function_of(b->p, at)->kind == AR_FUNCTION_PYTHON)
-            return AR_OK;
-        if (row == AR_NO_ID)
-            continue;
-        if (add_piece(b, row, OF_C, FROM_NODE, true, node) < 0)
-            return AR_NOMEM;
-        return add_piece(b, row, OF_PYTHON, FROM_NODE, false, node);
-    }
-    return AR_OK;
-}
-
-/* For each line above that has led to it; for each once. */
-static enum ar_status add_mpi(struct building *b, uint32_t node)
-{
-    for (uint32_t at = node; at != AR_NO_ID; at = b->p->nodes[at].parent) {
-        uint32_t row = b->row_by_call[at];
-
-        if (row == AR_NO_ID || b->mpi_of_row[row] == node)
-            continue;
-        b->mpi_of_row[row] = node;
-        if (add_piece(b, row, OF_MPI, FROM_NODE, false, node) < 0)
-            return AR_NOMEM;
-    }
-    return AR_OK;
-}
-
-/* The way from the root to a node. */
-struct path {
-    uint32_t *open;   /* by function: its innermost node on the way; AR_NO_ID: none */
-    uint32_t *around; /* by node on the way: what `open` had before */
-    uint32_t *call;   /* by Python node on the way: what it calls there */
-};
-
-/*
- * A function that is open above, too: its time is not that of the line there that has led to it. Whatever was called on that line, it is
- * time in Python by now, see take_callback.
- */
-static enum ar_status take_recursion(struct building *b, const struct path *path, uint32_t node)
-{
-    uint32_t outer = path->open[b->p->nodes[node].function];
-    uint32_t row = outer == AR_NO_ID ? AR_NO_ID : b->row_by_call[path->call[outer]];
-
-    return row == AR_NO_ID ? AR_OK : add_piece(b, row, OF_PYTHON, FROM_NODE, true, node);
-}
-
-static enum ar_status step_in(struct building *b, struct path *path, uint32_t node)
-{
-    const struct ar_profile_node *n = &b->p->nodes[node];
-    uint32_t kind = function_of(b->p, node)->kind;
-    uint32_t holder = n->parent == AR_NO_ID ? AR_NO_ID : b->holder[n->parent];
-    enum ar_status status = AR_OK;
-
-    if (holder != AR_NO_ID && kind != AR_FUNCTION_REGION)
-        path->call[holder] = node;
-    if (kind == AR_FUNCTION_MPI)
-        return add_mpi(b, node);
-    if (kind != AR_FUNCTION_PYTHON)
-        return AR_OK;
-    status = take_callback(b, node);
-    if (status == AR_OK && is_wanted(b, n->function))
-        status = take_recursion(b, path, node);
-    path->around[node] = path->open[n->function];
-    path->open[n->function] = node;
-    return status;
-}
-
-static void step_out(const struct building *b, struct path *path, uint32_t node)
-{
-    if (function_of(b->p, node)->kind == AR_FUNCTION_PYTHON)
-        path->open[b->p->nodes[node].function] = path->around[node];
-}
-
-/* Depth first, without recursion: trees are as deep as programs recurse. */
-static enum ar_status walk(struct building *b, struct path *path)
-{
-    enum ar_status status = b->p->n_nodes ? step_in(b, path, 0) : AR_OK;
-    uint32_t node = 0;
-
-    while (b->p->n_nodes && status == AR_OK) {
-        uint32_t next = b->t->first_child[node];
-
-        while (next == AR_NO_ID && node != 0) {
-            step_out(b, path, node);
-            next = b->t->next_sibling[node];
-            node = next == AR_NO_ID ? b->p->nodes[node].parent : node;
-        }
-        if (next == AR_NO_ID)
-            break;
-        node = next;
-        status = step_in(b, path, node);
-    }
-    return status;
-}
-
-static enum ar_status walk_paths(struct building *b)
-{
-    struct path path = {
-        .open = malloc((b->p->n_functions + 1) * sizeof *path.open),
-        .around = malloc((b->p->n_nodes + 1) * sizeof *path.around),
-        .call = malloc((b->p->n_nodes + 1) * sizeof *path.call),
-    };
-    enum ar_status status = path.open && path.around && path.call ? AR_OK : AR_NOMEM;
-
-    for (uint32_t i = 0; status == AR_OK && i < b->p->n_functions; i++)
-        path.open[i] = AR_NO_ID;
-    if (status == AR_OK)
-        status = walk(b, &path);
-    free(path.open);
-    free(path.around);
-    free(path.call);
-    return status;
-}
-
-static enum ar_status add_calls(struct building *b)
-{
-    enum ar_status status = AR_OK;
-
-    for (uint32_t node = 0; node < b->p->n_nodes && status == AR_OK; node++)
-        status = add_call(b, node);
-    if (status < 0)
-        return status;
-    b->mpi_of_row = malloc((b->out->n + 1) * sizeof *b->mpi_of_row);
-    for (size_t i = 0; b->mpi_of_row && i < b->out->n; i++)
-        b->mpi_of_row[i] = AR_NO_ID;
-    return b->mpi_of_row ? walk_paths(b) : AR_NOMEM;
-}
-
-/* ---- what was measured of lines --------------------------------------------------------------- */
 
 static enum ar_status add_counted(struct building *b, uint32_t i)
 {
@@ -309,15 +140,277 @@ static enum ar_status add_stretch(struct building *b, uint32_t i)
     return add_piece(b, row, OF_OWN, FROM_STRETCH, false, i);
 }
 
-static enum ar_status add_measured(struct building *b)
+static double ns_of(const struct building *b, const struct piece *piece)
+{
+    double ns = piece->source == FROM_NODE ? b->t->time[piece->from].sum
+                                           : (double)ar_counted_lines_at(b->p, piece->from)->ns;
+
+    return piece->part == OF_TIME ? ns : piece->part == OF_MPI ? 0 : piece->is_taken ? ns : -ns;
+}
+
+/* By function, of its counted lines: the one with most time that is in none of its calls. */
+static enum ar_status find_longest(struct building *b)
+{
+    double *ns = calloc(b->out->n + 1, sizeof *ns);
+
+    for (size_t i = 0; ns && i < b->n_pieces; i++)
+        ns[b->pieces[i].row] += ns_of(b, &b->pieces[i]);
+    for (uint32_t row = 0; ns && row < b->out->n; row++) {
+        uint32_t *longest = &b->longest[b->out->rows[row].function];
+
+        if (b->is_counted[b->out->rows[row].function] && ns[row] > 0 &&
+            (*longest == AR_NO_ID || ns[row] > ns[*longest]))
+            *longest = row;
+    }
+    free(ns);
+    return ns ? AR_OK : AR_NOMEM;
+}
+
+static enum ar_status add_all_counted(struct building *b)
 {
     enum ar_status status = AR_OK;
 
     for (uint32_t i = 0; i < b->p->n_counted_lines && status == AR_OK; i++)
         status = add_counted(b, i);
+    return status;
+}
+
+/* They are in the time between two events, and have a time of their own. */
+static enum ar_status find_untimed(struct building *b)
+{
+    b->untimed = calloc(b->p->n_nodes + 1, sizeof *b->untimed);
+    for (uint32_t node = 0; b->untimed && node < b->p->n_nodes; node++)
+        if (function_of(b->p, node)->kind == AR_FUNCTION_BUILTIN &&
+            b->p->nodes[node].parent != AR_NO_ID &&
+            b->t->time[node].doubt.marks & AR_MARK_ESTIMATED)
+            b->untimed[b->p->nodes[node].parent] += b->t->time[node].sum;
+    return b->untimed ? AR_OK : AR_NOMEM;
+}
+
+static enum ar_status add_stretches(struct building *b)
+{
+    enum ar_status status = find_untimed(b);
+
     for (uint32_t i = 0; i < b->p->n_stretches && status == AR_OK; i++)
         status = add_stretch(b, i);
     return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+/* What a call is to the line that makes it; N_PARTS: nothing. */
+static enum part part_of(uint32_t kind)
+{
+    switch (kind) {
+    case AR_FUNCTION_PYTHON:
+    case AR_FUNCTION_IMPORT:
+        return OF_PYTHON;
+    case AR_FUNCTION_BUILTIN:
+    case AR_FUNCTION_OPERATION:
+    case AR_FUNCTION_MPI:
+        return OF_C;
+    default:
+        return N_PARTS;
+    }
+}
+
+/*
+ * The row of a call; AR_NO_ID: none. In recursion lines of calls are not recorded. Where they are counted, the call is taken for one on
+ * the line with most time that is not explained: it contains the call.
+ */
+static enum ar_status row_of_call(struct building *b, uint32_t function, uint32_t node,
+                                  uint32_t *row)
+{
+    uint32_t line = b->p->nodes[node].line;
+
+    if (line)
+        return find_row(b, function, line, line, row);
+    *row = b->longest[function];
+    if (*row != AR_NO_ID)
+        b->out->rows[*row].is_guessed = true;
+    return AR_OK;
+}
+
+/* A call whose line is guessed, once those that are known explain what they do. */
+static bool is_late(const struct building *b, uint32_t node)
+{
+    return !b->p->nodes[node].line && function_of(b->p, node)->kind == AR_FUNCTION_PYTHON;
+}
+
+static enum ar_status add_call(struct building *b, uint32_t node)
+{
+    const struct ar_profile_node *n = &b->p->nodes[node];
+    uint32_t holder = n->parent == AR_NO_ID ? AR_NO_ID : b->holder[n->parent], row;
+    enum part part = part_of(function_of(b->p, node)->kind);
+
+    if (holder == AR_NO_ID || part == N_PARTS || !is_wanted(b, b->p->nodes[holder].function))
+        return AR_OK;
+    if (row_of_call(b, b->p->nodes[holder].function, node, &row) < 0)
+        return AR_NOMEM;
+    if (row == AR_NO_ID)
+        return AR_OK;
+    if (add_piece(b, row, part, FROM_NODE, false, node) < 0)
+        return AR_NOMEM;
+    b->row_by_call[node] = row;
+    b->out->rows[row].n_calls += b->t->n_calls[node];
+    return AR_OK;
+}
+
+/* What a function in C calls back is Python again. */
+static enum ar_status take_callback(struct building *b, uint32_t node)
+{
+    const struct ar_profile_node *nodes = b->p->nodes;
+
+    for (uint32_t at = nodes[node].parent; at != AR_NO_ID; at = nodes[at].parent) {
+        uint32_t row = b->row_by_call[at];
+
+        if (function_of(b->p, at)->kind == AR_FUNCTION_PYTHON)
+            return AR_OK;
+        if (row == AR_NO_ID)
+            continue;
+        if (add_piece(b, row, OF_C, FROM_NODE, true, node) < 0)
+            return AR_NOMEM;
+        return add_piece(b, row, OF_PYTHON, FROM_NODE, false, node);
+    }
+    return AR_OK;
+}
+
+/* For each line above that has led to it; for each once. */
+static enum ar_status add_mpi(struct building *b, uint32_t node, bool late)
+{
+    for (uint32_t at = node; at != AR_NO_ID; at = b->p->nodes[at].parent) {
+        uint32_t row = b->row_by_call[at];
+
+        if (row == AR_NO_ID || b->mpi_of_row[row] == node)
+            continue;
+        b->mpi_of_row[row] = node;
+        if (is_late(b, at) == late && add_piece(b, row, OF_MPI, FROM_NODE, false, node) < 0)
+            return AR_NOMEM;
+    }
+    return AR_OK;
+}
+
+/* The way from the root to a node. */
+struct path {
+    uint32_t *open;   /* by function: its innermost node on the way; AR_NO_ID: none */
+    uint32_t *around; /* by node on the way: what `open` had before */
+    uint32_t *call;   /* by Python node on the way: what it calls there */
+    bool late;        /* only calls whose lines are guessed; otherwise only the others */
+};
+
+/*
+ * A function that is open above, too: its time is not that of the line there that has led to it. Whatever was called on that line, it is
+ * time in Python by now, see take_callback.
+ */
+static enum ar_status take_recursion(struct building *b, const struct path *path, uint32_t node)
+{
+    uint32_t outer = path->open[b->p->nodes[node].function];
+    uint32_t call = outer == AR_NO_ID ? AR_NO_ID : path->call[outer];
+    uint32_t row = call == AR_NO_ID ? AR_NO_ID : b->row_by_call[call];
+
+    return row == AR_NO_ID || is_late(b, call) != path->late
+               ? AR_OK
+               : add_piece(b, row, OF_PYTHON, FROM_NODE, true, node);
+}
+
+static enum ar_status step_in(struct building *b, struct path *path, uint32_t node)
+{
+    const struct ar_profile_node *n = &b->p->nodes[node];
+    uint32_t kind = function_of(b->p, node)->kind;
+    uint32_t holder = n->parent == AR_NO_ID ? AR_NO_ID : b->holder[n->parent];
+    enum ar_status status = AR_OK;
+
+    if (holder != AR_NO_ID && kind != AR_FUNCTION_REGION)
+        path->call[holder] = node;
+    if (kind == AR_FUNCTION_MPI)
+        return add_mpi(b, node, path->late);
+    if (kind != AR_FUNCTION_PYTHON)
+        return AR_OK;
+    status = path->late ? AR_OK : take_callback(b, node);
+    if (status == AR_OK && is_wanted(b, n->function))
+        status = take_recursion(b, path, node);
+    path->around[node] = path->open[n->function];
+    path->open[n->function] = node;
+    return status;
+}
+
+static void step_out(const struct building *b, struct path *path, uint32_t node)
+{
+    if (function_of(b->p, node)->kind == AR_FUNCTION_PYTHON)
+        path->open[b->p->nodes[node].function] = path->around[node];
+}
+
+/* Depth first, without recursion: trees are as deep as programs recurse. */
+static enum ar_status walk(struct building *b, struct path *path)
+{
+    enum ar_status status = b->p->n_nodes ? step_in(b, path, 0) : AR_OK;
+    uint32_t node = 0;
+
+    while (b->p->n_nodes && status == AR_OK) {
+        uint32_t next = b->t->first_child[node];
+
+        while (next == AR_NO_ID && node != 0) {
+            step_out(b, path, node);
+            next = b->t->next_sibling[node];
+            node = next == AR_NO_ID ? b->p->nodes[node].parent : node;
+        }
+        if (next == AR_NO_ID)
+            break;
+        node = next;
+        status = step_in(b, path, node);
+    }
+    return status;
+}
+
+static enum ar_status walk_paths(struct building *b, bool late)
+{
+    struct path path = {
+        .open = malloc((b->p->n_functions + 1) * sizeof *path.open),
+        .around = malloc((b->p->n_nodes + 1) * sizeof *path.around),
+        .call = malloc((b->p->n_nodes + 1) * sizeof *path.call),
+        .late = late,
+    };
+    enum ar_status status = path.open && path.around && path.call ? AR_OK : AR_NOMEM;
+
+    for (uint32_t i = 0; status == AR_OK && i < b->p->n_functions; i++)
+        path.open[i] = AR_NO_ID;
+    if (status == AR_OK)
+        status = walk(b, &path);
+    free(path.open);
+    free(path.around);
+    free(path.call);
+    return status;
+}
+
+static enum ar_status add_calls_that(struct building *b, bool late)
+{
+    enum ar_status status = AR_OK;
+
+    for (uint32_t node = 0; node < b->p->n_nodes && status == AR_OK; node++)
+        if (is_late(b, node) == late)
+            status = add_call(b, node);
+    if (status < 0)
+        return status;
+    free(b->mpi_of_row);
+    b->mpi_of_row = malloc((b->out->n + 1) * sizeof *b->mpi_of_row);
+    for (size_t i = 0; b->mpi_of_row && i < b->out->n; i++)
+        b->mpi_of_row[i] = AR_NO_ID;
+    return b->mpi_of_row ? walk_paths(b, late) : AR_NOMEM;
+}
+
+static enum ar_status add_calls(struct building *b)
+{
+    enum ar_status status;
+
+    b->longest = malloc((b->p->n_functions + 1) * sizeof *b->longest);
+    for (size_t i = 0; b->longest && i < b->p->n_functions; i++)
+        b->longest[i] = AR_NO_ID;
+    for (uint32_t node = 0; node < b->p->n_nodes; node++)
+        b->row_by_call[node] = AR_NO_ID;
+    status = b->longest ? add_calls_that(b, false) : AR_NOMEM;
+    if (status == AR_OK)
+        status = find_longest(b);
+    return status == AR_OK && b->out->has_counted ? add_calls_that(b, true) : status;
 }
 
 /* ---- over ranks ------------------------------------------------------------------------------- */
@@ -336,6 +429,14 @@ static void add_at(struct building *b, const struct piece *piece, uint32_t locat
     *to += piece->is_taken ? -(int64_t)value : (int64_t)value;
 }
 
+/* Of the time between two events. */
+static double python_share(const struct building *b, uint32_t node)
+{
+    double own = b->t->self[node].sum, untimed = b->untimed[node];
+
+    return untimed > 0 ? own / (own + untimed) : 1;
+}
+
 static void add_values(struct building *b, struct ar_rows *times, const struct piece *piece,
                        struct ar_doubt *doubt)
 {
@@ -348,7 +449,7 @@ static void add_values(struct building *b, struct ar_rows *times, const struct p
     } else if (piece->source == FROM_STRETCH) {
         const struct ar_line_stretch *s = ar_stretches_at(b->p, piece->from);
 
-        add_at(b, piece, s->location, s->ns);
+        add_at(b, piece, s->location, (uint64_t)((double)s->ns * python_share(b, s->node)));
         ar_doubt_add(doubt, (struct ar_doubt){AR_MARK_ESTIMATED, (double)s->variance});
     } else {
         const struct ar_counted_line *counted = ar_counted_lines_at(b->p, piece->from);
@@ -398,6 +499,13 @@ static void spread(const struct building *b, struct ar_line *line, const struct 
     }
 }
 
+/* Which of its lines a recursive call was on. */
+static void mark_guess(struct ar_line *line)
+{
+    line->here.doubt.marks |= AR_MARK_ESTIMATED;
+    line->own.doubt.marks |= AR_MARK_ESTIMATED;
+}
+
 static void finish_row(struct building *b, struct ar_rows *times, uint32_t row, size_t *piece)
 {
     struct ar_doubt doubts[N_PARTS] = {{0}};
@@ -409,6 +517,8 @@ static void finish_row(struct building *b, struct ar_rows *times, uint32_t row, 
     for (; *piece < b->n_pieces && b->pieces[*piece].row == row; ++*piece)
         add_values(b, times, &b->pieces[*piece], &doubts[b->pieces[*piece].part]);
     spread(b, line, doubts);
+    if (line->is_guessed)
+        mark_guess(line);
 }
 
 static enum ar_status finish_rows(struct building *b)
@@ -497,6 +607,8 @@ static void free_room(struct building *b)
     free(b->row_by_call);
     free(b->is_counted);
     free(b->mpi_of_row);
+    free(b->longest);
+    free(b->untimed);
     for (int part = 0; part < N_PARTS; part++)
         free(b->by_root[part]);
     free(b->pieces);
@@ -513,10 +625,12 @@ enum ar_status ar_lines_build(struct ar_lines *out, const struct ar_profile *p,
     status = make_room(&b) ? AR_OK : AR_NOMEM;
     if (status == AR_OK) {
         find_holders(&b);
-        status = add_calls(&b);
+        status = add_all_counted(&b);
     }
     if (status == AR_OK)
-        status = add_measured(&b);
+        status = add_calls(&b);
+    if (status == AR_OK)
+        status = add_stretches(&b);
     if (status == AR_OK)
         status = finish_rows(&b);
     free_room(&b);

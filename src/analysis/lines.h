@@ -28,10 +28,12 @@
 struct ar_line {
     uint32_t function;
     uint32_t first,
-        last;         /* the same: one line. 0: from where the function begins; to where it ends */
-    bool is_counted;  /* `hits` are known */
-    uint64_t hits;    /* of all ranks */
-    uint64_t n_calls; /* made on that line, of all ranks */
+        last;        /* the same: one line. 0: from where the function begins; to where it ends */
+    bool is_counted; /* `hits` are known */
+    bool
+        is_guessed; /* recursive calls, whose lines are not recorded, are taken for calls on this line */
+    uint64_t hits;         /* of all ranks */
+    uint64_t n_calls;      /* made on that line, of all ranks */
     struct ar_spread time; /* with all that it calls, but the function itself */
     struct ar_spread here; /* without Python functions that it calls */
     struct ar_spread own;  /* without anything that it calls */

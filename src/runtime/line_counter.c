@@ -217,15 +217,13 @@ PyDoc_STRVAR(add_doc, "add(code)\n--\n\nCount its lines.");
 
 static PyObject *add(PyObject *object, PyObject *argument)
 {
-    const int generates = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     struct ar_line_counts *counts = &((struct counter *)object)->counts;
     PyCodeObject *code = (PyCodeObject *)argument;
     size_t n_before = counts->n_codes;
 
     if (!PyCode_Check(argument))
         return PyErr_Format(PyExc_TypeError, "LineCounter.add takes a code object");
-    if (ar_line_counts_add(counts, code, (uint32_t)code->co_firstlineno,
-                           code->co_flags & generates) < 0)
+    if (ar_line_counts_add(counts, code, (uint32_t)code->co_firstlineno) < 0)
         return PyErr_NoMemory();
     if (counts->n_codes > n_before)
         Py_INCREF(argument);

@@ -12,7 +12,7 @@
 /* ---- code objects ------------------------------------------------------------------------------ */
 
 enum ar_status ar_line_counts_add(struct ar_line_counts *counts, const void *key,
-                                  uint32_t first_line, bool is_generator)
+                                  uint32_t first_line)
 {
     struct ar_counted_code *code;
 
@@ -26,11 +26,8 @@ enum ar_status ar_line_counts_add(struct ar_line_counts *counts, const void *key
         free(code);
         return AR_NOMEM;
     }
-    *code = (struct ar_counted_code){.key = key,
-                                     .index = (uint32_t)counts->n_codes,
-                                     .first_line = first_line,
-                                     .left_in = AR_NO_LINE_ROW,
-                                     .is_generator = is_generator};
+    *code = (struct ar_counted_code){
+        .key = key, .index = (uint32_t)counts->n_codes, .first_line = first_line};
     counts->codes[counts->n_codes++] = code;
     return AR_OK;
 }
@@ -123,11 +120,8 @@ static bool enter(struct ar_line_stack *stack, struct ar_counted_code *code, uin
         return false;
     if (outer)
         pass_time(&stack->calls[outer - 1], now);
-    stack->calls[stack->n_calls++] =
-        (struct ar_line_call){.code = code,
-                              .row = code->is_generator ? code->left_in : AR_NO_LINE_ROW,
-                              .outer = outer,
-                              .since_ticks = now};
+    stack->calls[stack->n_calls++] = (struct ar_line_call){
+        .code = code, .row = AR_NO_LINE_ROW, .outer = outer, .since_ticks = now};
     stack->innermost[code->index] = (uint32_t)stack->n_calls;
     return true;
 }
@@ -137,7 +131,6 @@ static void end_innermost(struct ar_line_stack *stack, uint64_t now)
     struct ar_line_call *call = &stack->calls[--stack->n_calls];
 
     pass_time(call, now);
-    call->code->left_in = call->row;
     stack->innermost[call->code->index] = call->outer;
     if (call->outer)
         stack->calls[call->outer - 1].since_ticks = now;

@@ -37,8 +37,6 @@ struct ar_counted_code {
     uint32_t index, first_line;
     struct ar_line_row *rows; /* by line, less the first */
     uint32_t n_rows;
-    uint32_t left_in; /* the row in which a generator was left last */
-    bool is_generator;
 };
 
 struct ar_line_counts {
@@ -64,7 +62,7 @@ struct ar_line_stack {
 
 /* `key` is not NULL. One that is there already stays as it is. */
 AR_MUST_CHECK enum ar_status ar_line_counts_add(struct ar_line_counts *counts, const void *key,
-                                                uint32_t first_line, bool is_generator);
+                                                uint32_t first_line);
 void ar_line_counts_free(struct ar_line_counts *counts);
 
 void ar_line_stack_enter(struct ar_line_stack *stack, const void *key, uint64_t now);

@@ -100,6 +100,58 @@ def work(n):
 work(400)
 print(log)
 """
+RECURSIVE = """
+import time
+def busy(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end: pass
+def f(n):
+    busy(0.01)
+    if n: g(n - 1)
+def g(n):
+    busy(0.03)
+    if n: f(n - 1)
+def walk(n):
+    busy(0.01)
+    return 1 + sum(walk(n - 1) for _ in range(1 if n else 0))
+f(9)
+walk(9)
+"""
+GENERATORS = """
+import time
+def busy(value, seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end: pass
+def gen(is_slow):
+    if is_slow:
+        while True:
+            b = busy((yield), 0.03)
+    else:
+        while True:
+            a = busy((yield), 0.0)
+def main():
+    fast, slow = gen(False), gen(True)
+    for _ in range(5):
+        for each in (fast, slow): next(each)
+main()
+"""
+PAUSED = """
+import allranks
+def g(n):
+    x = n
+    return x
+def f():
+    a = 0
+    with allranks.paused():
+        for i in range(1000):
+            a += i
+        g(1)
+    g(2)
+    for i in range(500):
+        a += i
+    return a
+f()
+"""
 TRACED = """
 import sys
 seen = []
@@ -181,6 +233,31 @@ def test_in_recursion_lines_add_up_to_the_time(python: Sandbox):
     table = csv.DictReader(io.StringIO(python.answer("report", "--functions", "--csv", "timed.allranks").decode()))
     whole = next(int(row["time_ns"]) for row in table if row["name"] == "down")
     assert sum(int(row["time_ns"]) for row in rows) == pytest.approx(whole, rel=0.02)
+
+
+@pytest.mark.parametrize("options", [(), ("--lines", "recursive.py:*")], ids=["", "counted"])
+def test_in_recursion_time_counts_once(any_python: Sandbox, options: tuple[str, ...]):
+    """In a Python function, in mutual recursion, and through a generator expression."""
+    script = written(any_python, "recursive.py", RECURSIVE)
+    assert any_python.recorded(script, options=options).code == 0
+    rows = lines_of(any_python, "recursive.allranks", "recursive.py")
+    spun = sum(int(row["here_ns"]) for row in rows if row["function"] == "busy") / 1e9
+    others = sum(int(row["here_ns"]) for row in rows if row["function"] in ("f", "g", "walk")) / 1e9
+    assert spun == pytest.approx(0.3, rel=0.1) and others < 0.03, rows
+
+
+def test_a_generator_goes_on_where_it_was(any_python: Sandbox):
+    script = written(any_python, "generators.py", GENERATORS)
+    assert any_python.recorded(script, options=("--lines", "gen")).code == 0
+    rows = {int(row["line"]): row for row in lines_of(any_python, "generators.allranks", "gen") if row["counted"] == "1"}
+    assert int(rows[9]["time_ns"]) >= 4 * 0.03e9 > 10 * int(rows[12]["time_ns"]), rows
+
+
+def test_a_pause_counts_no_lines(any_python: Sandbox):
+    script = written(any_python, "pauses.py", PAUSED)
+    assert any_python.recorded(script, options=("--lines", "pauses.py:f", "--lines", "pauses.py:g")).code == 0
+    found = hits_of(lines_of(any_python, "pauses.allranks"), "pauses.py")
+    assert (found[4], found[13], found[14]) == (1, 501, 500) and not {9, 10, 11} & set(found), found
 
 
 def test_ranks_with_planted_differences(one_mpi: Sandbox):
