@@ -149,7 +149,7 @@ static enum ar_status add_bound(struct estimating *e, uint32_t begin, uint32_t e
 
     uint32_t known = ar_idmap_get(&e->bound_of, key, 0);
 
-    if (known) {
+    if (known && e->bounds) {
         struct bound *bound = &e->bounds[known - 1];
 
         bound->least_ns = fmax(bound->least_ns, least_ns);

@@ -408,7 +408,7 @@ static enum ar_status print_pairs(const struct dumping *d, struct ar_error *err)
     contents = calloc(m.n_ops + 1, sizeof *contents);
     status = messages && contents ? read_contents(d, &m, contents, err)
                                   : ar_fail(err, AR_NOMEM, "out of memory");
-    if (status == AR_OK) {
+    if (status == AR_OK && messages && contents) {
         print_pairs_of(d, &m, messages, contents);
         ar_note_unmatched(d->path, &m);
     }
