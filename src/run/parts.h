@@ -99,12 +99,11 @@ struct ar_run {
     struct ar_wait_row *wait_rows;
     size_t n_wait_rows;
     struct ar_efficiency efficiency;
-    bool has_mpi_requests, has_mpi_pairs, has_efficiency;
+    bool has_mpi_requests, has_mpi_pairs, has_efficiency, has_lines, has_hot_lines;
     size_t n_partial;        /* functions */
     uint32_t *finding_ranks; /* of one cell */
     struct ar_lines lines;
     struct ar_hot_lines hot_lines;
-    bool has_lines, has_hot_lines;
     struct ar_stacks stacks;
     bool has_stacks;
     struct ar_stack_row *stack_threads, *stack_frames;

@@ -58,6 +58,7 @@ void ar_lines_go_on(struct ar_thread *t, PyCodeObject *code, uint32_t line);
 /* What does not happen nearly always. */
 void ar_lines_come_slowly(struct ar_thread *t, PyCodeObject *code, uint32_t line);
 
+/* NOLINTNEXTLINE(readability-non-const-parameter) */
 static inline void ar_lined_add(uint64_t *word, uint64_t n)
 {
     __atomic_store_n(word, *word + n, __ATOMIC_RELAXED);

@@ -55,7 +55,8 @@ static uint32_t number_of(const struct ar_record *head, const char *name, const 
     uint64_t hash = ar_pair_key(
         ar_pair_key(ar_hash_long(name, head->n_name), ar_hash_long(file, head->n_file)),
         ar_pair_key(ar_pair_key(ar_hash_long(linetable, head->n_linetable), head->other),
-                    (uint64_t)head->first_line << 9 | is_lined << 8 | head->function_kind));
+                    (uint64_t)head->first_line << 9 | (is_lined ? 0x100u : 0) |
+                        head->function_kind));
     uint32_t number;
 
     pthread_mutex_lock(&known.lock);

@@ -136,6 +136,7 @@ static uint64_t *row_of(struct ar_thread *t, struct ar_node *node, uint32_t from
     return cached->words;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter) */
 static void add(uint64_t *word, double n)
 {
     __atomic_store_n(word, *word + (uint64_t)(n + 0.5), __ATOMIC_RELAXED);
@@ -222,7 +223,7 @@ static uint64_t sample(struct ar_thread *t, struct ar_node *next, uint64_t ticks
 void ar_stretches_calibrate(void)
 {
     stretches.period_ticks = (double)ar_ticks_of_ns(PERIOD_NS);
-    stretches.us_per_tick = PERIOD_NS / 1000 / stretches.period_ticks;
+    stretches.us_per_tick = PERIOD_NS / 1000.0 / stretches.period_ticks;
     if (ar_self && ar_self->stretches)
         ar_self->stretches->period_ticks = stretches.period_ticks;
 }
