@@ -332,7 +332,7 @@ static unsigned char *cell_at(const struct filling *f, unsigned char *row, uint3
     return row + (size_t)f->system->column_of[location] * VALUE_BYTES;
 }
 
-/* A pause has time, and nobody has called it. */
+/* A pause has time, and no function calls it. */
 static bool is_uncounted(const struct filling *f, uint32_t node)
 {
     return f->rows->metric->metric == AR_METRIC_CALLS &&

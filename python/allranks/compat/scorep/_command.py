@@ -131,7 +131,7 @@ def prepare(options: "Options", request: "Request | None" = None) -> None:
 
 
 def check_filter(settings: "Settings") -> None:
-    """Before the launcher reads it: what is wrong is said of the variable, and not of an option that nobody has given."""
+    """Before the launcher reads it: a fault is reported for the variable, not for an option that was not given."""
     if "FILTERING_FILE" not in settings.is_set:
         return
     from allranks._filter_file import FilterError, read_rules
